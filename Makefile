@@ -1,0 +1,68 @@
+# Every target sets up what it needs in .venv. `make` alone prints the targets.
+#
+# PYTHON=/path/to/python3.12 make ...   chooses the interpreter (3.11 or newer)
+# make demo ARGS="--events 20000"       passes options on
+# make test ARGS="-k trades -x"         the same
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+SHELL := /bin/sh
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+LOCKS := requirements/build.txt requirements/dev.txt
+ARGS ?=
+
+.PHONY: help
+help: ## print this
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: $(STAMP) ## a trading day on Spark: as a stream with a live display, then as a batch
+	@$(BIN)/headrace demo trades $(ARGS)
+
+.PHONY: test
+test: $(STAMP) ## all tests: first those without Spark, then those with it
+	$(BIN)/python -m pytest -m "not spark" --durations=10 $(ARGS)
+	$(BIN)/python -m pytest -m spark --durations=10 $(ARGS)
+
+.PHONY: check
+check: $(STAMP) ## ruff, strict types, the import contract, the lock in step
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/check_lock.py
+
+.PHONY: bench
+bench: $(STAMP) ## the benchmarks
+	$(BIN)/python -m bench $(ARGS)
+
+.PHONY: docs
+docs: $(STAMP) ## the documentation as a site, in build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/docs
+	@echo "build/docs/index.html"
+
+.PHONY: doctor
+doctor: $(STAMP) ## what was found here: Python, Java, Spark, memory, optional parts
+	@$(BIN)/headrace doctor
+
+# Every extra is in the one lock; a pin that still fits stays. To move them: make lock UPGRADE=1.
+COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	--no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)
+.PHONY: lock
+lock: ## pin every dependency anew from pyproject.toml (needs uv)
+	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
+	$(COMPILE) --all-extras pyproject.toml --output-file requirements/dev.txt
+	$(COMPILE) --group build --constraints requirements/dev.txt --output-file requirements/build.txt
+
+.PHONY: clean
+clean: ## remove .venv and everything that was made here
+	rm -rf $(VENV) build dist site demo-output spark-warehouse metastore_db derby.log
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find bench docs examples scripts src tests -name __pycache__ -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml scripts/setup.sh $(LOCKS)
+	@PYTHON="$(PYTHON)" sh scripts/setup.sh $(VENV)
+	@touch $@

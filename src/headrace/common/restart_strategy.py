@@ -1,0 +1,158 @@
+"""What follows a failure of a job, as objects; ``settings()`` gives the configuration keys."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from datetime import timedelta
+
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.errors import PlanError
+
+__all__ = ["RestartStrategies", "RestartStrategyConfiguration"]
+
+
+class RestartStrategyConfiguration(ABC):
+    """A restart strategy; compared by value."""
+
+    @abstractmethod
+    def get_description(self) -> str:
+        """The strategy in words."""
+
+    @abstractmethod
+    def settings(self) -> dict[str, str]:
+        """The same strategy as configuration, for ``Configuration.from_dict``."""
+
+
+@dataclass(frozen=True)
+class _No(RestartStrategyConfiguration):
+    """The job fails at its first failure."""
+
+    def get_description(self) -> str:
+        """The strategy in words."""
+        return "Restart deactivated."
+
+    def settings(self) -> dict[str, str]:
+        """The configuration."""
+        return {"restart-strategy.type": "none"}
+
+
+@dataclass(frozen=True)
+class _Fallback(RestartStrategyConfiguration):
+    """The strategy of the configuration holds."""
+
+    def get_description(self) -> str:
+        """The strategy in words."""
+        return "Restart as configured."
+
+    def settings(self) -> dict[str, str]:
+        """Nothing: other settings hold."""
+        return {}
+
+
+@dataclass(frozen=True)
+class _FixedDelay(RestartStrategyConfiguration):
+    """So many restarts, each after the same wait."""
+
+    attempts: int
+    delay_ms: int
+
+    def get_restart_attempts(self) -> int:
+        """How often the job is restarted."""
+        return self.attempts
+
+    def get_delay_between_attempts_interval(self) -> timedelta:
+        """The wait before a restart."""
+        return timedelta(milliseconds=self.delay_ms)
+
+    def get_description(self) -> str:
+        """The strategy in words."""
+        return f"Restart {self.attempts} times, each after {self.delay_ms} ms."
+
+    def settings(self) -> dict[str, str]:
+        """The configuration."""
+        return {
+            "restart-strategy.type": "fixed-delay",
+            "restart-strategy.fixed-delay.attempts": str(self.attempts),
+            "restart-strategy.fixed-delay.delay": f"{self.delay_ms} ms",
+        }
+
+
+@dataclass(frozen=True)
+class _FailureRate(RestartStrategyConfiguration):
+    """Restarts, unless there are too many failures within an interval."""
+
+    max_failures: int
+    interval_ms: int
+    delay_ms: int
+
+    def get_max_failure_rate(self) -> int:
+        """How many failures within the interval are borne."""
+        return self.max_failures
+
+    def get_failure_interval(self) -> timedelta:
+        """The interval in which failures are counted."""
+        return timedelta(milliseconds=self.interval_ms)
+
+    def get_delay_between_attempts_interval(self) -> timedelta:
+        """The wait before a restart."""
+        return timedelta(milliseconds=self.delay_ms)
+
+    def get_description(self) -> str:
+        """The strategy in words."""
+        return (
+            f"Restart after {self.delay_ms} ms, "
+            f"for at most {self.max_failures} failures in {self.interval_ms} ms."
+        )
+
+    def settings(self) -> dict[str, str]:
+        """The configuration."""
+        prefix = "restart-strategy.failure-rate"
+        return {
+            "restart-strategy.type": "failure-rate",
+            f"{prefix}.max-failures-per-interval": str(self.max_failures),
+            f"{prefix}.failure-rate-interval": f"{self.interval_ms} ms",
+            f"{prefix}.delay": f"{self.delay_ms} ms",
+        }
+
+
+class RestartStrategies:
+    """Makes restart strategies. An int is milliseconds."""
+
+    NoRestartStrategyConfiguration = _No
+    FixedDelayRestartStrategyConfiguration = _FixedDelay
+    FailureRateRestartStrategyConfiguration = _FailureRate
+    FallbackRestartStrategyConfiguration = _Fallback
+
+    @staticmethod
+    def no_restart() -> _No:
+        """No restart."""
+        return _No()
+
+    @staticmethod
+    def fall_back_restart() -> _Fallback:
+        """Whatever is configured."""
+        return _Fallback()
+
+    @staticmethod
+    def fixed_delay_restart(
+        restart_attempts: int, delay_between_attempts: TimeAmount
+    ) -> _FixedDelay:
+        """So many restarts, each after the same wait."""
+        if restart_attempts < 0:
+            raise PlanError(f"the number of restarts is {restart_attempts}")
+        delay_ms = milliseconds_of(delay_between_attempts, "the delay", at_least=0)
+        return _FixedDelay(restart_attempts, delay_ms)
+
+    @staticmethod
+    def failure_rate_restart(
+        failure_rate: int, failure_interval: TimeAmount, delay_interval: TimeAmount
+    ) -> _FailureRate:
+        """Restarts while there are at most ``failure_rate`` failures in the interval."""
+        if failure_rate < 1:
+            raise PlanError(f"the number of failures in an interval is {failure_rate}")
+        return _FailureRate(
+            failure_rate,
+            milliseconds_of(failure_interval, "the failure interval", at_least=1),
+            milliseconds_of(delay_interval, "the delay", at_least=0),
+        )

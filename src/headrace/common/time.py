@@ -1,0 +1,179 @@
+"""Amounts of time and points in time, as PyFlink has them, and their milliseconds."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import SupportsIndex
+
+from headrace.errors import PlanError, TypeMismatchError
+
+__all__ = ["Duration", "Instant", "Time", "TimeAmount", "epoch_ms_of", "milliseconds_of"]
+
+_NANOS_PER_MS = 1_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ONE_MS = timedelta(milliseconds=1)
+
+
+def _whole(amount: SupportsIndex, unit: str) -> int:
+    try:
+        return operator.index(amount)
+    except TypeError:
+        raise TypeMismatchError(
+            f"{amount!r} is not a whole number of {unit}",
+            hint="use a smaller unit, or datetime.timedelta, for fractions",
+        ) from None
+
+
+@dataclass(frozen=True, order=True)
+class Duration:
+    """An amount of time, exact to the nanosecond; may be negative."""
+
+    nanos: int = 0
+
+    @staticmethod
+    def of_days(days: int) -> Duration:
+        """So many days of 24 hours."""
+        return Duration(_whole(days, "days") * 86_400_000 * _NANOS_PER_MS)
+
+    @staticmethod
+    def of_hours(hours: int) -> Duration:
+        """So many hours."""
+        return Duration(_whole(hours, "hours") * 3_600_000 * _NANOS_PER_MS)
+
+    @staticmethod
+    def of_minutes(minutes: int) -> Duration:
+        """So many minutes."""
+        return Duration(_whole(minutes, "minutes") * 60_000 * _NANOS_PER_MS)
+
+    @staticmethod
+    def of_seconds(seconds: int) -> Duration:
+        """So many seconds."""
+        return Duration(_whole(seconds, "seconds") * 1000 * _NANOS_PER_MS)
+
+    @staticmethod
+    def of_millis(millis: int) -> Duration:
+        """So many milliseconds."""
+        return Duration(_whole(millis, "milliseconds") * _NANOS_PER_MS)
+
+    @staticmethod
+    def of_nanos(nanos: int) -> Duration:
+        """So many nanoseconds."""
+        return Duration(_whole(nanos, "nanoseconds"))
+
+    def to_millis(self) -> int:
+        """The whole milliseconds in it, rounded down."""
+        return self.nanos // _NANOS_PER_MS
+
+    def __repr__(self) -> str:
+        if self.nanos % _NANOS_PER_MS:
+            return f"Duration.of_nanos({self.nanos})"
+        return f"Duration.of_millis({self.to_millis()})"
+
+
+@dataclass(frozen=True, order=True)
+class Instant:
+    """A point in time: seconds since the epoch (UTC), and nanoseconds after that second."""
+
+    seconds: int
+    nanos: int
+
+    def to_epoch_milli(self) -> int:
+        """Milliseconds since the epoch, rounded down."""
+        return self.seconds * 1000 + self.nanos // _NANOS_PER_MS
+
+    @staticmethod
+    def of_epoch_milli(epoch_milli: int) -> Instant:
+        """The instant so many milliseconds after (or before) the epoch."""
+        seconds, millis = divmod(epoch_milli, 1000)
+        return Instant(seconds, millis * _NANOS_PER_MS)
+
+    def __repr__(self) -> str:
+        return f"Instant<{self.seconds}, {self.nanos}>"
+
+
+@dataclass(frozen=True, order=True, init=False, repr=False)
+class Time:
+    """An amount of time in whole milliseconds: the length of a window, a time to live."""
+
+    _milliseconds: int
+
+    def __init__(self, milliseconds: int) -> None:
+        object.__setattr__(self, "_milliseconds", _whole(milliseconds, "milliseconds"))
+
+    def to_milliseconds(self) -> int:
+        """The milliseconds in it."""
+        return self._milliseconds
+
+    @staticmethod
+    def milliseconds(milliseconds: int) -> Time:
+        """So many milliseconds."""
+        return Time(milliseconds)
+
+    @staticmethod
+    def seconds(seconds: int) -> Time:
+        """So many seconds."""
+        return Time(_whole(seconds, "seconds") * 1000)
+
+    @staticmethod
+    def minutes(minutes: int) -> Time:
+        """So many minutes."""
+        return Time(_whole(minutes, "minutes") * 60_000)
+
+    @staticmethod
+    def hours(hours: int) -> Time:
+        """So many hours."""
+        return Time(_whole(hours, "hours") * 3_600_000)
+
+    @staticmethod
+    def days(days: int) -> Time:
+        """So many days of 24 hours."""
+        return Time(_whole(days, "days") * 86_400_000)
+
+    def __str__(self) -> str:
+        return f"{self._milliseconds} ms"
+
+    def __repr__(self) -> str:
+        return f"Time({self._milliseconds})"
+
+
+TimeAmount = Time | Duration | timedelta | int
+"""What is accepted wherever an amount of time is wanted; an int is milliseconds."""
+
+
+def milliseconds_of(
+    amount: TimeAmount, name: str = "an amount of time", *, at_least: int | None = None
+) -> int:
+    """The whole milliseconds in an amount of time, rounded down.
+
+    ``name`` is what error messages call it.
+
+    Raises:
+        TypeMismatchError: it is no amount of time.
+        PlanError: it is less than ``at_least`` milliseconds.
+    """
+    given: object = amount  # callers without a type checker give anything
+    if isinstance(given, Time):
+        result = given.to_milliseconds()
+    elif isinstance(given, Duration):
+        result = given.to_millis()
+    elif isinstance(given, timedelta):
+        result = given // _ONE_MS
+    elif isinstance(given, int) and not isinstance(given, bool):
+        result = given
+    else:
+        raise TypeMismatchError(
+            f"{name} is {amount!r}, a {type(amount).__name__}",
+            hint="give a Time, a Duration, a datetime.timedelta, or an int of milliseconds",
+        )
+    if at_least is not None and result < at_least:
+        raise PlanError(f"{name} is {amount!r}: it must be at least {at_least} ms")
+    return result
+
+
+def epoch_ms_of(moment: datetime) -> int:
+    """Milliseconds since the epoch, rounded down; a datetime without a zone is taken as UTC."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // _ONE_MS

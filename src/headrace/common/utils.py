@@ -1,0 +1,11 @@
+"""Names at PyFlink's path that wrap objects of Flink's JVM."""
+
+from __future__ import annotations
+
+from headrace.common.unsupported import unsupported
+
+__all__ = ["JavaObjectWrapper"]
+
+JavaObjectWrapper = unsupported(
+    "headrace.common.utils.JavaObjectWrapper", "there is no Flink JVM to wrap objects of"
+)

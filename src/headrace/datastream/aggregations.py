@@ -1,0 +1,126 @@
+"""Rolling sums, minima and maxima over one field, as reduce functions.
+
+``sum``, ``min`` and ``max`` change that one field and keep the others of the key's first record;
+``min_by`` and ``max_by`` keep whole records, of equal ones the first. The field is an index into
+a tuple, list or Row, a name in a Row, dict, named tuple or dataclass, or 0 for a plain value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.types import Row, row_of
+from headrace.errors import PlanError, TypeMismatchError
+
+Combine = Callable[[Any, Any], Any]
+
+
+def add(first: Any, second: Any) -> Any:
+    """The sum."""
+    return first + second
+
+
+def least(first: Any, second: Any) -> Any:
+    """The lesser; the first of equals."""
+    return second if second < first else first
+
+
+def greatest(first: Any, second: Any) -> Any:
+    """The greater; the first of equals."""
+    return second if second > first else first
+
+
+class FieldAggregation:
+    """Puts ``combine`` of both records' field into the first record; neither is changed."""
+
+    def __init__(self, field: int | str, combine: Combine) -> None:
+        self.field = checked_field(field)
+        self.combine = combine
+
+    def __call__(self, first: Any, second: Any) -> Any:
+        """The first record with the combined field."""
+        if not has_fields(second):
+            _require_whole(self.field, second)
+            return self.combine(first, second)
+        combined = self.combine(field_of(first, self.field), field_of(second, self.field))
+        return with_field(first, self.field, combined)
+
+
+class RecordSelection:
+    """Keeps the record whose field ``choose`` prefers."""
+
+    def __init__(self, field: int | str, choose: Combine) -> None:
+        self.field = checked_field(field)
+        self.choose = choose
+
+    def __call__(self, first: Any, second: Any) -> Any:
+        """One of the two records."""
+        if not has_fields(second):
+            _require_whole(self.field, second)
+            return self.choose(first, second)
+        held = field_of(first, self.field)
+        # by identity: `choose` gives back one of its arguments, the first of equals
+        return first if self.choose(held, field_of(second, self.field)) is held else second
+
+
+def checked_field(field: int | str) -> int | str:
+    """The field itself.
+
+    Raises:
+        PlanError: it is neither an int nor a str.
+    """
+    if isinstance(field, bool) or not isinstance(field, int | str):
+        raise PlanError(
+            f"a field is given by its position (int) or its name (str), not by {field!r}"
+        )
+    return field
+
+
+def has_fields(record: Any) -> bool:
+    """False for plain values such as numbers and strings."""
+    return isinstance(record, tuple | list | Row | dict) or _is_dataclass(record)
+
+
+def field_of(record: Any, field: int | str) -> Any:
+    """The value of one field."""
+    if isinstance(field, str):
+        return record[field] if isinstance(record, Row | dict) else getattr(record, field)
+    if _is_dataclass(record):
+        return getattr(record, dataclasses.fields(record)[field].name)
+    return record[field]
+
+
+def with_field(record: Any, field: int | str, value: Any) -> Any:
+    """A copy of a record with another value in one field."""
+    if isinstance(record, tuple):
+        if hasattr(record, "_replace"):
+            name = field if isinstance(field, str) else record._fields[field]  # type: ignore[attr-defined]
+            return record._replace(**{name: value})
+        items = list(record)
+        items[field] = value  # type: ignore[index]
+        return tuple(items)
+    if isinstance(record, Row):
+        row = row_of(getattr(record, "_fields", None), list(record), record.get_row_kind())
+        row[field] = value
+        return row
+    if isinstance(record, list | dict):
+        copy: Any = record.copy()
+        copy[field] = value
+        return copy
+    name = field if isinstance(field, str) else dataclasses.fields(record)[field].name
+    return dataclasses.replace(record, **{name: value})
+
+
+def _is_dataclass(record: Any) -> bool:
+    return dataclasses.is_dataclass(record) and not isinstance(record, type)
+
+
+def _require_whole(field: int | str, record: Any) -> None:
+    if field != 0:
+        raise TypeMismatchError(
+            f"field {field!r} is asked of a {type(record).__name__}, which has no fields",
+            where={"record": repr(record)[:120]},
+            hint="use position 0, the value itself",
+        )

@@ -1,0 +1,51 @@
+"""Checks of what programs pass."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from headrace.errors import PlanError
+
+T = TypeVar("T")
+
+
+def positive(number: Any, what: str) -> int:
+    """The number itself.
+
+    Raises:
+        PlanError: it is no int above zero.
+    """
+    return at_least(number, 1, what)
+
+
+def non_empty(text: Any, what: str) -> str:
+    """The text itself.
+
+    Raises:
+        PlanError: it is no str, or empty.
+    """
+    if not isinstance(text, str) or not text:
+        raise PlanError(f"{what} must be a non-empty str, not {text!r}")
+    return text
+
+
+def at_least(number: Any, least: int, what: str) -> int:
+    """The number itself.
+
+    Raises:
+        PlanError: it is no int, or below ``least``.
+    """
+    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+        raise PlanError(f"{what} must be an int of {least} or more, not {number!r}")
+    return number
+
+
+def one_of(kind: type[T], value: Any) -> T:
+    """The value itself.
+
+    Raises:
+        PlanError: it is no ``kind``.
+    """
+    if not isinstance(value, kind):
+        raise PlanError(f"a {kind.__name__} is wanted, not {value!r}")
+    return value

@@ -1,0 +1,22 @@
+"""Where in the user's program a node was made."""
+
+from __future__ import annotations
+
+import sys
+
+from headrace.graph.transformation import CallSite
+
+_ENGINE = ("headrace.datastream", "headrace.testing")
+
+
+def call_site() -> CallSite:
+    """The innermost frame outside of the API itself."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _is_api(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    return CallSite(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _is_api(module: str) -> bool:
+    # programs shipped inside the package (headrace.demo) count as the user's
+    return module == "headrace" or module.startswith(_ENGINE)

@@ -1,0 +1,177 @@
+"""Settings of checkpoints, kept so that a program reads back what it set.
+
+Every micro-batch is a checkpoint here, made and kept by Spark; none of these change that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.common import options
+from headrace.common.configuration import Configuration
+from headrace.common.time import Duration, TimeAmount, milliseconds_of
+from headrace.datastream import arguments
+from headrace.datastream.accepted import accepted
+from headrace.datastream.checkpointing_mode import CheckpointingMode
+from headrace.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
+
+__all__ = ["CheckpointConfig"]
+
+_PREFIX = "execution.checkpointing."
+
+
+@accepted("every micro-batch is a checkpoint, made and kept by Spark")
+class CheckpointConfig:
+    """A view of a ``Configuration``: what is set here is set there, and the other way round."""
+
+    DEFAULT_MODE = CheckpointingMode.EXACTLY_ONCE
+    DEFAULT_TIMEOUT = 600_000
+    DEFAULT_MIN_PAUSE_BETWEEN_CHECKPOINTS = 0
+    DEFAULT_MAX_CONCURRENT_CHECKPOINTS = 1
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._configuration = Configuration() if configuration is None else configuration
+
+    def _read(self, name: str) -> Any:
+        return options.read(self._configuration, options.OPTIONS[_PREFIX + name])
+
+    def _set_time(self, name: str, amount: TimeAmount, at_least: int) -> CheckpointConfig:
+        amount_ms = milliseconds_of(amount, _PREFIX + name, at_least=at_least)
+        self._configuration.set_integer(_PREFIX + name, amount_ms)
+        return self
+
+    def _set_count(self, name: str, count: int, at_least: int) -> CheckpointConfig:
+        self._configuration.set_integer(
+            _PREFIX + name, arguments.at_least(count, at_least, _PREFIX + name)
+        )
+        return self
+
+    def is_checkpointing_enabled(self) -> bool:
+        """True when an interval was set."""
+        return self.get_checkpoint_interval() > 0
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        """What was set; EXACTLY_ONCE by default."""
+        return CheckpointingMode[options.read(self._configuration, options.CHECKPOINTING_MODE)]
+
+    def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
+        """Note a mode."""
+        mode = arguments.one_of(CheckpointingMode, checkpointing_mode)
+        self._configuration.set_string(options.CHECKPOINTING_MODE.key, mode.name)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """What was set, in ms; -1 where nothing was."""
+        return int(self._read("interval")) or -1
+
+    def set_checkpoint_interval(self, checkpoint_interval: TimeAmount) -> CheckpointConfig:
+        """Note an interval."""
+        return self._set_time("interval", checkpoint_interval, 1)
+
+    def get_checkpoint_timeout(self) -> int:
+        """What was set, in ms."""
+        return int(self._read("timeout"))
+
+    def set_checkpoint_timeout(self, checkpoint_timeout: TimeAmount) -> CheckpointConfig:
+        """Note a timeout."""
+        return self._set_time("timeout", checkpoint_timeout, 1)
+
+    def get_min_pause_between_checkpoints(self) -> int:
+        """What was set, in ms."""
+        return int(self._read("min-pause"))
+
+    def set_min_pause_between_checkpoints(
+        self, min_pause_between_checkpoints: TimeAmount
+    ) -> CheckpointConfig:
+        """Note a pause."""
+        return self._set_time("min-pause", min_pause_between_checkpoints, 0)
+
+    def get_max_concurrent_checkpoints(self) -> int:
+        """What was set."""
+        return int(self._read("max-concurrent-checkpoints"))
+
+    def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
+        """Note a number."""
+        return self._set_count("max-concurrent-checkpoints", max_concurrent_checkpoints, 1)
+
+    def is_fail_on_checkpointing_errors(self) -> bool:
+        """True unless failures are tolerated."""
+        return self.get_tolerable_checkpoint_failure_number() == 0
+
+    def set_fail_on_checkpointing_errors(
+        self, fail_on_checkpointing_errors: bool
+    ) -> CheckpointConfig:
+        """Tolerate no failures, or any number of them."""
+        return self.set_tolerable_checkpoint_failure_number(
+            0 if fail_on_checkpointing_errors else 2**31 - 1
+        )
+
+    def get_tolerable_checkpoint_failure_number(self) -> int:
+        """What was set."""
+        return int(self._read("tolerable-failed-checkpoints"))
+
+    def set_tolerable_checkpoint_failure_number(
+        self, tolerable_checkpoint_failure_number: int
+    ) -> CheckpointConfig:
+        """Note a number."""
+        return self._set_count(
+            "tolerable-failed-checkpoints", tolerable_checkpoint_failure_number, 0
+        )
+
+    def set_externalized_checkpoint_retention(
+        self, retention_mode: ExternalizedCheckpointRetention
+    ) -> CheckpointConfig:
+        """Note a retention."""
+        mode = arguments.one_of(ExternalizedCheckpointRetention, retention_mode)
+        self._configuration.set_string(_PREFIX + "externalized-checkpoint-retention", mode.name)
+        return self
+
+    def is_externalized_checkpoints_enabled(self) -> bool:
+        """True when a retention other than NO_EXTERNALIZED_CHECKPOINTS was set."""
+        retention = self.get_externalized_checkpoint_retention()
+        return retention is not ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
+
+    def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
+        """What was set; NO_EXTERNALIZED_CHECKPOINTS by default."""
+        name = self._read("externalized-checkpoint-retention")
+        return ExternalizedCheckpointRetention[name or "NO_EXTERNALIZED_CHECKPOINTS"]
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        """What was set."""
+        return bool(self._read("unaligned.enabled"))
+
+    def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
+        """Note unaligned checkpoints."""
+        self._configuration.set_boolean(_PREFIX + "unaligned.enabled", enabled)
+        return self
+
+    def disable_unaligned_checkpoints(self) -> CheckpointConfig:
+        """Note aligned checkpoints."""
+        return self.enable_unaligned_checkpoints(False)
+
+    def set_aligned_checkpoint_timeout(self, alignment_timeout: TimeAmount) -> CheckpointConfig:
+        """Note a timeout."""
+        return self._set_time("aligned-checkpoint-timeout", alignment_timeout, 0)
+
+    def get_aligned_checkpoint_timeout(self) -> Duration:
+        """What was set."""
+        return Duration.of_millis(int(self._read("aligned-checkpoint-timeout")))
+
+    def set_alignment_timeout(self, alignment_timeout: TimeAmount) -> CheckpointConfig:
+        """Note a timeout; the older name."""
+        return self.set_aligned_checkpoint_timeout(alignment_timeout)
+
+    def get_alignment_timeout(self) -> Duration:
+        """What was set; the older name."""
+        return self.get_aligned_checkpoint_timeout()
+
+    def set_force_unaligned_checkpoints(
+        self, force_unaligned_checkpoints: bool = True
+    ) -> CheckpointConfig:
+        """Note unaligned checkpoints at any rate."""
+        self._configuration.set_boolean(_PREFIX + "unaligned.forced", force_unaligned_checkpoints)
+        return self
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """What was set."""
+        return bool(self._read("unaligned.forced"))

@@ -1,0 +1,31 @@
+"""A source of values that the program itself holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.datastream.connectors.base import Source, SplitEnumerator, SplitReader
+from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
+
+
+@dataclass(frozen=True)
+class CollectionSource(Source):
+    """The given values, in order: one split, whose position is the index of the next value."""
+
+    values: tuple[Any, ...]
+    type_info: Any = None
+
+    @property
+    def bounded(self) -> bool:
+        """True: it ends behind the last value."""
+        return True
+
+    def enumerator(self, directory: str) -> SplitEnumerator:
+        """A new enumerator; it writes nothing."""
+        values = self.values
+        return IndexedEnumerator("collection", len(values), lambda start, end: values[start:end])
+
+    def reader(self) -> SplitReader:
+        """A new reader: the values travel in the ranges."""
+        return IndexedReader(lambda r, at, to: list(r.payload[at - r.start : to - r.start]))

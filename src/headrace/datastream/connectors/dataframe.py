@@ -1,0 +1,72 @@
+"""A sink that hands the records to a Spark writer: any format Spark has, Delta and tables too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.datastream.connectors.base import (
+    Committer,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
+from headrace.errors import JobError, PlanError
+
+_MODES = ("append", "overwrite", "ignore", "error", "errorifexists")
+
+
+@dataclass(frozen=True)
+class DataFrameSink(Sink):
+    """Records into what ``DataFrame.write`` can write; the runner on Spark carries it out.
+
+    Fields:
+        format: ``parquet``, ``delta``, ``jdbc``, …; None for the session's default.
+        path, table: where to, at most one; neither where the options say it.
+        mode: what happens to what is there; ``append`` unless told otherwise.
+        options: the writer's options.
+        schema: the columns as a Spark DDL string (``"id BIGINT, price DECIMAL(18,4)"``); None
+            takes them from the stream's declared type.
+        partition_by: columns whose values become folders.
+
+    At least once, unless the format knows the micro-batch: Delta does (``txnAppId``).
+    """
+
+    format: str | None = None
+    path: str | None = None
+    table: str | None = None
+    mode: str = "append"
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    schema: str | None = None
+    partition_by: tuple[str, ...] = ()
+    type_info: Any = None
+
+    def __post_init__(self) -> None:
+        if self.path is not None and self.table is not None:
+            raise PlanError("a DataFrame is written to a path or to a table, not to both")
+        if self.mode not in _MODES:
+            raise PlanError(f"there is no mode {self.mode!r}", hint=f"one of {', '.join(_MODES)}")
+
+    def writer(self, context: WriterContext) -> SinkWriter:
+        """None of its own.
+
+        Raises:
+            JobError: always; Spark writes.
+        """
+        raise self._not_here()
+
+    def committer(self, context: CommitterContext) -> Committer:
+        """None of its own.
+
+        Raises:
+            JobError: always; Spark writes.
+        """
+        raise self._not_here()
+
+    def _not_here(self) -> JobError:
+        return JobError(
+            "a DataFrameSink needs Spark: this runner has none",
+            hint="use the streaming or the batch runner, or FileSink for files",
+        )

@@ -1,0 +1,373 @@
+"""The file sink: records into files, in folders, exactly once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import IO, Any, Protocol
+from urllib.parse import quote
+
+from headrace.common.serialization import BulkWriterFactory, Encoder
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.datastream.connectors.base import (
+    Committer,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
+from headrace.datastream.connectors.file_committer import FileCommitter, StagedFile
+from headrace.datastream.connectors.file_rolling import (
+    BasePathBucketAssigner,
+    BucketAssigner,
+    DefaultRollingPolicy,
+    FileCompactor,
+    FileCompactStrategy,
+    OnCheckpointRollingPolicy,
+    OutputFileConfig,
+    RollingPolicy,
+)
+from headrace.datastream.connectors.local_files import LocalFiles, local_path
+from headrace.errors import PlanError, UnsupportedError
+
+STAGING = ".headrace-staging"
+MAX_OPEN_FILES = 128
+"""A task with more folders than that completes the file it has not written to for longest."""
+
+_NO_LIMIT_BYTES = 1 << 62
+
+
+class RowEncoder(Protocol):
+    """What writes a record behind the one before it.
+
+    It may also have ``encode_all(values) -> bytes``, for speed, and ``head() -> bytes``, what
+    stands at the top of every file.
+    """
+
+    def encode(self, value: Any) -> bytes:
+        """The record, with the end that tells it from the next."""
+
+
+class BulkWriter(Protocol):
+    """Writes the records of one file.
+
+    It may also have ``discard()``, called in place of ``finish`` when the file is not wanted.
+    """
+
+    def write(self, values: Sequence[Any]) -> None:
+        """Add records."""
+
+    def finish(self) -> None:
+        """Complete the file."""
+
+
+@dataclass(frozen=True)
+class FileSink(Sink):
+    """Records into files below a base path; what a micro-batch wrote appears when it is committed.
+
+    Names are ``<prefix>-<micro-batch>-<task>-<number><suffix>``, or ``<prefix>-<number><suffix>``
+    where files are rolled over several micro-batches. A hidden folder in the base path holds what
+    is not yet published. ``type_info`` is the stream's type, which tells the string encoder how
+    Flink would write a record.
+    """
+
+    base_path: str
+    encoder: Any = None
+    writer_factory: Any = None
+    bucket_assigner: BucketAssigner = field(default_factory=BasePathBucketAssigner)
+    rolling_policy: RollingPolicy = field(default_factory=OnCheckpointRollingPolicy)
+    output_file_config: OutputFileConfig = field(default_factory=OutputFileConfig)
+    compaction_delimiter: bytes = b""
+    type_info: Any = None
+
+    @staticmethod
+    def for_row_format(base_path: str, encoder: RowEncoder) -> RowFormatBuilder:
+        """A sink that writes record by record: ``Encoder``, ``JsonLinesEncoder``, ``CsvEncoder``.
+
+        Files are rolled by ``RollingPolicy.default_rolling_policy()`` unless told otherwise.
+        """
+        if isinstance(encoder, str) or not callable(getattr(encoder, "encode", None)):
+            raise PlanError(
+                f"{encoder!r} is no encoder", hint="pass Encoder.simple_string_encoder(), say"
+            )
+        policy = RollingPolicy.default_rolling_policy()
+        return RowFormatBuilder(FileSink(local_path(base_path), encoder, rolling_policy=policy))
+
+    @staticmethod
+    def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory) -> BulkFormatBuilder:
+        """A sink that writes whole files: Parquet, CSV. Every micro-batch completes its files."""
+        if not callable(getattr(writer_factory, "create", None)):
+            raise PlanError(
+                f"{writer_factory!r} makes no writers",
+                hint="pass ParquetBulkWriters.for_row_type(…), say",
+            )
+        return BulkFormatBuilder(FileSink(local_path(base_path), None, writer_factory))
+
+    def with_type_info(self, type_info: Any) -> FileSink:
+        """The same sink, for a stream of a declared type."""
+        return replace(self, type_info=type_info)
+
+    def writer(self, context: WriterContext) -> SinkWriter:
+        """A new writer."""
+        return FileWriter(self, context)
+
+    def committer(self, context: CommitterContext) -> Committer:
+        """A new committer."""
+        return FileCommitter(
+            self.base_path,
+            self.staging(context.sink_id),
+            self._rolled(),
+            self.bucket_assigner,
+            self.output_file_config,
+            b"" if self.writes_head else self.head,
+            self.compaction_delimiter,
+        )
+
+    def staging(self, sink_id: str) -> str:
+        """The folder for files that are not yet visible."""
+        return os.path.join(self.base_path, STAGING, quote(sink_id, safe=""))
+
+    @property
+    def head(self) -> bytes:
+        """What stands at the top of every file."""
+        make = getattr(self.encoder, "head", None)
+        return make() if make is not None else b""
+
+    @property
+    def writes_head(self) -> bool:
+        """True when the tasks' files are published as they are, so that each needs the head."""
+        return self._rolled() is None
+
+    def _rolled(self) -> DefaultRollingPolicy | None:
+        policy = self.rolling_policy
+        return policy if isinstance(policy, DefaultRollingPolicy) else None
+
+
+class _FileSinkBuilder:
+    def __init__(self, sink: FileSink) -> None:
+        self._sink = sink
+        self._compaction: tuple[FileCompactStrategy, FileCompactor] | None = None
+
+    def _check_interval(self, interval: TimeAmount) -> None:
+        # Ages are looked at with every micro-batch, which is at least as often.
+        milliseconds_of(interval, "the bucket check interval", at_least=1)
+
+
+class RowFormatBuilder(_FileSinkBuilder):
+    """Collects what a sink of single records needs."""
+
+    def with_bucket_check_interval(self, interval: TimeAmount) -> RowFormatBuilder:
+        """Accepted; the age of files is looked at with every micro-batch."""
+        self._check_interval(interval)
+        return self
+
+    def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> RowFormatBuilder:
+        """Set which folder a record goes to."""
+        self._sink = replace(self._sink, bucket_assigner=bucket_assigner)
+        return self
+
+    def with_rolling_policy(self, rolling_policy: RollingPolicy) -> RowFormatBuilder:
+        """Set when a file is complete."""
+        self._sink = replace(self._sink, rolling_policy=rolling_policy)
+        return self
+
+    def with_output_file_config(self, output_file_config: OutputFileConfig) -> RowFormatBuilder:
+        """Set the beginning and the end of names."""
+        self._sink = replace(self._sink, output_file_config=output_file_config)
+        return self
+
+    def enable_compact(
+        self, strategy: FileCompactStrategy, compactor: FileCompactor
+    ) -> RowFormatBuilder:
+        """Hold small files back and publish them as one, in place of the rolling policy."""
+        self._compaction = (strategy, compactor)
+        return self
+
+    def disable_compact(self) -> RowFormatBuilder:
+        """Publish files as the rolling policy says."""
+        self._compaction = None
+        return self
+
+    def build(self) -> FileSink:
+        """The sink."""
+        if self._compaction is None or not self._compaction[1].concatenates:
+            return self._sink
+        strategy, compactor = self._compaction
+        if compactor.delimiter and self._sink.head:
+            raise PlanError("files with a header cannot be put together with a delimiter between")
+        rolling = DefaultRollingPolicy(
+            strategy.size_threshold_bytes or _NO_LIMIT_BYTES, batches=strategy.batches
+        )
+        return replace(self._sink, rolling_policy=rolling, compaction_delimiter=compactor.delimiter)
+
+
+class BulkFormatBuilder(_FileSinkBuilder):
+    """Collects what a sink of whole files needs."""
+
+    def with_bucket_check_interval(self, interval: TimeAmount) -> BulkFormatBuilder:
+        """Accepted; every micro-batch completes its files."""
+        self._check_interval(interval)
+        return self
+
+    def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> BulkFormatBuilder:
+        """Set which folder a record goes to."""
+        self._sink = replace(self._sink, bucket_assigner=bucket_assigner)
+        return self
+
+    def with_rolling_policy(self, rolling_policy: RollingPolicy) -> BulkFormatBuilder:
+        """Set when a file is complete: with every micro-batch, as in Flink."""
+        if not isinstance(rolling_policy, OnCheckpointRollingPolicy):
+            raise PlanError(
+                "files of a bulk format cannot stay open over several micro-batches",
+                hint="use RollingPolicy.on_checkpoint_rolling_policy()",
+            )
+        return self
+
+    def with_output_file_config(self, output_file_config: OutputFileConfig) -> BulkFormatBuilder:
+        """Set the beginning and the end of names."""
+        self._sink = replace(self._sink, output_file_config=output_file_config)
+        return self
+
+    def enable_compact(
+        self, strategy: FileCompactStrategy, compactor: FileCompactor
+    ) -> BulkFormatBuilder:
+        """Accepted with the identical compactor only.
+
+        Raises:
+            UnsupportedError: files of a bulk format cannot be put one behind the other.
+        """
+        if compactor.concatenates:
+            raise UnsupportedError(
+                "files of a bulk format cannot be concatenated",
+                hint="write larger micro-batches, or compact with another job",
+            )
+        return self
+
+    def disable_compact(self) -> BulkFormatBuilder:
+        """Publish files as they are."""
+        return self
+
+    def build(self) -> FileSink:
+        """The sink."""
+        return self._sink
+
+
+class FileWriter(SinkWriter):
+    """Writes one task's records of one micro-batch into staged files, one or more per folder."""
+
+    def __init__(
+        self, sink: FileSink, context: WriterContext, files: LocalFiles | None = None
+    ) -> None:
+        self._sink, self._context = sink, context
+        self._files = files or LocalFiles()
+        self._staging = sink.staging(context.sink_id)
+        self._head = sink.head if sink.writes_head else b""
+        self._one_bucket = isinstance(sink.bucket_assigner, BasePathBucketAssigner)
+        self._encode = None if sink.encoder is None else encode_all(sink.encoder, sink.type_info)
+        self._open: dict[str | None, _OpenFile] = {}
+        self._complete: list[StagedFile] = []
+        self._created: list[str] = []
+
+    def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        """Take records, in order."""
+        if not values:
+            return
+        if self._one_bucket:
+            self._file("").write(values)
+            return
+        bucket_of = self._sink.bucket_assigner.get_bucket_id
+        by_bucket: dict[str | None, list[Any]] = {}
+        for value, timestamp in zip(values, timestamps, strict=True):
+            by_bucket.setdefault(bucket_of(value, timestamp), []).append(value)
+        for bucket, taken in by_bucket.items():
+            self._file(bucket).write(taken)
+
+    def prepare_commit(self) -> tuple[StagedFile, ...] | None:
+        """Complete and sync all files; None when nothing was written."""
+        for bucket in list(self._open):
+            self._finish(bucket)
+        return tuple(self._complete) or None
+
+    def abort(self) -> None:
+        """Remove all files."""
+        for part in self._open.values():
+            part.discard()
+        self._open.clear()
+        for path in self._created:
+            self._files.remove(path)
+
+    def _file(self, bucket: str | None) -> _OpenFile:
+        part = self._open.pop(bucket, None)
+        if part is None:
+            if len(self._open) >= MAX_OPEN_FILES:
+                self._finish(next(iter(self._open)))
+            context, number = self._context, len(self._created)
+            attempt = quote(context.attempt, safe="")
+            name = f"{context.batch_id}-{context.partition}-{attempt}-{number}"
+            path = os.path.join(self._staging, name)
+            self._created.append(path)
+            part = _OpenFile(name, number, self._files.create(path), self._encode)
+            if self._encode is None:
+                part.bulk = self._sink.writer_factory.create(part.file)
+            else:
+                part.file.write(self._head)
+        self._open[bucket] = part  # at the end: the first one is the one longest not written to
+        return part
+
+    def _finish(self, bucket: str | None) -> None:
+        part = self._open[bucket]
+        if part.bulk is not None:
+            part.bulk.finish()
+        self._files.sync(part.file)
+        size_bytes = part.file.tell()
+        part.file.close()
+        del self._open[bucket]
+        context = self._context
+        self._complete.append(
+            StagedFile(
+                part.name,
+                bucket,
+                size_bytes,
+                part.records,
+                context.batch_id,
+                context.partition,
+                part.number,
+            )
+        )
+
+
+@dataclass
+class _OpenFile:
+    name: str
+    number: int
+    file: IO[bytes]
+    encode: Callable[[Sequence[Any]], bytes] | None
+    bulk: BulkWriter | None = None
+    records: int = 0
+
+    def write(self, values: Sequence[Any]) -> None:
+        if self.bulk is not None:
+            self.bulk.write(values)
+        elif self.encode is not None:
+            self.file.write(self.encode(values))
+        self.records += len(values)
+
+    def discard(self) -> None:
+        try:
+            if hasattr(self.bulk, "discard"):
+                self.bulk.discard()
+        finally:
+            self.file.close()
+
+
+def encode_all(encoder: Any, type_info: Any) -> Callable[[Sequence[Any]], bytes]:
+    """A function from many records to their bytes."""
+    many = getattr(encoder, "encode_all", None)
+    if many is not None:
+        found: Callable[[Sequence[Any]], bytes] = many
+        return found
+    if isinstance(encoder, Encoder):
+        return lambda values: b"".join([encoder.encode(value, type_info) for value in values])
+    one = encoder.encode
+    return lambda values: b"".join([one(value) for value in values])

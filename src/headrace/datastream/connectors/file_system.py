@@ -1,0 +1,237 @@
+"""Files as sources and sinks; everything that PyFlink has at this path is importable from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.common.unsupported import unsupported
+from headrace.datastream.connectors.base import (
+    Chunk,
+    Source,
+    SplitEnumerator,
+    SplitRange,
+    SplitReader,
+)
+from headrace.datastream.connectors.file_enumerator import (
+    FilePlanner,
+    MonitoredFolder,
+    StaticFiles,
+    vanished,
+)
+from headrace.datastream.connectors.file_rolling import (
+    BucketAssigner,
+    DefaultRollingPolicy,
+    FileCompactor,
+    FileCompactStrategy,
+    OnCheckpointRollingPolicy,
+    OutputFileConfig,
+    RollingPolicy,
+)
+from headrace.datastream.connectors.file_sink import (
+    BulkFormatBuilder,
+    FileSink,
+    RowFormatBuilder,
+)
+from headrace.datastream.connectors.local_files import local_path
+from headrace.datastream.formats.file_format import BulkFormat, FileFormat
+from headrace.datastream.formats.lines import StreamFormat
+from headrace.errors import DecodeError, PlanError
+
+__all__ = [
+    "BucketAssigner",
+    "BulkFormat",
+    "BulkFormatBuilder",
+    "DefaultRollingPolicy",
+    "FileCompactStrategy",
+    "FileCompactor",
+    "FileEnumeratorProvider",
+    "FileSink",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSplitAssignerProvider",
+    "OnCheckpointRollingPolicy",
+    "OutputFileConfig",
+    "RollingPolicy",
+    "RowFormatBuilder",
+    "StreamFormat",
+    "StreamingFileSink",
+]
+
+DEFAULT_RANGE_BYTES = 8 * 1024 * 1024
+RAW_SHOWN_BYTES = 200
+
+StreamingFileSink = unsupported(
+    f"{__name__}.StreamingFileSink", "Flink has deprecated it; use FileSink, which takes the same"
+)
+
+
+class FileEnumeratorProvider(Enum):
+    """Whether large files may be cut. Where a format cannot be cut, files are whole anyway."""
+
+    SPLITTABLE = "splittable"
+    NON_SPLITTABLE = "non-splittable"
+
+    @staticmethod
+    def default_splittable_file_enumerator() -> FileEnumeratorProvider:
+        """Cut large files, so that several tasks read them."""
+        return FileEnumeratorProvider.SPLITTABLE
+
+    @staticmethod
+    def default_non_splittable_file_enumerator() -> FileEnumeratorProvider:
+        """Let one task read what a micro-batch takes of a file."""
+        return FileEnumeratorProvider.NON_SPLITTABLE
+
+
+class FileSplitAssignerProvider(Enum):
+    """Which task reads which file: Spark decides, so that there is one choice."""
+
+    LOCALITY_AWARE = "locality-aware"
+
+    @staticmethod
+    def locality_aware_split_assigner() -> FileSplitAssignerProvider:
+        """The one choice."""
+        return FileSplitAssignerProvider.LOCALITY_AWARE
+
+
+@dataclass(frozen=True)
+class FileSource(Source):
+    """Records from files, each read once and as it was when listed: later changes are not seen.
+
+    A static set: every file is a split of its own, and all are read side by side. With a discovery
+    interval: one split, into which new files are put in the order of their modification.
+    """
+
+    format: FileFormat
+    paths: tuple[str, ...]
+    discovery_interval_ms: int | None = None
+    error_tag: Any = None
+    max_range_bytes: int | None = DEFAULT_RANGE_BYTES
+
+    @staticmethod
+    def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
+        """A source of lines. Paths are files, folders (with all below) or glob patterns."""
+        return FileSourceBuilder(stream_format, paths)
+
+    @staticmethod
+    def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
+        """A source of rows. Paths are files, folders (with all below) or glob patterns."""
+        return FileSourceBuilder(bulk_format, paths)
+
+    @property
+    def bounded(self) -> bool:
+        """True for a static set."""
+        return self.discovery_interval_ms is None
+
+    @property
+    def bad_record_tag(self) -> Any | None:
+        """The tag for records that cannot be decoded."""
+        return self.error_tag
+
+    def enumerator(self, directory: str) -> SplitEnumerator:
+        """A new enumerator; of a watched folder it keeps the list of files in ``directory``."""
+        planner = FilePlanner(self.format, self.max_range_bytes)
+        if self.discovery_interval_ms is None:
+            return StaticFiles(self.paths, planner)
+        return MonitoredFolder(
+            self.paths, planner, local_path(directory), self.discovery_interval_ms
+        )
+
+    def reader(self) -> SplitReader:
+        """A new reader."""
+        return FileReader(self.format, self.error_tag is not None)
+
+
+class FileSourceBuilder:
+    """Collects what a ``FileSource`` needs."""
+
+    def __init__(self, file_format: FileFormat, paths: tuple[str, ...]) -> None:
+        if not isinstance(file_format, FileFormat):
+            raise PlanError(
+                f"{file_format!r} is no file format",
+                hint="pass StreamFormat.text_line_format(), CsvReaderFormat.for_schema(…), …",
+            )
+        if not paths:
+            raise PlanError("a file source needs at least one path")
+        self._source = FileSource(file_format, tuple(map(local_path, paths)))
+
+    def monitor_continuously(self, discovery_interval: TimeAmount) -> FileSourceBuilder:
+        """Watch the paths for new files, looking again after the interval; without end.
+
+        Files must appear complete: moved in, or written under a hidden name or one that ends in
+        .tmp, .part or ._COPYING_ and then renamed.
+        """
+        interval_ms = milliseconds_of(discovery_interval, "the discovery interval", at_least=1)
+        return self._set(discovery_interval_ms=interval_ms)
+
+    def process_static_file_set(self) -> FileSourceBuilder:
+        """Read the files that are there when the job starts, and end."""
+        return self._set(discovery_interval_ms=None)
+
+    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
+        """Set whether files may be cut."""
+        if file_enumerator is FileEnumeratorProvider.NON_SPLITTABLE:
+            return self._set(max_range_bytes=None)
+        return self
+
+    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
+        """Accepted; Spark decides where a file is read."""
+        return self
+
+    def set_max_range_bytes(self, max_range_bytes: int) -> FileSourceBuilder:
+        """Set at how many bytes the work on a file is cut for several tasks; 8 MiB otherwise."""
+        if max_range_bytes < 1:
+            raise PlanError(f"ranges of {max_range_bytes} bytes: it must be at least 1")
+        return self._set(max_range_bytes=max_range_bytes)
+
+    def on_error(self, tag: Any) -> FileSourceBuilder:
+        """Send records that cannot be decoded to this ``OutputTag``, as ``BadRecord`` values.
+
+        None, as without this call, lets the job fail on the first of them.
+        """
+        return self._set(error_tag=tag)
+
+    def build(self) -> FileSource:
+        """The source."""
+        return self._source
+
+    def _set(self, **changes: Any) -> FileSourceBuilder:
+        self._source = replace(self._source, **changes)
+        return self
+
+
+@dataclass
+class FileReader(SplitReader):
+    """Reads ranges of files in one format."""
+
+    format: FileFormat
+    tagged: bool
+
+    def read(self, split_range: SplitRange) -> Iterator[Chunk]:
+        """The records that start in the range.
+
+        Raises:
+            DecodeError: one of them cannot be decoded, and no tag was set for that.
+            JobError: the file is not there any more.
+        """
+        path, start, end, extent = split_range.payload
+        try:
+            for chunk in self.format.read(path, start, end, extent):
+                if chunk.bad and not self.tagged:
+                    raise _undecodable(path, chunk)
+                yield chunk
+        except FileNotFoundError:
+            raise vanished(path) from None
+
+
+def _undecodable(path: str, chunk: Chunk) -> DecodeError:
+    bad = chunk.bad[0][1]
+    raw = repr(bad.raw[:RAW_SHOWN_BYTES]) + ("…" if len(bad.raw) > RAW_SHOWN_BYTES else "")
+    return DecodeError(
+        f"a record of {path!r} cannot be decoded: {bad.reason}",
+        where={"file": path, "position": str(bad.position), "record": raw},
+        hint="send such records to a side output: FileSource…on_error(OutputTag('bad'))",
+    )

@@ -1,0 +1,8 @@
+"""One source after another: declared, not part of this release."""
+
+from headrace.common.unsupported import unsupported
+
+_REASON = "hybrid sources are not part of this release"
+
+HybridSource = unsupported(f"{__name__}.HybridSource", _REASON)
+HybridSourceBuilder = unsupported(f"{__name__}.HybridSourceBuilder", _REASON)

@@ -1,0 +1,98 @@
+"""Sources whose records have an index: planning and reading that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.datastream.connectors.base import (
+    Budget,
+    Chunk,
+    JsonValue,
+    Progress,
+    SplitEnumerator,
+    SplitRange,
+    SplitReader,
+)
+from headrace.datastream.formats.file_format import CHUNK_RECORDS
+
+RANGE_RECORDS = 4 * CHUNK_RECORDS
+"""A range is at most so long, so that the records of one split spread over tasks."""
+
+
+@dataclass
+class IndexedEnumerator(SplitEnumerator):
+    """One split of records 0, 1, … ``count``; the position is the index of the next one.
+
+    ``payload`` (start, end) to what the reader needs. With a rate the position is
+    ``[index, start_ms]`` and only the records that are due by ``now_ms`` are planned.
+    Only ``Budget.max_records`` counts: the size of a record not yet made is unknown.
+    """
+
+    split: str
+    count: int | None
+    payload: Callable[[int, int], Any]
+    rate_per_second: float | None = None
+
+    def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """The split at its first record."""
+        return {self.split: self._position(0, now_ms)}
+
+    def advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        """As many records as the budget and the rate allow."""
+        if self.split not in positions:
+            return Progress({}, ended=True)
+        position = positions[self.split]
+        if self.split in paused:
+            return Progress({self.split: position})
+        index, start_ms = self._parts(position)
+        end = index + max(budget.max_records, 1)
+        if self.rate_per_second is not None:
+            due = int((now_ms - start_ms) * self.rate_per_second / 1000)
+            end = max(min(end, due), index)
+        if self.count is not None and end >= self.count:
+            return Progress({}, frozenset({self.split}), ended=True)
+        return Progress({self.split: self._position(end, start_ms)})
+
+    def ranges(
+        self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
+    ) -> Sequence[SplitRange]:
+        """The records between two indexes, in pieces."""
+        first, _ = self._parts(start[self.split]) if self.split in start else (0, 0)
+        if self.split in finished:
+            last = self.count or 0
+        elif self.split in end:
+            last, _ = self._parts(end[self.split])
+        else:
+            return []
+        return [
+            SplitRange(self.split, at, to, self.payload(at, to), to - at)
+            for at in range(first, last, RANGE_RECORDS)
+            for to in (min(at + RANGE_RECORDS, last),)
+        ]
+
+    def _position(self, index: int, start_ms: int) -> JsonValue:
+        return index if self.rate_per_second is None else [index, start_ms]
+
+    def _parts(self, position: JsonValue) -> tuple[int, int]:
+        return (position, 0) if self.rate_per_second is None else (position[0], position[1])
+
+
+@dataclass
+class IndexedReader(SplitReader):
+    """Reads ranges of indexes through ``values(range, start, end)``."""
+
+    values: Callable[[SplitRange, int, int], list[Any]]
+
+    def read(self, split_range: SplitRange) -> Iterator[Chunk]:
+        """The records of one range, in chunks."""
+        end = split_range.end
+        for at in range(split_range.start, end, CHUNK_RECORDS):
+            yield Chunk(self.values(split_range, at, min(at + CHUNK_RECORDS, end)))

@@ -1,0 +1,15 @@
+"""Kinesis: declared, not part of this release."""
+
+from headrace.common.unsupported import unsupported
+
+_REASON = "the Kinesis connector is not part of this release"
+
+KinesisShardAssigner = unsupported(f"{__name__}.KinesisShardAssigner", _REASON)
+KinesisDeserializationSchema = unsupported(f"{__name__}.KinesisDeserializationSchema", _REASON)
+WatermarkTracker = unsupported(f"{__name__}.WatermarkTracker", _REASON)
+FlinkKinesisConsumer = unsupported(f"{__name__}.FlinkKinesisConsumer", _REASON)
+PartitionKeyGenerator = unsupported(f"{__name__}.PartitionKeyGenerator", _REASON)
+KinesisStreamsSink = unsupported(f"{__name__}.KinesisStreamsSink", _REASON)
+KinesisStreamsSinkBuilder = unsupported(f"{__name__}.KinesisStreamsSinkBuilder", _REASON)
+KinesisFirehoseSink = unsupported(f"{__name__}.KinesisFirehoseSink", _REASON)
+KinesisFirehoseSinkBuilder = unsupported(f"{__name__}.KinesisFirehoseSinkBuilder", _REASON)

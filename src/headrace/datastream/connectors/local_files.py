@@ -1,0 +1,147 @@
+"""The few things the file connectors ask of a file system.
+
+A seam: what can fail in between is a method here, so that tests fail each in turn, and another
+file system is one class with the same methods.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO
+from urllib.parse import unquote, urlsplit
+
+from headrace.errors import UnsupportedError
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    """One file of a listing."""
+
+    path: str
+    size_bytes: int
+    mtime_ms: int
+
+
+def local_path(uri: str | os.PathLike[str]) -> str:
+    """The local path that a path or a ``file:`` URI means.
+
+    Raises:
+        UnsupportedError: another scheme.
+    """
+    text = os.fspath(uri)
+    parts = urlsplit(text)
+    # One letter is a drive, not a scheme.
+    if len(parts.scheme) < 2 or ":" not in text:
+        return text
+    if parts.scheme != "file":
+        raise UnsupportedError(
+            f"files on {parts.scheme}: are not supported yet, only those of a local file system",
+            where={"path": text},
+            hint="mount the file system, or read it with headrace.from_dataframe(spark.read...)",
+        )
+    return unquote(parts.path)
+
+
+@dataclass
+class LocalFiles:
+    """The local file system; what it renamed or synced survives a power cut, if ``durable``."""
+
+    durable: bool = True
+
+    def create(self, path: str) -> IO[bytes]:
+        """A new file to write to; its folders are made, an older file is overwritten."""
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return open(path, "wb")
+
+    def append(self, path: str, data: bytes) -> None:
+        """Add to the end of a file, durably."""
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "ab") as file:
+            file.write(data)
+            self.sync(file)
+
+    def sync(self, file: IO[bytes]) -> None:
+        """Bring what was written to the disk."""
+        file.flush()
+        if self.durable:
+            os.fsync(file.fileno())
+
+    def rename(self, source: str, target: str) -> None:
+        """Move a file within the file system, in one step; a target is replaced.
+
+        It survives a power cut once ``sync_directory`` was called for the target's folder.
+        """
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.replace(source, target)
+
+    def sync_directory(self, path: str) -> None:
+        """Bring the names in a folder to the disk."""
+        if self.durable:
+            handle = os.open(path or ".", os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def replace(self, path: str, data: bytes) -> None:
+        """Put new content into a file: a reader sees the old or the new one, never a part."""
+        aside = path + ".new"
+        with self.create(aside) as file:
+            file.write(data)
+            self.sync(file)
+        self.rename(aside, path)
+        self.sync_directory(os.path.dirname(path))
+
+    def truncate(self, path: str, size_bytes: int) -> None:
+        """Cut a file to its first bytes."""
+        os.truncate(path, size_bytes)
+
+    def remove(self, path: str) -> None:
+        """Delete a file; one that is not there is fine."""
+        with suppress(FileNotFoundError):
+            os.remove(path)
+
+    def read(self, path: str) -> bytes | None:
+        """The whole content, or None when there is no such file."""
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def exists(self, path: str) -> bool:
+        """True when there is such a file."""
+        return os.path.exists(path)
+
+    def names(self, directory: str) -> list[str]:
+        """The names in a directory, sorted; none when it is missing."""
+        try:
+            return sorted(os.listdir(directory))
+        except FileNotFoundError:
+            return []
+
+    def walk(self, directory: str) -> Iterator[ListedFile]:
+        """All files below a directory that are not hidden.
+
+        Hidden are files and folders whose name starts with ``.`` or ``_``, as in Hadoop. One that
+        vanishes while it is listed is left out.
+        """
+        for folder, folders, names in os.walk(directory):
+            folders[:] = sorted(name for name in folders if not is_hidden(name))
+            for name in sorted(names):
+                if not is_hidden(name):
+                    yield from self.stat(os.path.join(folder, name))
+
+    def stat(self, path: str) -> Iterator[ListedFile]:
+        """The one file at a path, or nothing."""
+        with suppress(FileNotFoundError):
+            found = os.stat(path)
+            yield ListedFile(path, found.st_size, found.st_mtime_ns // 1_000_000)
+
+
+def is_hidden(name: str) -> bool:
+    """True for names that readers of folders pass over."""
+    return name.startswith((".", "_"))

@@ -1,0 +1,35 @@
+"""A source of consecutive integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.datastream.connectors.base import Source, SplitEnumerator, SplitReader
+from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
+from headrace.errors import PlanError
+
+
+@dataclass(frozen=True)
+class NumberSequenceSource(Source):
+    """The integers from ``start`` to ``end``, both included, in rising order."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if self.start > self.end:
+            raise PlanError(f"a number sequence cannot run from {self.start} down to {self.end}")
+
+    @property
+    def bounded(self) -> bool:
+        """True: it ends behind ``end``."""
+        return True
+
+    def enumerator(self, directory: str) -> SplitEnumerator:
+        """A new enumerator; it writes nothing."""
+        return IndexedEnumerator("sequence", self.end - self.start + 1, lambda start, end: None)
+
+    def reader(self) -> SplitReader:
+        """A new reader."""
+        first = self.start
+        return IndexedReader(lambda _, at, to: list(range(first + at, first + to)))

@@ -1,0 +1,18 @@
+"""Ends of streams."""
+
+from __future__ import annotations
+
+from headrace.datastream.operator_settings import OperatorSettings
+from headrace.graph.transformation import SinkTransformation, Transformation
+
+__all__ = ["DataStreamSink"]
+
+
+class DataStreamSink(OperatorSettings):
+    """The end of a stream."""
+
+    def __init__(self, operator: SinkTransformation) -> None:
+        self._sink = operator
+
+    def _operator(self, call: str) -> Transformation:
+        return self._sink

@@ -1,0 +1,1 @@
+"""How records are written down: CSV, JSON, Parquet; Avro and ORC are declared."""

@@ -1,0 +1,58 @@
+"""What a file format must answer so that a file can be measured, cut and read."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from headrace.datastream.connectors.base import Chunk
+
+CHUNK_RECORDS = 4096
+"""At most so many records travel in one chunk."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How long a file is, in the units in which its format counts positions.
+
+    ``extent`` is the position of the end. ``units_per_record`` and ``bytes_per_unit`` are
+    estimates that turn a budget into units. ``whole`` files cannot be cut: they are read from
+    0 to ``extent`` in one go.
+    """
+
+    extent: int
+    units_per_record: float = 1.0
+    bytes_per_unit: float = 1.0
+    whole: bool = False
+
+
+class FileFormat(ABC):
+    """How records lie in a file. Descriptions: frozen, picklable, holding no open file.
+
+    Positions are integers from 0 to the file's extent: bytes for lines, rows for Parquet. The
+    records of ``[a, b)`` followed by those of ``[b, c)`` are those of ``[a, c)``, for any b.
+    """
+
+    @abstractmethod
+    def measure(self, path: str) -> Measure:
+        """The extent of a file, with the estimates that budgets need."""
+
+    def align(self, path: str, position: int, extent: int) -> int:
+        """The first place at or after ``position`` where a record starts, at most ``extent``."""
+        return min(position, extent)
+
+    @abstractmethod
+    def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
+        """Positions strictly between ``start`` and ``end`` that cut the range for several tasks."""
+
+    @abstractmethod
+    def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
+        """The records that start in ``[start, end)``; nothing beyond ``extent`` is looked at.
+
+        What cannot be decoded is in ``Chunk.bad``, never raised.
+        """
+
+
+class BulkFormat(FileFormat):
+    """A format that is read in batches of rows, not record by record."""

@@ -1,0 +1,273 @@
+"""Parquet: rows from files and into files, through pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.common.serialization import BulkWriterFactory
+from headrace.common.typeinfo import RowTypeInfo
+from headrace.common.types import row_of
+from headrace.common.unsupported import unsupported
+from headrace.datastream.connectors.base import BadRecord, Chunk
+from headrace.datastream.formats.arrow_types import arrow_schema, arrow_values
+from headrace.datastream.formats.csv_fields import fields_of
+from headrace.datastream.formats.file_format import CHUNK_RECORDS, BulkFormat, Measure
+from headrace.errors import DecodeError, PlanError
+
+__all__ = [
+    "AvroParquetReaders",
+    "AvroParquetWriters",
+    "ParquetBulkWriters",
+    "ParquetColumnarRowInputFormat",
+    "ParquetFormat",
+]
+
+ROW_GROUP_ROWS = 1 << 17
+
+AvroParquetReaders = unsupported(
+    "headrace.datastream.formats.parquet.AvroParquetReaders",
+    "there is no Avro record between Parquet and Python; use ParquetFormat",
+)
+AvroParquetWriters = unsupported(
+    "headrace.datastream.formats.parquet.AvroParquetWriters",
+    "there is no Avro record between Python and Parquet; use ParquetBulkWriters",
+)
+
+
+@dataclass(frozen=True)
+class ParquetFormat(BulkFormat):
+    """Dictionaries from Parquet files, all columns or the named ones; a position is a row.
+
+    Files are cut between row groups where that suffices. Timestamps are ``datetime``, with a zone
+    where the column has one (nanoseconds are cut), decimals ``Decimal``.
+    """
+
+    columns: tuple[str, ...] | None = None
+    batch_size: int = CHUNK_RECORDS
+
+    def __init__(
+        self, columns: Sequence[str] | None = None, batch_size: int = CHUNK_RECORDS
+    ) -> None:
+        object.__setattr__(self, "columns", None if columns is None else tuple(columns))
+        object.__setattr__(self, "batch_size", min(batch_size, CHUNK_RECORDS))
+
+    def measure(self, path: str) -> Measure:
+        """The number of rows, from the file's footer.
+
+        Raises:
+            DecodeError: it is no Parquet file.
+        """
+        with open(path, "rb") as file:
+            try:
+                metadata = pq.ParquetFile(file).metadata
+            except (pa.ArrowException, OSError) as error:
+                raise _unreadable(path, error) from error
+            rows = metadata.num_rows
+            groups = range(metadata.num_row_groups)
+            size_bytes = sum(metadata.row_group(group).total_byte_size for group in groups)
+        return Measure(rows, 1.0, max(size_bytes / rows, 1.0) if rows else 1.0)
+
+    def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
+        """The row groups at which a range has become long enough."""
+        with open(path, "rb") as file:
+            try:
+                metadata = pq.ParquetFile(file).metadata
+            except (pa.ArrowException, OSError):
+                return ()  # the reader meets the same fault, and reports it
+            cuts: list[int] = []
+            row, taken_bytes = 0, 0
+            for group in range(metadata.num_row_groups):
+                if start < row < end and taken_bytes >= max_range_bytes:
+                    cuts.append(row)
+                    taken_bytes = 0
+                found = metadata.row_group(group)
+                row += found.num_rows
+                taken_bytes += found.total_byte_size if row > start else 0
+        return cuts
+
+    def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
+        """The rows of the range; a damaged file gives one bad record, at the row it fails at."""
+        row = start
+        with open(path, "rb") as file:
+            try:
+                for batch in self._batches(pq.ParquetFile(file), start, end):
+                    yield Chunk(self.values(batch))
+                    row += batch.num_rows
+            except (pa.ArrowException, OSError) as error:
+                bad = BadRecord(b"", f"the file is corrupt: {error}", path, row)
+                yield Chunk([], None, [(0, bad)])
+
+    def _batches(self, file: Any, start: int, end: int) -> Iterator[Any]:
+        columns = self.column_names(file.schema_arrow)
+        metadata = file.metadata
+        first = 0
+        for group in range(metadata.num_row_groups):
+            rows = metadata.row_group(group).num_rows
+            if first < end and first + rows > start:
+                at = first
+                for batch in file.iter_batches(self.batch_size, [group], columns):
+                    low, high = max(start - at, 0), min(end - at, batch.num_rows)
+                    if low < high:
+                        yield batch.slice(low, high - low)
+                    at += batch.num_rows
+                    if at >= end:
+                        break
+            first += rows
+
+    def column_names(self, schema: Any) -> list[str]:
+        """The columns to read of a file with this Arrow schema."""
+        return list(self.columns) if self.columns is not None else list(schema.names)
+
+    def values(self, batch: Any) -> list[Any]:
+        """The rows of an Arrow batch."""
+        names = batch.schema.names
+        columns = [_python_values(column) for column in batch.columns]
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+@dataclass(frozen=True)
+class ParquetColumnarRowInputFormat(ParquetFormat):
+    """Rows with named fields from Parquet files.
+
+    ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema, where PyFlink takes a DataType of
+    its Table API; columns are found by name. ``is_utc_timestamp`` is accepted: what the file says
+    of a timestamp's zone is kept.
+    """
+
+    row_type: Any = None
+    is_case_sensitive: bool = True
+
+    def __init__(
+        self,
+        row_type: Any,
+        hadoop_config: Any = None,
+        batch_size: int = 2048,
+        is_utc_timestamp: bool = True,
+        is_case_sensitive: bool = True,
+    ) -> None:
+        if hadoop_config is not None:
+            raise PlanError("Parquet is read by pyarrow: a Hadoop configuration has no effect")
+        names = arrow_schema(row_type).names
+        super().__init__(names, batch_size)
+        object.__setattr__(self, "row_type", row_type)
+        object.__setattr__(self, "is_case_sensitive", is_case_sensitive)
+
+    def column_names(self, schema: Any) -> list[str]:
+        """The file's names of the columns wanted."""
+        wanted = self.columns or ()
+        if self.is_case_sensitive:
+            return list(wanted)
+        by_folded = {name.casefold(): name for name in schema.names}
+        return [by_folded.get(name.casefold(), name) for name in wanted]
+
+    def values(self, batch: Any) -> list[Any]:
+        """The rows of an Arrow batch, shaped by the row type."""
+        names, fold = self.columns or (), str if self.is_case_sensitive else str.casefold
+        found = {fold(name): index for index, name in enumerate(batch.schema.names)}
+        missing = [name for name in names if fold(name) not in found]
+        if missing:
+            raise pa.ArrowInvalid(f"the file has no column {missing[0]!r}")
+        columns = [_python_values(batch.columns[found[fold(name)]]) for name in names]
+        rows = [row_of(names, list(row)) for row in zip(*columns, strict=True)]
+        coerce = self.row_type.coercer() if isinstance(self.row_type, RowTypeInfo) else None
+        return rows if coerce is None else [coerce(row) for row in rows]
+
+
+def _python_values(column: Any) -> list[Any]:
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        # Python's datetime ends at microseconds.
+        column = column.cast(pa.timestamp("us", kind.tz), safe=False)
+    values: list[Any] = column.to_pylist()
+    return values
+
+
+def _unreadable(path: str, error: Exception) -> DecodeError:
+    return DecodeError(f"{path!r} is no Parquet file: {error}", where={"file": path})
+
+
+class ParquetBulkWriters:
+    """Makes writers of Parquet for ``FileSink.for_bulk_format``."""
+
+    @staticmethod
+    def for_row_type(
+        row_type: Any,
+        hadoop_config: Any = None,
+        utc_timestamp: bool = False,
+        *,
+        compression: str = "zstd",
+    ) -> ParquetWriterFactory:
+        """A writer of rows, dictionaries, dataclasses or tuples.
+
+        ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema, where PyFlink takes a RowType of
+        its Table API. With ``utc_timestamp``, timestamps are written as instants in UTC, else
+        without a zone. A ``Types.BIG_DEC()`` is a decimal of 38 digits, 18 behind the point.
+        """
+        if hadoop_config is not None:
+            raise PlanError("Parquet is written by pyarrow: a Hadoop configuration has no effect")
+        arrow_schema(row_type, utc_timestamp)
+        return ParquetWriterFactory(row_type, utc_timestamp, compression)
+
+
+@dataclass(frozen=True)
+class ParquetWriterFactory(BulkWriterFactory):
+    """Writes records as Parquet."""
+
+    row_type: Any
+    utc_timestamp: bool = False
+    compression: str = "zstd"
+
+    def create(self, file: IO[bytes]) -> ParquetWriter:
+        """A writer into an open file."""
+        schema = arrow_schema(self.row_type, self.utc_timestamp)
+        coerce = self.row_type.coercer() if isinstance(self.row_type, RowTypeInfo) else None
+        return ParquetWriter(schema, coerce, file, self.compression)
+
+
+class ParquetWriter:
+    """Writes records into one file, a row group at a time."""
+
+    def __init__(self, schema: Any, coerce: Any, file: IO[bytes], compression: str) -> None:
+        self._schema, self._coerce = schema, coerce
+        self._writer = pq.ParquetWriter(file, schema, compression=compression)
+        self._rows: list[Sequence[Any]] = []
+
+    def write(self, values: Sequence[Any]) -> None:
+        """Add records.
+
+        Raises:
+            TypeMismatchError: a value does not fit its column.
+        """
+        names, coerce = tuple(self._schema.names), self._coerce
+        if coerce is not None:
+            self._rows += [coerce(value) for value in values]
+        else:
+            self._rows += map(partial(fields_of, columns=names), values)
+        if len(self._rows) >= ROW_GROUP_ROWS:
+            self._flush()
+
+    def finish(self) -> None:
+        """Complete the file; the caller closes it."""
+        if self._rows:
+            self._flush()
+        self._writer.close()
+
+    def discard(self) -> None:
+        """Let go of the file, whose content does not matter any more."""
+        self._rows = []
+        # pyarrow would close it when it is collected, into a file that is closed by then.
+        self._writer.close()
+
+    def _flush(self) -> None:
+        columns = list(zip(*self._rows, strict=True))
+        arrays = [
+            arrow_values(field, column) for field, column in zip(self._schema, columns, strict=True)
+        ]
+        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+        self._rows = []

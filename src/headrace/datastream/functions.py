@@ -1,0 +1,316 @@
+"""The functions a program is made of, and what they may ask of their surroundings.
+
+A function is an object with one method per record (and ``open`` and ``close`` around a task), or,
+wherever there is one method only, a plain callable.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.time_domain import TimeDomain
+from headrace.common.unsupported import unsupported
+from headrace.datastream.state import (
+    AggregatingState,
+    AggregatingStateDescriptor,
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    ReducingState,
+    ReducingStateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
+)
+from headrace.datastream.timerservice import TimerService
+
+if TYPE_CHECKING:
+    from headrace.metrics import MetricGroup
+
+__all__ = [
+    "AggregateFunction",
+    "AllWindowFunction",
+    "AsyncFunction",
+    "AsyncFunctionDescriptor",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
+    "BaseBroadcastProcessFunction",
+    "BroadcastProcessFunction",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
+    "FilterFunction",
+    "FlatMapFunction",
+    "KeySelector",
+    "KeyedBroadcastProcessFunction",
+    "KeyedCoProcessFunction",
+    "KeyedProcessFunction",
+    "MapFunction",
+    "Partitioner",
+    "ProcessAllWindowFunction",
+    "ProcessFunction",
+    "ProcessWindowFunction",
+    "ReduceFunction",
+    "RuntimeContext",
+    "SinkFunction",
+    "SourceFunction",
+    "TimerService",
+    "WindowFunction",
+]
+
+
+class KeyedStateStore(ABC):
+    """Gives out keyed state; asking twice for one name gives the same state."""
+
+    @abstractmethod
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+        """A value per key."""
+
+    @abstractmethod
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """A list per key."""
+
+    @abstractmethod
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+        """A map per key."""
+
+    @abstractmethod
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+        """A value per key into which values are reduced."""
+
+    @abstractmethod
+    def get_aggregating_state(
+        self, state_descriptor: AggregatingStateDescriptor
+    ) -> AggregatingState[Any, Any]:
+        """An accumulator per key into which values are aggregated."""
+
+
+class RuntimeContext(KeyedStateStore):
+    """Where a function runs; given to ``open``. Keyed state works behind ``key_by`` only."""
+
+    @abstractmethod
+    def get_task_name(self) -> str:
+        """The operator's name."""
+
+    @abstractmethod
+    def get_number_of_parallel_subtasks(self) -> int:
+        """The operator's parallelism."""
+
+    @abstractmethod
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        """The number of key groups."""
+
+    @abstractmethod
+    def get_index_of_this_subtask(self) -> int:
+        """This subtask's index, from 0."""
+
+    @abstractmethod
+    def get_attempt_number(self) -> int:
+        """How often this task was started before."""
+
+    @abstractmethod
+    def get_task_name_with_subtasks(self) -> str:
+        """The operator's name with ``(index + 1/parallelism)``."""
+
+    @abstractmethod
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        """A global job parameter, or the default."""
+
+    @abstractmethod
+    def get_metrics_group(self) -> MetricGroup:
+        """The operator's metrics."""
+
+
+class Function(ABC):  # noqa: B024 - what it marks is the life cycle below
+    """Something with a life cycle: opened once per task, closed at its end."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027
+        """Called before the first record."""
+
+    def close(self) -> None:  # noqa: B027
+        """Called after the last record."""
+
+
+class MapFunction(Function):
+    """One record in, one out."""
+
+    @abstractmethod
+    def map(self, value: Any) -> Any:
+        """What becomes of a record."""
+
+
+class FlatMapFunction(Function):
+    """One record in, any number out."""
+
+    @abstractmethod
+    def flat_map(self, value: Any) -> Iterable[Any] | None:
+        """What becomes of a record: a generator, any iterable, or None for nothing."""
+
+
+class FilterFunction(Function):
+    """Keeps a record or drops it."""
+
+    @abstractmethod
+    def filter(self, value: Any) -> bool:
+        """True to keep the record."""
+
+
+class ReduceFunction(Function):
+    """Two values of a kind make one."""
+
+    @abstractmethod
+    def reduce(self, value1: Any, value2: Any) -> Any:
+        """One value of two; associative."""
+
+
+class AggregateFunction(Function):
+    """Values go into an accumulator, a result comes out."""
+
+    @abstractmethod
+    def create_accumulator(self) -> Any:
+        """An accumulator that has seen nothing."""
+
+    @abstractmethod
+    def add(self, value: Any, accumulator: Any) -> Any:
+        """The accumulator after one more value."""
+
+    @abstractmethod
+    def get_result(self, accumulator: Any) -> Any:
+        """The result so far."""
+
+    @abstractmethod
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        """One accumulator of two."""
+
+
+class KeySelector(Function):
+    """Says which key a record has."""
+
+    @abstractmethod
+    def get_key(self, value: Any) -> Any:
+        """The record's key: equal in every interpreter for equal records."""
+
+
+class NullByteKeySelector(KeySelector):
+    """The same key for every record."""
+
+    def get_key(self, value: Any) -> int:
+        """Zero."""
+        return 0
+
+
+class Partitioner(Function):
+    """Says which subtask gets a record."""
+
+    @abstractmethod
+    def partition(self, key: Any, num_partitions: int) -> int:
+        """The index of a partition, from 0 and below ``num_partitions``."""
+
+
+class FunctionWrapper(Function):
+    """A plain callable dressed as a function."""
+
+    def __init__(self, func: Callable[..., Any]) -> None:
+        self._func = func
+
+
+class ReduceFunctionWrapper(FunctionWrapper):
+    """A plain callable dressed as a reduce function."""
+
+    def __init__(self, func: Callable[[Any, Any], Any]) -> None:
+        super().__init__(func)
+
+    def reduce(self, value1: Any, value2: Any) -> Any:
+        """What the callable makes of the two."""
+        return self._func(value1, value2)
+
+
+class ProcessFunction(Function):
+    """One record in, any number out, with a look at the time and access to side outputs."""
+
+    class Context(ABC):
+        """What is known while a record is processed."""
+
+        @abstractmethod
+        def timer_service(self) -> TimerService:
+            """The clocks. Timers need a keyed stream."""
+
+        @abstractmethod
+        def timestamp(self) -> int | None:
+            """The record's timestamp (ms), or None."""
+
+    @abstractmethod
+    def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterable[Any] | None:
+        """What becomes of a record: an iterable, or None; ``tag, value`` goes to a side output."""
+
+
+class KeyedProcessFunction(Function):
+    """A process function behind ``key_by``: with keyed state and timers."""
+
+    class Context(ABC):
+        """What is known while a record is processed."""
+
+        @abstractmethod
+        def get_current_key(self) -> Any:
+            """The key of the record or timer."""
+
+        @abstractmethod
+        def timer_service(self) -> TimerService:
+            """The clocks, and timers for the current key."""
+
+        @abstractmethod
+        def timestamp(self) -> int | None:
+            """The timestamp (ms) of the record or timer, or None."""
+
+    class OnTimerContext(Context):
+        """What is known while a timer fires."""
+
+        @abstractmethod
+        def time_domain(self) -> TimeDomain:
+            """Which clock the timer followed."""
+
+    @abstractmethod
+    def process_element(
+        self, value: Any, ctx: KeyedProcessFunction.Context
+    ) -> Iterable[Any] | None:
+        """What becomes of a record: an iterable, or None; ``tag, value`` goes to a side output."""
+
+    def on_timer(
+        self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext
+    ) -> Iterable[Any] | None:
+        """What comes of a timer that fires; nothing unless overridden."""
+        return None
+
+
+_JVM = "it wraps an object of Flink's JVM, and there is none behind Headrace"
+_CONNECTED = "connected streams are not part of this release"
+_WINDOWS = "windows are not part of this release"
+_BROADCAST = "broadcast streams are not part of this release"
+_ASYNC = "asynchronous functions are not part of this release"
+
+JavaFunctionWrapper = unsupported(f"{__name__}.JavaFunctionWrapper", _JVM)
+SourceFunction = unsupported(f"{__name__}.SourceFunction", _JVM)
+SinkFunction = unsupported(f"{__name__}.SinkFunction", _JVM)
+
+CoMapFunction = unsupported(f"{__name__}.CoMapFunction", _CONNECTED)
+CoFlatMapFunction = unsupported(f"{__name__}.CoFlatMapFunction", _CONNECTED)
+CoProcessFunction = unsupported(f"{__name__}.CoProcessFunction", _CONNECTED)
+KeyedCoProcessFunction = unsupported(f"{__name__}.KeyedCoProcessFunction", _CONNECTED)
+
+WindowFunction = unsupported(f"{__name__}.WindowFunction", _WINDOWS)
+AllWindowFunction = unsupported(f"{__name__}.AllWindowFunction", _WINDOWS)
+ProcessWindowFunction = unsupported(f"{__name__}.ProcessWindowFunction", _WINDOWS)
+ProcessAllWindowFunction = unsupported(f"{__name__}.ProcessAllWindowFunction", _WINDOWS)
+PassThroughWindowFunction = unsupported(f"{__name__}.PassThroughWindowFunction", _WINDOWS)
+PassThroughAllWindowFunction = unsupported(f"{__name__}.PassThroughAllWindowFunction", _WINDOWS)
+
+BaseBroadcastProcessFunction = unsupported(f"{__name__}.BaseBroadcastProcessFunction", _BROADCAST)
+BroadcastProcessFunction = unsupported(f"{__name__}.BroadcastProcessFunction", _BROADCAST)
+KeyedBroadcastProcessFunction = unsupported(f"{__name__}.KeyedBroadcastProcessFunction", _BROADCAST)
+
+AsyncRetryPredicate = unsupported(f"{__name__}.AsyncRetryPredicate", _ASYNC)
+AsyncRetryStrategy = unsupported(f"{__name__}.AsyncRetryStrategy", _ASYNC)
+AsyncFunction = unsupported(f"{__name__}.AsyncFunction", _ASYNC)
+AsyncFunctionDescriptor = unsupported(f"{__name__}.AsyncFunctionDescriptor", _ASYNC)

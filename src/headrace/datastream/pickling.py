@@ -1,0 +1,147 @@
+"""Whether user functions can be sent to a worker, and what keeps them from it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+import cloudpickle
+
+from headrace.errors import UnpicklableFunctionError
+from headrace.graph.transformation import CallSite
+
+_MAX_DEPTH = 6
+_HINT = "make it in open(), or inside the function, so that each worker has its own"
+
+
+def require_picklable(target: Any, role: str, stream: str, site: CallSite) -> None:
+    """Raise where ``target`` (a function or a connector) cannot be pickled.
+
+    ``role`` is what messages call it, such as ``the function given to map()``.
+
+    Raises:
+        UnpicklableFunctionError: it cannot; the message names the captured variable at fault.
+    """
+    try:
+        cloudpickle.dumps(target)
+    except Exception as error:  # pickling runs arbitrary code and raises arbitrary errors
+        raise _explained(target, role, stream, site, error) from error
+
+
+def _explained(
+    target: Any, role: str, stream: str, site: CallSite, error: Exception
+) -> UnpicklableFunctionError:
+    where = {"stream": stream, "called": str(site)}
+    defined = _definition(target)
+    if defined:
+        where["function"] = defined
+    culprit = find_unpicklable(target)
+    if culprit is None:
+        where["reason"] = str(error)
+        return UnpicklableFunctionError(f"{role} cannot be sent to a worker", where=where)
+    path, value = culprit
+    kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    where["variable"] = f"{path} = {_short(value)}"
+    where["reason"] = str(error)
+    return UnpicklableFunctionError(
+        f"{role} cannot be sent to a worker: it holds {path!r}, a {kind}", where=where, hint=_HINT
+    )
+
+
+def find_unpicklable(target: Any) -> tuple[str, Any] | None:
+    """The innermost value that cannot be pickled: how it is reached, and itself; or None."""
+    found: tuple[str, Any] | None = None
+    value, path = target, ""
+    for _ in range(_MAX_DEPTH):
+        for step, part in _parts(value):
+            if not _picklable(part):
+                # an attribute or item continues the path, a captured variable starts anew
+                path = (path or "self") + step if step[0] in ".[" else step
+                found, value = (path, part), part
+                break
+        else:
+            return found
+    return found
+
+
+def _picklable(value: Any) -> bool:
+    try:
+        cloudpickle.dumps(value)
+    except Exception:  # as in require_picklable
+        return False
+    return True
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """What pickling a value would pickle too: pairs of a variable or ``.attribute``, and it."""
+    if isinstance(value, MethodType):
+        yield ".__self__", value.__self__
+        value = value.__func__
+    if isinstance(value, functools.partial):
+        yield ".func", value.func
+        yield from ((f"argument {index}", part) for index, part in enumerate(value.args))
+        yield from value.keywords.items()
+    elif isinstance(value, FunctionType):
+        yield from _captured(value)
+    elif isinstance(value, type):
+        for member in vars(value).values():
+            function = getattr(member, "__func__", member)
+            if isinstance(function, FunctionType):
+                yield from _captured(function)
+    elif isinstance(value, dict):
+        yield from ((f"[{key!r}]", part) for key, part in value.items())
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from ((f"[{index}]", part) for index, part in enumerate(value))
+    else:
+        yield from ((f".{name}", part) for name, part in getattr(value, "__dict__", {}).items())
+        for base in type(value).__mro__:
+            for name in _slots(base):
+                if hasattr(value, name):
+                    yield f".{name}", getattr(value, name)
+        yield from _parts(type(value))
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    slots = vars(kind).get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    return tuple(name for name in names if name not in ("__dict__", "__weakref__"))
+
+
+def _captured(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # a variable not bound yet
+            continue
+    for name in _global_names(function.__code__):
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+    defaults = function.__defaults__ or ()
+    arguments = function.__code__.co_varnames[: function.__code__.co_argcount]
+    yield from zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True)
+    yield from (function.__kwdefaults__ or {}).items()
+
+
+def _global_names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _global_names(const)
+
+
+def _definition(target: Any) -> str | None:
+    function = getattr(target, "__func__", target)
+    if not isinstance(function, FunctionType):
+        return type(target).__qualname__
+    code = function.__code__
+    return f"{function.__qualname__} at {code.co_filename}:{code.co_firstlineno}"
+
+
+def _short(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception as error:  # a user's repr must not hide the message
+        text = f"<repr failed: {error}>"
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -1,0 +1,271 @@
+"""Keyed state as user functions see it, and the descriptors that ask for it.
+
+Every state belongs to the key of the record, or timer, at hand.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from headrace.common.typeinfo import TypeInformation, Types
+from headrace.common.unsupported import unsupported
+from headrace.datastream.arguments import non_empty
+from headrace.datastream.state_ttl import StateTtlConfig
+from headrace.errors import PlanError
+
+if TYPE_CHECKING:
+    from headrace.datastream.functions import AggregateFunction, ReduceFunction
+
+__all__ = [
+    "AggregatingState",
+    "AggregatingStateDescriptor",
+    "BroadcastState",
+    "ListState",
+    "ListStateDescriptor",
+    "MapState",
+    "MapStateDescriptor",
+    "OperatorStateStore",
+    "ReadOnlyBroadcastState",
+    "ReducingState",
+    "ReducingStateDescriptor",
+    "StateTtlConfig",
+    "ValueState",
+    "ValueStateDescriptor",
+]
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+IN = TypeVar("IN")
+OUT = TypeVar("OUT")
+
+_BROADCAST = "broadcast state is not part of this release"
+
+OperatorStateStore = unsupported(f"{__name__}.OperatorStateStore", _BROADCAST)
+ReadOnlyBroadcastState = unsupported(f"{__name__}.ReadOnlyBroadcastState", _BROADCAST)
+BroadcastState = unsupported(f"{__name__}.BroadcastState", _BROADCAST)
+
+
+class State(ABC):
+    """Something kept per key."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget what is kept for the current key."""
+
+
+class ValueState(State, Generic[T]):
+    """One value per key."""
+
+    @abstractmethod
+    def value(self) -> T | None:
+        """The value, or None when there is none."""
+
+    @abstractmethod
+    def update(self, value: T) -> None:
+        """Set the value; None removes it."""
+
+
+class AppendingState(State, Generic[IN, OUT]):
+    """State to which values are added."""
+
+    @abstractmethod
+    def get(self) -> OUT | None:
+        """What came of the added values, or None when there are none."""
+
+    @abstractmethod
+    def add(self, value: IN) -> None:
+        """Add one value."""
+
+
+class MergingState(AppendingState[IN, OUT], ABC):
+    """Appending state whose content can be merged with another's."""
+
+
+class ReducingState(MergingState[T, T], ABC):
+    """One value per key: every added value is reduced into it."""
+
+
+class AggregatingState(MergingState[IN, OUT], ABC):
+    """One accumulator per key; ``get`` gives the aggregate function's result for it."""
+
+
+class ListState(MergingState[T, Iterable[T]], ABC):
+    """A list per key. ``get`` gives an iterable, empty when nothing was added."""
+
+    @abstractmethod
+    def get(self) -> Iterable[T]:
+        """The elements, in the order in which they were added."""
+
+    @abstractmethod
+    def update(self, values: list[T]) -> None:
+        """Replace the whole list; an empty one clears the state."""
+
+    @abstractmethod
+    def add_all(self, values: list[T]) -> None:
+        """Append several elements."""
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.get())
+
+
+class MapState(State, Generic[K, V]):
+    """A map per key; ``state[k]``, ``k in state``, ``del state[k]`` and iteration work too."""
+
+    @abstractmethod
+    def get(self, key: K) -> V | None:
+        """The value under a map key, or None."""
+
+    @abstractmethod
+    def put(self, key: K, value: V) -> None:
+        """Set the value under a map key."""
+
+    @abstractmethod
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Set several entries."""
+
+    @abstractmethod
+    def remove(self, key: K) -> None:
+        """Remove a map key; one that is not there is no error."""
+
+    @abstractmethod
+    def contains(self, key: K) -> bool:
+        """True when the map key is there."""
+
+    @abstractmethod
+    def items(self) -> Iterable[tuple[K, V]]:
+        """The entries."""
+
+    @abstractmethod
+    def keys(self) -> Iterable[K]:
+        """The map keys."""
+
+    @abstractmethod
+    def values(self) -> Iterable[V]:
+        """The map values."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """True when there is no entry."""
+
+    def __getitem__(self, key: K) -> V | None:
+        return self.get(key)
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.remove(key)
+
+    def __contains__(self, key: K) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys())
+
+
+class StateDescriptor:
+    """A state's name, type and time to live; the name is unique within one function."""
+
+    def __init__(self, name: str, type_info: TypeInformation | None = None) -> None:
+        self.name = non_empty(name, "a state's name")
+        self.type_info = type_info
+        self._ttl_config: StateTtlConfig | None = None
+
+    def get_name(self) -> str:
+        """The state's name."""
+        return self.name
+
+    def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
+        """Let the state expire."""
+        if not isinstance(ttl_config, StateTtlConfig):
+            raise PlanError(
+                f"state {self.name!r}: a StateTtlConfig is wanted,"
+                f" not a {type(ttl_config).__name__}",
+                hint="StateTtlConfig.new_builder(ttl).build()",
+            )
+        self._ttl_config = ttl_config
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+
+class ValueStateDescriptor(StateDescriptor):
+    """Asks for a ``ValueState``."""
+
+    def __init__(self, name: str, value_type_info: TypeInformation | None = None) -> None:
+        super().__init__(name, value_type_info)
+
+
+class ListStateDescriptor(StateDescriptor):
+    """Asks for a ``ListState``."""
+
+    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+        super().__init__(name, None if elem_type_info is None else Types.LIST(elem_type_info))
+
+
+class MapStateDescriptor(StateDescriptor):
+    """Asks for a ``MapState``."""
+
+    def __init__(
+        self,
+        name: str,
+        key_type_info: TypeInformation | None = None,
+        value_type_info: TypeInformation | None = None,
+    ) -> None:
+        if key_type_info is None or value_type_info is None:
+            super().__init__(name)
+        else:
+            super().__init__(name, Types.MAP(key_type_info, value_type_info))
+
+
+class ReducingStateDescriptor(StateDescriptor):
+    """Asks for a ``ReducingState``; the function is a ``ReduceFunction`` or a plain callable."""
+
+    def __init__(
+        self,
+        name: str,
+        reduce_function: ReduceFunction | Callable[[Any, Any], Any],
+        type_info: TypeInformation | None = None,
+    ) -> None:
+        from headrace.datastream.functions import ReduceFunction, ReduceFunctionWrapper
+
+        super().__init__(name, type_info)
+        self._reduce_function: Any = reduce_function
+        if isinstance(reduce_function, ReduceFunction | ReduceFunctionWrapper):
+            return
+        if not callable(reduce_function):
+            raise PlanError(
+                f"state {name!r} needs a ReduceFunction or a callable,"
+                f" not a {type(reduce_function).__name__}"
+            )
+        self._reduce_function = ReduceFunctionWrapper(reduce_function)
+
+    def get_reduce_function(self) -> Any:
+        """An object with ``reduce(value1, value2)``."""
+        return self._reduce_function
+
+
+class AggregatingStateDescriptor(StateDescriptor):
+    """Asks for an ``AggregatingState``; the type is the accumulator's."""
+
+    def __init__(
+        self,
+        name: str,
+        agg_function: AggregateFunction,
+        state_type_info: TypeInformation | None = None,
+    ) -> None:
+        from headrace.datastream.functions import AggregateFunction
+
+        super().__init__(name, state_type_info)
+        if not isinstance(agg_function, AggregateFunction):
+            raise PlanError(
+                f"state {name!r} needs an AggregateFunction, not a {type(agg_function).__name__}"
+            )
+        self._agg_function = agg_function
+
+    def get_agg_function(self) -> AggregateFunction:
+        """The aggregate function."""
+        return self._agg_function

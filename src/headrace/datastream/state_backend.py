@@ -1,0 +1,91 @@
+"""Flink's state backends, kept as values: here every runner brings its own state."""
+
+from __future__ import annotations
+
+from abc import ABC
+from enum import Enum
+
+from headrace.common.unsupported import unsupported
+from headrace.datastream.accepted import accepted
+
+__all__ = [
+    "CustomStateBackend",
+    "EmbeddedRocksDBStateBackend",
+    "HashMapStateBackend",
+    "PredefinedOptions",
+    "StateBackend",
+]
+
+_NO_EFFECT = "each runner brings its own state backend"
+
+
+class PredefinedOptions(Enum):
+    """Flink's sets of RocksDB options."""
+
+    DEFAULT = 0
+    SPINNING_DISK_OPTIMIZED = 1
+    SPINNING_DISK_OPTIMIZED_HIGH_MEM = 2
+    FLASH_SSD_OPTIMIZED = 3
+
+
+@accepted(_NO_EFFECT)
+class StateBackend(ABC):  # noqa: B024 - a common name for the values below
+    """Which state backend a program asked for."""
+
+
+@accepted(_NO_EFFECT)
+class HashMapStateBackend(StateBackend):
+    """State in memory."""
+
+
+@accepted(_NO_EFFECT)
+class EmbeddedRocksDBStateBackend(StateBackend):
+    """State in RocksDB."""
+
+    def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
+        self._incremental = bool(enable_incremental_checkpointing)
+        self._paths: list[str] | None = None
+        self._predefined_options = PredefinedOptions.DEFAULT
+        self._options: str | None = None
+        self._transfer_threads = 4
+
+    def is_incremental_checkpoints_enabled(self) -> bool:
+        """What the constructor was given; False by default."""
+        return self._incremental
+
+    def set_db_storage_paths(self, *paths: str) -> None:
+        """Note where RocksDB shall keep its files."""
+        self._paths = list(paths) or None
+
+    def get_db_storage_paths(self) -> list[str] | None:
+        """The noted paths, or None."""
+        return self._paths
+
+    def set_predefined_options(self, options: PredefinedOptions) -> None:
+        """Note a set of options."""
+        self._predefined_options = options
+
+    def get_predefined_options(self) -> PredefinedOptions:
+        """The noted set of options."""
+        return self._predefined_options
+
+    def set_options(self, options_factory_class_name: str) -> None:
+        """Note an options factory."""
+        self._options = options_factory_class_name
+
+    def get_options(self) -> str | None:
+        """The noted options factory, or None."""
+        return self._options
+
+    def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
+        """Note a number of threads."""
+        self._transfer_threads = number_of_transfering_threads
+
+    def get_number_of_transfer_threads(self) -> int:
+        """The noted number of threads."""
+        return self._transfer_threads
+
+
+CustomStateBackend = unsupported(
+    f"{__name__}.CustomStateBackend", "it wraps a JVM object, and each runner brings its own state"
+)

@@ -1,0 +1,180 @@
+"""Where a program starts: its sources, its settings, and its execution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.configuration import Configuration
+from headrace.common.typeinfo import TypeInformation, Types
+from headrace.common.unsupported import unsupported_method
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream import build
+from headrace.datastream.arguments import non_empty
+from headrace.datastream.call_site import call_site
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.job_settings import JobSettings
+from headrace.datastream.pickling import require_picklable
+from headrace.errors import PlanError, UnsupportedError
+from headrace.graph.transformation import (
+    CallSite,
+    SinkTransformation,
+    SourceTransformation,
+    Transformation,
+)
+
+if TYPE_CHECKING:
+    from headrace.common.job_client import JobClient
+    from headrace.common.job_execution_result import JobExecutionResult
+    from headrace.datastream.connectors.base import Source
+
+__all__ = ["StreamExecutionEnvironment"]
+
+
+class StreamExecutionEnvironment(JobSettings):
+    """One program's graph and configuration."""
+
+    create_input = unsupported_method("Flink's input formats are JVM classes; use from_source")
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        # a copy: what the program does later to its own object is not meant for this job
+        self._configuration = Configuration(configuration)
+        self._transformations: list[Transformation] = []
+        self._pending_sinks: list[SinkTransformation] = []
+
+    @staticmethod
+    def get_execution_environment(
+        configuration: Configuration | None = None,
+    ) -> StreamExecutionEnvironment:
+        """A new environment."""
+        return StreamExecutionEnvironment(configuration)
+
+    # Sources
+
+    def from_collection(
+        self, collection: Iterable[Any], type_info: TypeInformation | None = None
+    ) -> DataStream:
+        """A stream of the elements, in order."""
+        from headrace.datastream.connectors.collection import CollectionSource
+
+        site = call_site()
+        if isinstance(collection, str | bytes) or not isinstance(collection, Iterable):
+            raise PlanError(
+                f"from_collection() takes a list or another iterable, not {collection!r:.100}",
+                where={"called": str(site)},
+            )
+        values = tuple(collection)
+        build.checked_type(type_info, "from_collection")
+        # one value stands for all: pickling the whole collection twice would be dear
+        require_picklable(values[:1], "the collection", "from_collection", site)
+        source = CollectionSource(values, type_info)
+        return self._sourced(source, None, "Collection", type_info, site, "from_collection")
+
+    def from_sequence(self, from_: int, to: int) -> DataStream:
+        """A stream of the whole numbers from ``from_`` up to and including ``to``."""
+        from headrace.datastream.connectors.number_seq import NumberSequenceSource
+
+        site = call_site()
+        source = NumberSequenceSource(from_, to)
+        stream = self._sourced(source, None, "Sequence", None, site, "from_sequence")
+        # known, but nothing is to be coerced: they are whole numbers already
+        stream._operator("from_sequence").output_type = Types.LONG()
+        return stream
+
+    def from_source(
+        self,
+        source: Source,
+        watermark_strategy: WatermarkStrategy | None,
+        source_name: str,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """A stream of a connector's records, with event time by the strategy."""
+        site = call_site()
+        non_empty(source_name, "a source's name")
+        build.checked_type(type_info, "from_source")
+        return self._sourced(
+            source, watermark_strategy, source_name, type_info, site, "from_source"
+        )
+
+    def add_source(
+        self,
+        source_func: Source,
+        source_name: str = "Custom Source",
+        type_info: TypeInformation | None = None,
+    ) -> DataStream:
+        """A stream of a connector's records, without event time."""
+        site = call_site()
+        build.checked_type(type_info, "add_source")
+        return self._sourced(source_func, None, source_name, type_info, site, "add_source")
+
+    # Execution
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Run the job to its end.
+
+        Raises:
+            PlanError: the program cannot work, or has no sink.
+        """
+        from headrace.datastream import execution
+
+        return execution.execute(self, job_name)
+
+    def execute_async(self, job_name: str | None = None) -> JobClient:
+        """Start the job; the client watches and stops it."""
+        from headrace.datastream import execution
+
+        return execution.execute_async(self, job_name)
+
+    def get_execution_plan(self) -> str:
+        """The job's graph as JSON."""
+        from headrace.datastream import execution
+
+        return execution.execution_plan(self)
+
+    def close(self) -> None:
+        """Forget sinks that were not executed."""
+        self._pending_sinks.clear()
+
+    # Within
+
+    def _register(self, node: Transformation) -> None:
+        self._transformations.append(node)
+
+    def _register_sink(self, node: SinkTransformation) -> None:
+        self._register(node)
+        self._pending_sinks.append(node)
+
+    def _sinks(self) -> tuple[SinkTransformation, ...]:
+        """The sinks of the job so far."""
+        return tuple(self._pending_sinks)
+
+    def _take_sinks(self) -> tuple[SinkTransformation, ...]:
+        """The sinks of the job, which starts now: the next one begins without any."""
+        sinks = self._sinks()
+        self._pending_sinks.clear()
+        return sinks
+
+    def _sourced(
+        self,
+        source: Any,
+        strategy: WatermarkStrategy | None,
+        name: str,
+        type_info: TypeInformation | None,
+        site: CallSite,
+        call: str,
+    ) -> DataStream:
+        from headrace.datastream.connectors.base import Source
+
+        is_dataframe = getattr(source, "is_dataframe", False)
+        if not (is_dataframe or isinstance(source, Source)):
+            raise UnsupportedError(
+                f"{call}() takes a connector's Source, not a {type(source).__name__}",
+                where={"stream": name, "called": str(site)},
+            )
+        if not is_dataframe and call != "from_collection":
+            require_picklable(source, f"the source {name}", name, site)
+        watermarks = None if strategy is None else build.timestamps_spec(strategy, call, name, site)
+        node = SourceTransformation((), None, name, site, type_info, source=source)
+        self._register(node)
+        followers = build.add_followers(self, node, type_info, site, watermarks)
+        return DataStream._behind(self, node, followers)

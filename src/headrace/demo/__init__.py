@@ -1,0 +1,1 @@
+"""Programs that show Headrace at work."""

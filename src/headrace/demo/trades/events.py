@@ -1,0 +1,135 @@
+"""The values that travel between the parts of the job: events and anomalies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+Kind = Literal["NEW", "REPLACE", "CANCEL", "EXECUTION", "BUST", "REJECT"]
+Side = Literal["BUY", "SELL"]
+AnomalyKind = Literal[
+    "MALFORMED",
+    "UNKNOWN_INSTRUMENT",
+    "UNKNOWN_ACCOUNT",
+    "DUPLICATE",
+    "OVERFILL",
+    "CLOSED_ORDER",
+    "ORPHAN",
+    "LATE",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedEvent:
+    """One message of a trading system, its symbol and account not yet looked up.
+
+    ``order_id`` is the order the event is about: of a replace the new id, of a cancel the order
+    cancelled (not the request), of a bust whatever the message says, which may be nothing.
+    ``exec_id`` of a bust is the execution taken back. ``quantity`` and ``price`` are the order's
+    on a new and a replace, the executed ones on an execution, and null otherwise.
+    """
+
+    system: str
+    sequence: int
+    kind: Kind
+    event_time_ms: int
+    order_id: str | None
+    replaces: str | None
+    parent_order_id: str | None
+    exec_id: str | None
+    symbol: str
+    side: Side | None
+    quantity: Decimal | None
+    price: Decimal | None
+    account: str | None
+
+    @property
+    def event_id(self) -> str:
+        """``SYSTEM:sequence``, unique in the firm."""
+        return f"{self.system}:{self.sequence}"
+
+
+@dataclass(frozen=True, slots=True)
+class NormalisedEvent:
+    """One event in the firm's own terms, whatever system it came from.
+
+    The fields mean what they mean on ``DecodedEvent``; ``client`` and ``desk`` are null where the
+    account is not listed, and on every kind that carries no account.
+    """
+
+    event_id: str
+    system: str
+    sequence: int
+    kind: Kind
+    event_time_ms: int
+    order_id: str | None
+    replaces: str | None
+    parent_order_id: str | None
+    exec_id: str | None
+    instrument_id: str
+    currency: str
+    side: Side | None
+    quantity: Decimal | None
+    price: Decimal | None
+    account: str | None
+    client: str | None
+    desk: str | None
+
+    @property
+    def turn(self) -> tuple[int, str, int]:
+        """The key that events of one instrument are applied in the order of."""
+        return (self.event_time_ms, self.system, self.sequence)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The generated pickling of a frozen class with slots goes field by field through
+        # object.__setattr__; events wait in state by the thousand, so spare them that.
+        return (
+            NormalisedEvent,
+            (
+                self.event_id,
+                self.system,
+                self.sequence,
+                self.kind,
+                self.event_time_ms,
+                self.order_id,
+                self.replaces,
+                self.parent_order_id,
+                self.exec_id,
+                self.instrument_id,
+                self.currency,
+                self.side,
+                self.quantity,
+                self.price,
+                self.account,
+                self.client,
+                self.desk,
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """A record, or what became of it, that somebody should look at.
+
+    It is known by its ``event_id``, or, where none could be read, by ``source`` and ``position``.
+    """
+
+    kind: AnomalyKind
+    event_id: str | None = None
+    source: str | None = None
+    position: int | None = None
+    reason: str = ""
+    raw: bytes | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The line of ``anomalies.jsonl``, as a dictionary; bytes that are no UTF-8 are escaped."""
+        raw = None if self.raw is None else self.raw.decode("utf-8", "backslashreplace")
+        return {
+            "kind": self.kind,
+            "event_id": self.event_id,
+            "source": self.source,
+            "position": self.position,
+            "reason": self.reason,
+            "raw": raw,
+        }

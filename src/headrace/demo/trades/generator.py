@@ -1,0 +1,131 @@
+"""A trading day on disk: three feeds and their reference data, the same for the same seed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.demo.trades.gamma import COLUMNS
+from headrace.demo.trades.lifecycles import Rates, TradingDesk
+from headrace.demo.trades.market import make_market
+from headrace.demo.trades.wire import GAMMA, SYSTEMS, Draft, spoil, write
+
+FEEDS = ("alpha.fix", "beta.jsonl", "gamma.csv")
+
+# Most messages keep their place; one in fifty is held up for any time the bound allows.
+_USUAL_DELAY_MS = 3
+_HELD_UP = 0.02
+
+# Of a client's order with all below it, nearly; turns a share of messages into one of orders.
+_MESSAGES_PER_ORDER = 6
+
+
+@dataclass(frozen=True)
+class Day:
+    """What was written: records by feed, and how many of them were made bad on purpose.
+
+    Orphans, overfills and closed orders come of how the day goes, and are not counted here.
+    """
+
+    records: dict[str, int]
+    malformed: int
+    unknown_instrument: int
+    unknown_account: int
+    duplicate: int
+
+
+def generate(
+    directory: Path,
+    *,
+    events: int = 200_000,
+    seed: int = 7,
+    out_of_orderness_ms: int = 5_000,
+    rates: Rates | None = None,
+) -> Day:
+    """Write a day of that many records, bad ones and duplicates included, into the directory.
+
+    Within a feed no event time is more than ``out_of_orderness_ms`` behind one before it. The
+    day is much shorter than the spans of the rules, so nothing that was remembered is forgotten.
+    """
+    if events < 0 or out_of_orderness_ms < 0:
+        raise ValueError("events and out_of_orderness_ms must not be below 0")
+    rates = rates or Rates()
+    rng = random.Random(seed)
+    market = make_market(rng)
+    desk = TradingDesk(market, rates, rng)
+    malformed, duplicate = int(events * rates.malformed), int(events * rates.duplicate)
+    strangers = int(events * rates.unknown_instrument)
+    wanted = events - malformed - duplicate - strangers
+    if wanted < min(events, 1):
+        raise ValueError("the rates leave no event that is as it should be")
+    while len(desk.drafts) < wanted:
+        desk.client_order()
+        if rng.random() < rates.orphan * _MESSAGES_PER_ORDER:
+            desk.orphan()
+    # The last order's story is told to a point; what is told is in the order it happened in.
+    del desk.drafts[wanted:]
+    for _ in range(strangers):
+        desk.stranger()
+    drafts = sorted(desk.drafts, key=lambda draft: (draft.time_ms, draft.system))
+    again = rng.choices(range(len(drafts)), k=duplicate)
+    sent = drafts + [drafts[place] for place in again]
+    feeds = _feeds(drafts, again, malformed, out_of_orderness_ms, rng)
+    directory.mkdir(parents=True, exist_ok=True)
+    market.write(directory)
+    for system, (name, lines) in enumerate(zip(FEEDS, feeds, strict=True)):
+        with (directory / name).open("wb") as file:
+            if system == GAMMA:
+                file.write(",".join(COLUMNS).encode() + b"\n")
+            file.writelines(line + b"\n" for line in lines)
+    listed = {"", *(account for account, _, _ in market.accounts)}
+    known = [draft for draft in sent if draft.listing is not market.unlisted]
+    return Day(
+        records={name: len(lines) for name, lines in zip(FEEDS, feeds, strict=True)},
+        malformed=malformed,
+        unknown_instrument=len(sent) - len(known),
+        unknown_account=sum(draft.account not in listed for draft in known),
+        duplicate=sum(drafts[place].listing is not market.unlisted for place in again),
+    )
+
+
+def _feeds(
+    drafts: list[Draft],
+    again: list[int],
+    malformed: int,
+    out_of_orderness_ms: int,
+    rng: random.Random,
+) -> tuple[list[bytes], ...]:
+    """The lines of each feed in the order they arrive.
+
+    Each arrives at its event time and a delay of at most the bound; so whatever stands before it
+    in its feed has an event time at most the bound after its own.
+    """
+    usual_ms = min(_USUAL_DELAY_MS, out_of_orderness_ms)
+
+    def arrival_ms(draft: Draft) -> int:
+        most_ms = out_of_orderness_ms if rng.random() < _HELD_UP else usual_ms
+        return draft.time_ms + int(rng.random() * (most_ms + 1))
+
+    sequences = [0] * len(SYSTEMS)
+    lines: list[bytes] = []
+    arrivals: tuple[list[tuple[int, bytes]], ...] = ([], [], [])
+    news = []
+    for place, draft in enumerate(drafts):
+        system = draft.system
+        sequences[system] += 1
+        line = write(draft, sequences[system])
+        lines.append(line)
+        arrivals[system].append((arrival_ms(draft), line))
+        if draft.kind == "NEW":
+            news.append(place)
+    for place in again:
+        arrivals[drafts[place].system].append((arrival_ms(drafts[place]), lines[place]))
+    for _ in range(malformed):
+        # The system sends the message again when it has gone bad; this is the bad one.
+        place = rng.choice(news)
+        system = drafts[place].system
+        arrivals[system].append((arrival_ms(drafts[place]), spoil(lines[place], system, rng)))
+    for feed in arrivals:
+        feed.sort(key=lambda arrival: arrival[0])
+    return tuple([line for _, line in feed] for feed in arrivals)

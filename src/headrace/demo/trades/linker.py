@@ -1,0 +1,336 @@
+"""Links the events of one instrument into order hierarchies, one event at a time.
+
+Two linkers never share a ``Book``. A streaming job gives each instrument one whose tables are its
+keyed state (a ``MapState`` is a ``Table``, a ``ValueState`` a ``Cell``); ``memory_book`` gives one
+of dictionaries. Everything put into it pickles, and is put again whenever it changes.
+
+Time
+    ``apply(e)`` wants the events in the order of ``NormalisedEvent.turn``. ``advance(t)`` says
+    that every event of time t and before has been applied; ``apply(e)`` itself begins with
+    ``advance(e.event_time_ms - 1)``, so the results are the same however often it is called
+    between; ``deadline()`` is the next t at which it would do something, for a timer.
+
+    All spans include their end. An event of time t that waits is an ``ORPHAN`` at
+    ``advance(t + 15 min)``: what comes at exactly t + 15 min is in time, and a millisecond later
+    is not. Its id is a ``DUPLICATE`` up to and including t + 1 day. A hierarchy with no order
+    open is found up to and including ``as_of_ms`` + 1 day. (Ids and hierarchies leave the tables
+    within the hour after; whether one still counts is asked when it is found.)
+
+Choices where the rules are silent
+    - An event is known by its id alone: another event under a remembered id is a ``DUPLICATE``,
+      whatever it says, also while the first waits and after it was reported ``ORPHAN``. It does
+      not renew the memory.
+    - A new or a replace whose own id is known already, an execution whose execution id is, and
+      the bust of a busted execution repeat what has been done: ``DUPLICATE``, and nothing
+      changes. So is a replace by an id of its own chain. What the event refers to is looked for
+      first, so such an event may wait before, or end as an ``ORPHAN``.
+    - A replace of a closed order is ``CLOSED_ORDER``, also if its new id is known; its new id
+      does not become known.
+    - Each kind has one reference: a new its parent, a replace what it replaces, a cancel, reject
+      and execution its order, a bust its execution. A parent on a replace is not looked at, and
+      so are the order of a bust, and the side and account of a replace.
+    - An order that names itself as its parent, or orders that do so in a circle, wait for
+      each other and become ``ORPHAN``.
+    - A new below a closed or filled order is placed, and is open.
+    - A cancel closes open orders at any depth, below filled and closed ones too. A reject closes
+      its order alone.
+    - ``OVERFILL`` is reported for every execution that leaves ``cum_qty`` above the quantity,
+      closed orders' included; a replace that takes the quantity below ``cum_qty`` is none.
+    - An id of a hierarchy that left the state is not known any more, and may be used again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from typing import TypeVar
+
+from headrace.demo.trades.book import Book, Due, Place
+from headrace.demo.trades.events import Anomaly, AnomalyKind, NormalisedEvent, Side
+from headrace.demo.trades.hierarchy import CLOSED, OPEN, Execution, Hierarchy, Order, OrderDocument
+
+WAIT_MS = 15 * 60_000
+REMEMBER_MS = 24 * 3_600_000
+KEEP_MS = 24 * 3_600_000
+
+_SWEEP_MS = 3_600_000
+_END_MS = 2**63 - 1
+
+V = TypeVar("V")
+
+Output = OrderDocument | Anomaly
+
+
+class Linker:
+    """Applies the events of one instrument to its book; see the module for order and time."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+
+    def apply(self, event: NormalisedEvent) -> list[Output]:
+        """The documents and anomalies that the event leads to, in order.
+
+        They include those of events that waited for it, and of deadlines before its time.
+        """
+        now_ms = event.event_time_ms
+        outputs = self.advance(now_ms - 1)
+        seen_ms = self._book.seen.get(event.event_id)
+        if seen_ms is not None and now_ms <= seen_ms + REMEMBER_MS:
+            outputs.append(_anomaly("DUPLICATE", event, "the event id came before"))
+            return outputs
+        self._remember(event)
+        # Depth first without recursion: a chain of waiting events may be longer than the stack.
+        turns = [event]
+        while turns:
+            brought = self._take(turns.pop(), now_ms, outputs)
+            if brought is not None:
+                released = self._book.waiting.get(brought)
+                if released is not None:
+                    self._book.waiting.remove(brought)
+                    turns += sorted(released, key=_turn, reverse=True)
+        return outputs
+
+    def advance(self, event_time_ms: int) -> list[Output]:
+        """The orphans of all deadlines up to a time, once every event up to it is applied.
+
+        Also forgets the event ids and hierarchies whose day is over.
+        """
+        deadlines = self._book.deadlines.value()
+        if not deadlines or deadlines[0] > event_time_ms:
+            return []
+        outputs: list[Output] = []
+        over = bisect_left(deadlines, event_time_ms + 1)
+        for deadline_ms in deadlines[:over]:
+            due = self._book.due.get(deadline_ms)
+            if due is not None:
+                self._book.due.remove(deadline_ms)
+                outputs += self._orphans(due.references, deadline_ms)
+                self._forget(due.event_ids, deadline_ms)
+                self._drop_idle(due.roots, deadline_ms)
+        self._book.deadlines.update(deadlines[over:])
+        return outputs
+
+    def finish(self) -> list[Output]:
+        """The orphans of a bounded input that has ended: whatever still waits."""
+        return self.advance(_END_MS)
+
+    def deadline(self) -> int | None:
+        """The earliest event time at which ``advance`` has something to do."""
+        deadlines = self._book.deadlines.value()
+        return deadlines[0] if deadlines else None
+
+    def _take(self, event: NormalisedEvent, now_ms: int, outputs: list[Output]) -> str | None:
+        """Apply an event, or let it wait; the reference that is known from now on, if any."""
+        kind = event.kind
+        if kind == "NEW":
+            return self._new(event, now_ms, outputs)
+        if kind == "BUST":
+            exec_id = _given(event.exec_id)
+            reference = f"execution {exec_id}"
+            place = self._book.executions.get(exec_id)
+        else:
+            order_id = _given(event.replaces if kind == "REPLACE" else event.order_id)
+            reference = f"order {order_id}"
+            place = self._book.orders.get(order_id)
+        hierarchy = self._hierarchy(place, now_ms)
+        if place is None or hierarchy is None:
+            self._wait(event, reference)
+            return None
+        first_id = place[1]
+        status = hierarchy.orders[first_id].status
+        if kind == "REPLACE":
+            if status in CLOSED:
+                outputs.append(_closed(event, first_id, status))
+                return None
+            return self._replace(event, hierarchy, first_id, now_ms, outputs)
+        if kind == "EXECUTION":
+            return self._execute(event, hierarchy, first_id, now_ms, outputs)
+        if kind == "BUST":
+            if not hierarchy.bust(first_id, exec_id):
+                reason = f"execution {exec_id} is busted already"
+                outputs.append(_anomaly("DUPLICATE", event, reason))
+                return None
+        elif status not in OPEN:
+            outputs.append(_closed(event, first_id, status))
+            return None
+        elif kind == "CANCEL":
+            hierarchy.cancel(first_id)
+        else:
+            hierarchy.reject(first_id)
+        self._publish(event, hierarchy, outputs)
+        return None
+
+    def _new(self, event: NormalisedEvent, now_ms: int, outputs: list[Output]) -> str | None:
+        order_id, parent = _given(event.order_id), None
+        hierarchy: Hierarchy | None
+        if event.parent_order_id is None:
+            hierarchy = Hierarchy(order_id, event.instrument_id, event.currency, event.client)
+        else:
+            place = self._book.orders.get(event.parent_order_id)
+            hierarchy = self._hierarchy(place, now_ms)
+            if place is None or hierarchy is None:
+                self._wait(event, f"order {event.parent_order_id}")
+                return None
+            parent = place[1]
+        if self._is_known(order_id, now_ms):
+            outputs.append(_anomaly("DUPLICATE", event, f"order {order_id} is known already"))
+            return None
+        side: Side = _given(event.side)
+        quantity, price = _given(event.quantity), _given(event.price)
+        hierarchy.place(Order([order_id], parent, side, quantity, price))
+        self._book.orders.put(order_id, (hierarchy.root, order_id))
+        self._publish(event, hierarchy, outputs)
+        return f"order {order_id}"
+
+    def _replace(
+        self,
+        event: NormalisedEvent,
+        hierarchy: Hierarchy,
+        first_id: str,
+        now_ms: int,
+        outputs: list[Output],
+    ) -> str | None:
+        new_id = _given(event.order_id)
+        if self._is_known(new_id, now_ms):
+            outputs.append(_anomaly("DUPLICATE", event, f"order {new_id} is known already"))
+            return None
+        hierarchy.replace(first_id, new_id, _given(event.quantity), _given(event.price))
+        self._book.orders.put(new_id, (hierarchy.root, first_id))
+        self._publish(event, hierarchy, outputs)
+        return f"order {new_id}"
+
+    def _execute(
+        self,
+        event: NormalisedEvent,
+        hierarchy: Hierarchy,
+        first_id: str,
+        now_ms: int,
+        outputs: list[Output],
+    ) -> str | None:
+        exec_id = _given(event.exec_id)
+        if self._hierarchy(self._book.executions.get(exec_id), now_ms) is not None:
+            reason = f"execution {exec_id} is known already"
+            outputs.append(_anomaly("DUPLICATE", event, reason))
+            return None
+        execution = Execution(
+            exec_id, _given(event.quantity), _given(event.price), event.event_time_ms
+        )
+        if hierarchy.execute(first_id, execution):
+            reason = f"more than the quantity of order {first_id} is executed"
+            outputs.append(_anomaly("OVERFILL", event, reason))
+        self._book.executions.put(exec_id, (hierarchy.root, first_id))
+        self._publish(event, hierarchy, outputs)
+        return f"execution {exec_id}"
+
+    def _publish(self, event: NormalisedEvent, hierarchy: Hierarchy, outputs: list[Output]) -> None:
+        outputs.append(hierarchy.document(event.event_time_ms))
+        self._book.hierarchies.put(hierarchy.root, hierarchy)
+        if not hierarchy.open_orders:
+            due_ms = _next_sweep_ms(hierarchy.as_of_ms + KEEP_MS)
+            due = self._due(due_ms)
+            if not due.roots or due.roots[-1] != hierarchy.root:
+                due.roots.append(hierarchy.root)
+                self._book.due.put(due_ms, due)
+
+    def _is_known(self, order_id: str, now_ms: int) -> bool:
+        return self._hierarchy(self._book.orders.get(order_id), now_ms) is not None
+
+    def _hierarchy(self, place: Place | None, now_ms: int) -> Hierarchy | None:
+        """The hierarchy at a place, unless its day is over by now: then it leaves the book."""
+        if place is None:
+            return None
+        hierarchy = self._book.hierarchies.get(place[0])
+        if hierarchy is not None and _is_over(hierarchy, now_ms - 1):
+            self._drop(hierarchy)
+            return None
+        return hierarchy
+
+    def _drop(self, hierarchy: Hierarchy) -> None:
+        for order in hierarchy.orders.values():
+            for order_id in order.ids:
+                self._book.orders.remove(order_id)
+            for exec_id in order.executions:
+                self._book.executions.remove(exec_id)
+        self._book.hierarchies.remove(hierarchy.root)
+
+    def _drop_idle(self, roots: list[str], deadline_ms: int) -> None:
+        for root in roots:
+            hierarchy = self._book.hierarchies.get(root)
+            if hierarchy is not None and _is_over(hierarchy, deadline_ms):
+                self._drop(hierarchy)
+
+    def _remember(self, event: NormalisedEvent) -> None:
+        self._book.seen.put(event.event_id, event.event_time_ms)
+        due_ms = _next_sweep_ms(event.event_time_ms + REMEMBER_MS)
+        due = self._due(due_ms)
+        due.event_ids.append(event.event_id)
+        self._book.due.put(due_ms, due)
+
+    def _forget(self, event_ids: list[str], deadline_ms: int) -> None:
+        for event_id in event_ids:
+            seen_ms = self._book.seen.get(event_id)
+            # It may have come again since, in the hour between its day's end and the sweep.
+            if seen_ms is not None and seen_ms + REMEMBER_MS <= deadline_ms:
+                self._book.seen.remove(event_id)
+
+    def _wait(self, event: NormalisedEvent, reference: str) -> None:
+        waiting = self._book.waiting.get(reference) or []
+        waiting.append(event)
+        self._book.waiting.put(reference, waiting)
+        due_ms = event.event_time_ms + WAIT_MS
+        due = self._due(due_ms)
+        due.references.append(reference)
+        self._book.due.put(due_ms, due)
+
+    def _orphans(self, references: list[str], deadline_ms: int) -> list[Output]:
+        orphans: list[tuple[NormalisedEvent, str]] = []
+        for reference in dict.fromkeys(references):
+            waiting = self._book.waiting.get(reference)
+            if waiting is None:
+                continue
+            left = [each for each in waiting if each.event_time_ms + WAIT_MS > deadline_ms]
+            if left:
+                self._book.waiting.put(reference, left)
+            else:
+                self._book.waiting.remove(reference)
+            over = [each for each in waiting if each.event_time_ms + WAIT_MS <= deadline_ms]
+            orphans += [(each, reference) for each in over]
+        orphans.sort(key=lambda orphan: orphan[0].turn)
+        return [_anomaly("ORPHAN", each, f"{ref} did not come in time") for each, ref in orphans]
+
+    def _due(self, deadline_ms: int) -> Due:
+        """What is due at a deadline, which is in the list of deadlines from now on."""
+        due = self._book.due.get(deadline_ms)
+        if due is None:
+            deadlines = self._book.deadlines.value() or []
+            insort(deadlines, deadline_ms)
+            self._book.deadlines.update(deadlines)
+            due = Due()
+        return due
+
+
+def _turn(event: NormalisedEvent) -> tuple[int, str, int]:
+    return event.turn
+
+
+def _is_over(hierarchy: Hierarchy, event_time_ms: int) -> bool:
+    """Whether the hierarchy is gone for whatever comes after the given time."""
+    return not hierarchy.open_orders and hierarchy.as_of_ms + KEEP_MS <= event_time_ms
+
+
+def _next_sweep_ms(time_ms: int) -> int:
+    return -(-time_ms // _SWEEP_MS) * _SWEEP_MS
+
+
+def _given(value: V | None) -> V:
+    """The value, of a field that the decoder made sure of."""
+    if value is None:
+        raise TypeError("a normalised event lacks a field that its kind needs")
+    return value
+
+
+def _closed(event: NormalisedEvent, order_id: str, status: str) -> Anomaly:
+    return _anomaly("CLOSED_ORDER", event, f"order {order_id} is {status}")
+
+
+def _anomaly(kind: AnomalyKind, event: NormalisedEvent, reason: str) -> Anomaly:
+    return Anomaly(kind, event.event_id, reason=reason)

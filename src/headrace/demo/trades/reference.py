@@ -1,0 +1,170 @@
+"""Instruments and accounts: what a symbol and an account mean when an event happens.
+
+Of an instrument's rows, the one with the greatest ``valid_from`` not after the event's time holds,
+and it alone: a symbol that only an earlier row has is no longer the instrument's. Should two
+instruments hold one symbol at one time, the row with the later ``valid_from`` has it, and of two
+with the same, the one further down the file; two rows of one instrument with the same
+``valid_from`` are the lower one.
+"""
+
+from __future__ import annotations
+
+import csv
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.demo.trades.events import Anomaly, DecodedEvent, NormalisedEvent
+from headrace.demo.trades.times import date_or_time_ms
+from headrace.errors import DecodeError
+
+_FOREVER_MS = 2**63 - 1
+
+SYMBOL_COLUMNS = {"ALPHA": "ticker", "BETA": "ric", "GAMMA": "isin"}
+
+
+@dataclass(frozen=True, slots=True)
+class Instrument:
+    """One row of ``instruments.csv`` and the time it holds for, half open."""
+
+    instrument_id: str
+    currency: str
+    from_ms: int
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Whose account it is."""
+
+    client: str | None
+    desk: str | None
+
+
+class Instruments:
+    """Every row of ``instruments.csv``, found by a system's symbol and a time."""
+
+    def __init__(self, rows: Iterable[Mapping[str, str | None]]) -> None:
+        histories: dict[str, dict[int, tuple[int, Mapping[str, str | None]]]] = {}
+        for place, row in enumerate(rows):
+            instrument_id = _cell(row, "instrument_id", place)
+            text = _cell(row, "valid_from", place)
+            try:
+                from_ms = date_or_time_ms(text)
+            except ValueError as error:
+                raise DecodeError(
+                    f"valid_from cannot be read: {error}", where=_at(place)
+                ) from error
+            histories.setdefault(instrument_id, {})[from_ms] = (place, row)
+        held: list[tuple[int, int, Instrument, Mapping[str, str | None]]] = []
+        for instrument_id, history in histories.items():
+            starts = sorted(history)
+            for from_ms, until_ms in zip(starts, [*starts[1:], _FOREVER_MS], strict=True):
+                place, row = history[from_ms]
+                currency = _cell(row, "currency", place)
+                instrument = Instrument(instrument_id, currency, from_ms, until_ms)
+                held.append((from_ms, place, instrument, row))
+        held.sort(key=lambda entry: entry[:2])
+        self._by_symbol: dict[str, dict[str, tuple[list[int], list[Instrument]]]] = {}
+        for system, column in SYMBOL_COLUMNS.items():
+            index = self._by_symbol[system] = {}
+            for from_ms, _, instrument, row in held:
+                symbol = row.get(column)
+                if symbol:
+                    starts, instruments = index.setdefault(symbol, ([], []))
+                    starts.append(from_ms)
+                    instruments.append(instrument)
+
+    def find(self, system: str, symbol: str, time_ms: int) -> Instrument | None:
+        """The row that holds for the symbol at the time; None if the symbol names nothing then."""
+        entry = self._by_symbol[system].get(symbol)
+        if entry is None:
+            return None
+        starts, instruments = entry
+        for n in range(bisect_right(starts, time_ms) - 1, -1, -1):
+            if time_ms < instruments[n].until_ms:
+                return instruments[n]
+        return None
+
+
+class Enricher:
+    """Turns decoded events into normalised ones; holds both reference tables, and pickles."""
+
+    def __init__(self, instruments: Instruments, accounts: Mapping[str, Account]) -> None:
+        self._instruments = instruments
+        self._accounts = dict(accounts)
+
+    @classmethod
+    def read(cls, directory: Path) -> Enricher:
+        """The enricher for ``instruments.csv`` and ``accounts.csv`` of a directory.
+
+        Raises:
+            DecodeError: a row lacks a column, or its ``valid_from`` cannot be read.
+        """
+        accounts = {
+            _cell(row, "account", place): Account(
+                row.get("client") or None, row.get("desk") or None
+            )
+            for place, row in enumerate(_rows(directory / "accounts.csv"))
+        }
+        return cls(Instruments(_rows(directory / "instruments.csv")), accounts)
+
+    def normalise(
+        self, event: DecodedEvent, raw: bytes | None = None
+    ) -> tuple[NormalisedEvent | None, list[Anomaly]]:
+        """The event in the firm's terms, and what is odd about it.
+
+        Without an instrument there is no event, and its account is not looked at. ``raw`` is the
+        record it was decoded from, for the anomalies to carry.
+        """
+        symbol, time_ms = event.symbol, event.event_time_ms
+        instrument = self._instruments.find(event.system, symbol, time_ms)
+        event_id = event.event_id
+        if instrument is None:
+            column = SYMBOL_COLUMNS[event.system]
+            reason = f"no instrument has {column} {symbol!r} at {time_ms} ms"
+            return None, [Anomaly("UNKNOWN_INSTRUMENT", event_id, reason=reason, raw=raw)]
+        anomalies = []
+        account = None
+        if event.account is not None:
+            account = self._accounts.get(event.account)
+            if account is None:
+                reason = f"account {event.account!r} is not listed"
+                anomalies.append(Anomaly("UNKNOWN_ACCOUNT", event_id, reason=reason, raw=raw))
+        normalised = NormalisedEvent(
+            event_id,
+            event.system,
+            event.sequence,
+            event.kind,
+            time_ms,
+            event.order_id,
+            event.replaces,
+            event.parent_order_id,
+            event.exec_id,
+            instrument.instrument_id,
+            instrument.currency,
+            event.side,
+            event.quantity,
+            event.price,
+            event.account,
+            None if account is None else account.client,
+            None if account is None else account.desk,
+        )
+        return normalised, anomalies
+
+
+def _rows(path: Path) -> list[dict[str, str | None]]:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        return list(csv.DictReader(file))
+
+
+def _cell(row: Mapping[str, str | None], column: str, place: int) -> str:
+    text = row.get(column)
+    if not text:
+        raise DecodeError(f"the reference row has no {column}", where=_at(place))
+    return text
+
+
+def _at(place: int) -> dict[str, str]:
+    return {"row": str(place + 1)}

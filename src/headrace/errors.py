@@ -1,0 +1,113 @@
+"""Every exception that Headrace raises.
+
+    HeadraceError
+    ├── PlanError (ValueError)            the program cannot work; raised while it is built
+    │   ├── DuplicateUidError             two operators with one uid
+    │   ├── UnpicklableFunctionError      a user function that cannot be sent to a worker
+    │   ├── MissingWatermarksError        event time is needed, no watermark strategy is set
+    │   └── NotKeyedError                 keyed state or timers on a stream that is not keyed
+    ├── UnsupportedError (NotImplementedError)   a PyFlink name that does not work here
+    ├── ConfigurationError (ValueError)   an unknown key, or a value that does not parse
+    ├── UnstableKeyError (TypeError)      a key whose hash differs between interpreters
+    ├── TypeMismatchError (TypeError)     a value that does not fit its declared type
+    ├── DecodeError (ValueError)          raw input that cannot be decoded
+    ├── MissingExtraError (ImportError)   an optional part is not installed
+    ├── CheckpointError (RuntimeError)    a checkpoint that cannot be used
+    │   └── CheckpointLockedError         another driver is running on it
+    └── JobError (RuntimeError)           a job failed for a reason that is not the user's code
+
+Each derives from ``HeadraceError`` and from the builtin a caller would expect to catch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class HeadraceError(Exception):
+    """The root of every exception raised by Headrace.
+
+    The message answers what is wrong; ``where`` (label to text) says where, ``hint`` what to do.
+    """
+
+    def __init__(
+        self, message: str, *, where: Mapping[str, str] | None = None, hint: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = dict(where or {})
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.message, self.where, self.hint))
+
+    def __str__(self) -> str:
+        rows = [*self.where.items()]
+        if self.hint:
+            rows.append(("hint", self.hint))
+        width = max((len(label) for label, _ in rows), default=0) + 1
+        return "\n".join(
+            [self.message, *(f"  {label + ':':<{width}} {text}" for label, text in rows)]
+        )
+
+
+def _rebuild(
+    kind: type[HeadraceError], message: str, where: dict[str, str], hint: str | None
+) -> HeadraceError:
+    return kind(message, where=where, hint=hint)
+
+
+class PlanError(HeadraceError, ValueError):
+    """The program cannot work; raised while it is built."""
+
+
+class DuplicateUidError(PlanError):
+    """Two operators carry the same uid, so their state could not be told apart."""
+
+
+class UnpicklableFunctionError(PlanError):
+    """A user function, or something it captures, cannot be sent to a worker."""
+
+
+class MissingWatermarksError(PlanError):
+    """An operator needs event time and no watermark strategy stands upstream of it."""
+
+
+class NotKeyedError(PlanError):
+    """Keyed state or keyed timers are used on a stream that has no key."""
+
+
+class UnsupportedError(HeadraceError, NotImplementedError):
+    """A name of PyFlink's API that is declared here, but does not work here."""
+
+
+class ConfigurationError(HeadraceError, ValueError):
+    """A configuration key that is not known, or a value that does not parse."""
+
+
+class UnstableKeyError(HeadraceError, TypeError):
+    """A key whose hash is not equal in every interpreter, so its records would scatter."""
+
+
+class TypeMismatchError(HeadraceError, TypeError):
+    """A value does not fit the type declared for its stream."""
+
+
+class DecodeError(HeadraceError, ValueError):
+    """Raw input that cannot be decoded."""
+
+
+class MissingExtraError(HeadraceError, ImportError):
+    """An optional part of Headrace is used and not installed."""
+
+
+class CheckpointError(HeadraceError, RuntimeError):
+    """A checkpoint cannot be used by this program."""
+
+
+class CheckpointLockedError(CheckpointError):
+    """Another driver is running on this checkpoint."""
+
+
+class JobError(HeadraceError, RuntimeError):
+    """A job failed for a reason that is not an exception of the user's code."""

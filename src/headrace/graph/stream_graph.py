@@ -1,0 +1,138 @@
+"""The logical graph of a program, checked: what can be told to fail fails here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from headrace.errors import DuplicateUidError, MissingWatermarksError, PlanError
+from headrace.graph.transformation import (
+    Edge,
+    SinkTransformation,
+    SourceTransformation,
+    Transformation,
+)
+
+
+@dataclass(frozen=True)
+class StreamGraph:
+    """All nodes that a sink needs, every node behind those that feed it."""
+
+    nodes: tuple[Transformation, ...]
+
+    @classmethod
+    def of(cls, sinks: Sequence[SinkTransformation]) -> StreamGraph:
+        """The checked graph of a program's sinks.
+
+        Raises:
+            PlanError: there is no sink, or the program cannot work (see its subclasses).
+        """
+        if not sinks:
+            raise PlanError(
+                "the program has no sink, so there is nothing to run",
+                hint="end a stream with .print(), .sink_to(...) or .execute_and_collect()",
+            )
+        graph = cls(tuple(_topological(sinks)))
+        graph._check_uids()
+        graph._check_watermarks()
+        return graph
+
+    @property
+    def sources(self) -> list[SourceTransformation]:
+        """The nodes without inputs."""
+        return [node for node in self.nodes if isinstance(node, SourceTransformation)]
+
+    @property
+    def sinks(self) -> list[SinkTransformation]:
+        """The nodes without outputs."""
+        return [node for node in self.nodes if isinstance(node, SinkTransformation)]
+
+    @property
+    def bounded(self) -> bool:
+        """True when every source ends by itself."""
+        return all(source.source.bounded for source in self.sources)
+
+    def consumers(self, node: Transformation) -> list[tuple[Edge, Transformation]]:
+        """The edges that leave a node, with the nodes they lead to."""
+        return [(e, target) for target in self.nodes for e in target.inputs if e.source is node]
+
+    def _check_uids(self) -> None:
+        seen: dict[str, Transformation] = {}
+        for node in self.nodes:
+            if node.uid is None:
+                continue
+            other = seen.setdefault(node.uid, node)
+            if other is not node:
+                raise DuplicateUidError(
+                    f"two operators have the uid {node.uid!r}",
+                    where={
+                        "first": f"{other.display_name}, built at {other.site}",
+                        "second": f"{node.display_name}, built at {node.site}",
+                    },
+                    hint="a uid names one operator's state: give each its own",
+                )
+
+    def _check_watermarks(self) -> None:
+        for node in self.nodes:
+            if node.spec is None or not node.spec.traits.event_time:
+                continue
+            bare = _source_without_watermarks(node, {})
+            if bare is None:
+                continue
+            raise MissingWatermarksError(
+                f"{node.display_name!r} needs event time, but no watermark strategy is set upstream",
+                where={
+                    "operator": f"{node.display_name} (uid={node.uid or 'none'}),"
+                    f" built at {node.site}",
+                    "stream": f"{bare.display_name}, built at {bare.site}",
+                },
+                hint=".assign_timestamps_and_watermarks("
+                "WatermarkStrategy.for_monotonous_timestamps()) before it",
+            )
+
+
+def _topological(sinks: Iterable[Transformation]) -> list[Transformation]:
+    order: dict[Transformation, None] = {}
+    stack = [(sink, False) for sink in reversed(list(sinks))]
+    while stack:
+        node, entered = stack.pop()
+        if node in order:
+            continue
+        if entered:
+            order[node] = None
+            continue
+        stack.append((node, True))
+        stack.extend((edge.source, False) for edge in reversed(node.inputs))
+    return list(order)
+
+
+def _source_without_watermarks(
+    node: Transformation, known: dict[Transformation, Transformation | None]
+) -> Transformation | None:
+    """A source from which records reach ``node`` without passing a watermark strategy, or None.
+
+    A strategy that makes no watermarks is enough for a bounded source: its end is one.
+    """
+    if node in known:
+        return known[node]
+    known[node] = None
+    for edge in node.inputs:
+        spec = edge.source.spec
+        if spec is not None and spec.traits.assigns_time:
+            strategy = getattr(spec, "strategy", None)
+            if strategy is None or strategy.generates_watermarks or _bounded(edge.source):
+                continue
+            known[node] = edge.source
+        elif isinstance(edge.source, SourceTransformation):
+            known[node] = edge.source
+        else:
+            known[node] = _source_without_watermarks(edge.source, known)
+        if known[node] is not None:
+            break
+    return known[node]
+
+
+def _bounded(node: Transformation) -> bool:
+    if isinstance(node, SourceTransformation):
+        return bool(node.source.bounded)
+    return all(_bounded(edge.source) for edge in node.inputs)

@@ -1,0 +1,130 @@
+"""The nodes and edges of the logical graph: what a program says, not how it runs."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.common.output_tag import OutputTag
+from headrace.common.typeinfo import TypeInformation
+from headrace.operators.spec import OperatorSpec, UserFunction
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """The user's file and line that built a node."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Partitioning:
+    """How records travel along an edge. Subclasses say which record goes where."""
+
+    label = "FORWARD"
+
+
+@dataclass(frozen=True)
+class Forward(Partitioning):
+    """Stay in the same task: the edge can be chained."""
+
+
+@dataclass(frozen=True)
+class ByKey(Partitioning):
+    """Equal keys meet: ``selector`` gives the key, its stable hash the key group."""
+
+    selector: UserFunction
+    key_type: TypeInformation | None = None
+    label = "HASH"
+
+
+@dataclass(frozen=True)
+class Rebalance(Partitioning):
+    """Round robin over all subtasks."""
+
+    label = "REBALANCE"
+
+
+@dataclass(frozen=True)
+class Rescale(Partitioning):
+    """Round robin over a subset of the subtasks."""
+
+    label = "RESCALE"
+
+
+@dataclass(frozen=True)
+class Shuffle(Partitioning):
+    """Spread over all subtasks without an order a program may rely on."""
+
+    label = "SHUFFLE"
+
+
+@dataclass(frozen=True)
+class ByPartitioner(Partitioning):
+    """A user's ``partition(key, num_partitions) -> index`` picks the subtask."""
+
+    partitioner: UserFunction
+    selector: UserFunction
+    label = "CUSTOM"
+
+
+@dataclass(frozen=True, eq=False)
+class Edge:
+    """An input of a node: ``tag`` None is the main output of ``source``, else a side output."""
+
+    source: Transformation
+    tag: OutputTag | None = None
+    partitioning: Partitioning = field(default_factory=Forward)
+
+
+_ids = itertools.count(1)
+
+
+@dataclass(eq=False)
+class Transformation:
+    """One node. ``spec`` is an ``OperatorSpec``; sources and sinks have subclasses below.
+
+    The facade fills in name, uid, parallelism and chaining until the graph is compiled.
+    """
+
+    inputs: tuple[Edge, ...]
+    spec: OperatorSpec | None
+    name: str
+    site: CallSite
+    output_type: TypeInformation | None = None
+    uid: str | None = None
+    description: str | None = None
+    parallelism: int | None = None
+    max_parallelism: int | None = None
+    starts_chain: bool = False
+    """True: never chained to what stands before it."""
+    ends_chain: bool = False
+    """True: nothing behind it is chained to it."""
+    id: int = field(default_factory=lambda: next(_ids))
+
+    @property
+    def display_name(self) -> str:
+        """Name for errors and plans."""
+        return self.name
+
+
+@dataclass(eq=False)
+class SourceTransformation(Transformation):
+    """A node without inputs: ``source`` is a connector's ``Source`` or a DataFrame wrapper.
+
+    The watermark strategy given to ``from_source`` is a transformation of its own behind it.
+    """
+
+    source: Any = None
+
+
+@dataclass(eq=False)
+class SinkTransformation(Transformation):
+    """A node without outputs: ``sink`` is a connector's ``Sink``."""
+
+    sink: Any = None

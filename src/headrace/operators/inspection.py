@@ -1,0 +1,219 @@
+"""What a user's function does with its context, read from its byte code.
+
+The planner must know before anything runs whether a function keeps keyed state or sets timers.
+Nothing is called: the code objects of the function's class, and of what that code refers to
+within the user's own package, are searched for the names of the context's methods.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+STATE_METHODS = frozenset(
+    {
+        "get_state",
+        "get_list_state",
+        "get_map_state",
+        "get_reducing_state",
+        "get_aggregating_state",
+    }
+)
+_EVENT_TIMER = "register_event_time_timer"
+_PROCESSING_TIMER = "register_processing_time_timer"
+_MAX_CODES = 2000
+
+
+@dataclass(frozen=True)
+class Uses:
+    """What a function uses: names of ``RuntimeContext`` methods for state, and kinds of timers."""
+
+    keyed_state: frozenset[str] = frozenset()
+    event_timers: bool = False
+    processing_timers: bool = False
+
+    @property
+    def keyed(self) -> bool:
+        """True when the function needs a keyed stream."""
+        return bool(self.keyed_state) or self.event_timers or self.processing_timers
+
+
+def inspect_function(target: Any) -> Uses:
+    """What the code of a function object uses; nothing for a plain callable, which has no context.
+
+    Methods reached by ``getattr`` with a computed name, or through objects of other packages, are
+    not seen.
+    """
+    if isinstance(target, FunctionType | MethodType | type) or not hasattr(target, "open"):
+        return Uses()
+    names: set[str] = set()
+    for code in _reachable_code(target):
+        names.update(loaded_attributes(code))
+    return Uses(
+        keyed_state=_state_uses(target, names),
+        event_timers=_EVENT_TIMER in names,
+        processing_timers=_PROCESSING_TIMER in names,
+    )
+
+
+def _state_uses(target: Any, names: set[str]) -> frozenset[str]:
+    # A user's own `self.client.get_state()` must not look like keyed state. While `open` only
+    # reads attributes of its context, the names read from it are all there is; once it hands
+    # the context on (to a helper, to super, to self), any such name counts.
+    opens = list(_method_codes(type(target), "open"))
+    if not opens:
+        return frozenset()
+    direct: set[str] = set()
+    for code in opens:
+        parameters = code.co_varnames[: code.co_argcount]
+        if len(parameters) < 2:
+            return frozenset(names & STATE_METHODS)
+        attributes, escapes = _attributes_of(code, parameters[1])
+        if escapes:
+            return frozenset(names & STATE_METHODS)
+        direct |= attributes
+    return frozenset(direct & STATE_METHODS)
+
+
+def loaded_attributes(code: CodeType) -> set[str]:
+    """The names of the attributes that a code object reads, nested code not included."""
+    return {
+        str(instruction.argval)
+        for instruction in dis.get_instructions(code)
+        if _reads_attribute(instruction.opname)
+    }
+
+
+def _reads_attribute(opname: str) -> bool:
+    # 3.11 has LOAD_METHOD beside LOAD_ATTR, 3.12 adds LOAD_SUPER_ATTR
+    return opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR")
+
+
+def _attributes_of(code: CodeType, variable: str) -> tuple[set[str], bool]:
+    """The attributes read from a variable, and whether it is used in any other way."""
+    attributes: set[str] = set()
+    instructions = list(dis.get_instructions(code))
+    for index, instruction in enumerate(instructions):
+        loaded = _variables_loaded(instruction)
+        if variable not in loaded:
+            continue
+        if loaded[-1] != variable or variable in loaded[:-1]:
+            return attributes, True
+        following = instructions[index + 1]
+        if not _reads_attribute(following.opname) or following.opname == "LOAD_SUPER_ATTR":
+            return attributes, True
+        attributes.add(str(following.argval))
+    return attributes, False
+
+
+def _variables_loaded(instruction: dis.Instruction) -> tuple[str, ...]:
+    # LOAD_FAST_LOAD_FAST (3.13) loads two; LOAD_CLOSURE hands the variable to nested code;
+    # MAKE_CELL only says that nested code will want it
+    name = instruction.opname
+    if name == "STORE_FAST_LOAD_FAST":
+        return (instruction.argval[1],)
+    if name.startswith("LOAD_FAST") or name in ("LOAD_DEREF", "LOAD_CLOSURE"):
+        argval = instruction.argval
+        return argval if isinstance(argval, tuple) else (str(argval),)
+    return ()
+
+
+def _method_codes(kind: type, name: str) -> Iterator[CodeType]:
+    """A method's code, and that of the methods it overrides as far as ``super`` is used."""
+    for base in kind.__mro__:
+        if _is_ours(base):
+            continue
+        method = _plain_function(vars(base).get(name))
+        if method is None:
+            continue
+        yield method.__code__
+        if "super" not in method.__code__.co_names:
+            return
+
+
+def _plain_function(value: Any) -> FunctionType | None:
+    """The Python function inside a method, static method, property or decorator."""
+    for _ in range(8):
+        if isinstance(value, FunctionType):
+            wrapped = getattr(value, "__wrapped__", None)
+            if wrapped is None:
+                return value
+            value = wrapped
+        elif isinstance(value, MethodType | classmethod | staticmethod):
+            value = value.__func__
+        elif isinstance(value, property):
+            value = value.fget
+        else:
+            return None
+    return None
+
+
+def _is_ours(kind: type) -> bool:
+    return kind is object or kind.__module__.startswith(
+        ("headrace.datastream.", "headrace.common.")
+    )
+
+
+def _reachable_code(target: Any) -> Iterator[CodeType]:
+    """Code of the target's class, and of what it refers to within the same package."""
+    package = _package(type(target).__module__)
+    waiting: list[Any] = [target]
+    seen: set[int] = set()
+    count = 0
+    while waiting and count < _MAX_CODES:
+        item = waiting.pop()
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, CodeType):
+            count += 1
+            yield item
+            waiting.extend(const for const in item.co_consts if isinstance(const, CodeType))
+        elif isinstance(item, FunctionType):
+            waiting.append(item.__code__)
+            waiting.extend(_references(item, package))
+        elif isinstance(item, type):
+            for base in item.__mro__:
+                if not _is_ours(base) and _package(base.__module__) != "builtins":
+                    waiting.extend(vars(base).values())
+        elif (function := _plain_function(item)) is not None:
+            waiting.append(function)
+            # a decorated function: what wraps it may use the context too
+            if isinstance(item, MethodType):
+                waiting.append(item.__self__)
+        elif _package(type(item).__module__) == package:
+            waiting.append(type(item))
+            waiting.extend(getattr(item, "__dict__", {}).values())
+
+
+def _references(function: FunctionType, package: str) -> Iterator[Any]:
+    """Functions and classes of the user's package that a function's code names or closes over."""
+    for name in _names(function.__code__):
+        value = function.__globals__.get(name)
+        if isinstance(value, FunctionType | type) and _package(str(value.__module__)) == package:
+            yield value
+    for cell in function.__closure__ or ():
+        try:
+            value = cell.cell_contents
+        except ValueError:  # a variable not bound yet
+            continue
+        if isinstance(value, FunctionType | type) and _package(str(value.__module__)) == package:
+            yield value
+    wrapped = getattr(function, "__wrapped__", None)
+    if wrapped is not None:
+        yield wrapped
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _names(const)
+
+
+def _package(module: str) -> str:
+    # `headrace.demo` is a user of Headrace like any other, its engine is not
+    return module.partition(".")[0] if not module.startswith("headrace.") else module

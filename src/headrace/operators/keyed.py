@@ -1,0 +1,41 @@
+"""What operators with keyed state have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from headrace.runtime.chain import KeyedOperator, open_function
+from headrace.runtime.context import TaskContext
+from headrace.runtime.program import NodeProgram
+from headrace.runtime.state.backend import Timer
+from headrace.runtime.state.handles import Cell
+from headrace.runtime.state.ttl import CLEANUP
+
+
+class StatefulOperator(KeyedOperator):
+    """A keyed operator whose states may expire."""
+
+    def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
+        """Open the user functions with a context that gives out state."""
+        self.node, self.cell, self.context = node, cell, context
+        for function in node.spec.functions if node.spec else ():
+            open_function(function, context)
+
+    def push_keyed(self, value: Any, timestamp: int | None) -> None:
+        """Keyed operators are driven block by block, never record by record."""
+        raise AssertionError(f"{self.node.name} was pushed a record without a key")
+
+    def fire(self, timer: Timer, event_time: bool) -> None:
+        """Let the timer's owner act: the time-to-live, or the user."""
+        if timer.namespace == CLEANUP:
+            self.cell.enter(timer.key)
+            self.cell.event_ms = timer.time_ms
+            if self.context.states is not None:
+                self.context.states.purge()
+        else:
+            self.fire_user_timer(timer, event_time)
+
+    @abstractmethod
+    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+        """A timer of the operator's own is due."""

@@ -1,0 +1,154 @@
+"""A process function with keyed state and timers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.common.time_domain import TimeDomain
+from headrace.operators.emission import emitter
+from headrace.operators.inspection import inspect_function
+from headrace.operators.keyed import StatefulOperator
+from headrace.operators.spec import OperatorSpec, Traits, UserFunction
+from headrace.runtime.chain import Operator, Outputs
+from headrace.runtime.exchange import Push
+from headrace.runtime.state.backend import Timer
+from headrace.runtime.state.handles import Cell
+
+
+@dataclass(frozen=True)
+class KeyedProcessSpec(OperatorSpec):
+    """``function.target`` has ``process_element(value, ctx)`` and, perhaps, ``on_timer``."""
+
+    function: UserFunction
+
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """What the function's code says it uses."""
+        uses = inspect_function(self.function.target)
+        return Traits(
+            keyed=True,
+            state=True,
+            event_timers=uses.event_timers,
+            processing_timers=uses.processing_timers,
+            event_time=uses.event_timers,
+            side_outputs=True,
+        )
+
+    @property
+    def label(self) -> str:
+        """The operator's default name."""
+        return "KeyedProcess"
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        """The user's function."""
+        return (self.function,)
+
+    def build(self) -> Operator:
+        """A new operator."""
+        return KeyedProcessOperator(self)
+
+
+class KeyedContext:
+    """What ``process_element`` sees: the key, the timestamp, and the timers."""
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+        self._timestamp: int | None = None
+
+    def get_current_key(self) -> Any:
+        """The key of the record."""
+        return self._cell.key
+
+    def timestamp(self) -> int | None:
+        """The timestamp (ms) of the record or timer, or None."""
+        return self._timestamp
+
+    def timer_service(self) -> KeyedContext:
+        """The clocks and timers of the current key."""
+        return self
+
+    def current_processing_time(self) -> int:
+        """The processing time (ms) of the micro-batch."""
+        return self._cell.now_ms
+
+    def current_watermark(self) -> int:
+        """The watermark (ms) of this task."""
+        return self._cell.watermark
+
+    def _timer(self, timestamp: int) -> Timer:
+        return Timer(int(timestamp), self._cell.key)
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        """Call ``on_timer`` when the watermark passes ``timestamp`` (ms)."""
+        self._cell.backend.event_timers.register(self._timer(timestamp))
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        """Call ``on_timer`` when the clock passes ``timestamp`` (ms)."""
+        self._cell.backend.processing_timers.register(self._timer(timestamp))
+
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        """Take an event-time timer back."""
+        self._cell.backend.event_timers.delete(self._timer(timestamp))
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        """Take a processing-time timer back."""
+        self._cell.backend.processing_timers.delete(self._timer(timestamp))
+
+
+class TimerContext(KeyedContext):
+    """What ``on_timer`` sees."""
+
+    def __init__(self, cell: Cell) -> None:
+        super().__init__(cell)
+        self._domain = TimeDomain.EVENT_TIME
+
+    def time_domain(self) -> TimeDomain:
+        """The clock that the timer follows."""
+        return self._domain
+
+
+class KeyedProcessOperator(StatefulOperator):
+    """Calls the process function for each record and timer, under its key."""
+
+    def __init__(self, spec: KeyedProcessSpec) -> None:
+        self._spec = spec
+
+    def bind(self, outputs: Outputs) -> Push:
+        """Keyed operators take blocks; see ``process``."""
+        self._emit = emitter(outputs)
+        self._element = self._spec.function.bound()
+        self._on_timer = getattr(self._spec.function.target, "on_timer", None)
+        self._context = KeyedContext(self.cell)
+        self._timer_context = TimerContext(self.cell)
+        return self.push_keyed
+
+    def process(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        """Call the function for each record of a block."""
+        cell, context, emit = self.cell, self._context, self._emit
+        element, enter, node = self._element, cell.backend.enter, self.node  # noqa: F841
+        for key, value, timestamp in zip(keys, values, timestamps or [None] * len(values)):
+            cell.key = key
+            cell.entry = enter(key)
+            cell.event_ms = context._timestamp = timestamp
+            results = element(value, context)
+            if results is not None:
+                emit(results, timestamp)
+
+    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+        """Call ``on_timer`` under the timer's key."""
+        if self._on_timer is None:
+            return
+        node, key, timestamp = self.node, timer.key, timer.time_ms  # noqa: F841
+        context = self._timer_context
+        context._timestamp = self.cell.event_ms = timestamp
+        context._domain = TimeDomain.EVENT_TIME if event_time else TimeDomain.PROCESSING_TIME
+        self.cell.enter(key)
+        results = self._on_timer(timestamp, context)
+        if results is not None:
+            self._emit(results, timestamp if event_time else None)
+
+

@@ -1,0 +1,106 @@
+"""A process function on a stream without keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.errors import NotKeyedError
+from headrace.operators.emission import emitter
+from headrace.operators.spec import OperatorSpec, Traits, UserFunction
+from headrace.runtime.chain import Operator, Outputs, Signal
+from headrace.runtime.exchange import Push
+from headrace.runtime.state.handles import Cell
+
+
+@dataclass(frozen=True)
+class ProcessSpec(OperatorSpec):
+    """``function(value, ctx)`` yields values and (tag, value) pairs."""
+
+    function: UserFunction
+    traits = Traits(side_outputs=True)
+
+    @property
+    def label(self) -> str:
+        """The operator's default name."""
+        return "Process"
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        """The user's function."""
+        return (self.function,)
+
+    def build(self) -> Operator:
+        """A new operator."""
+        return ProcessOperator(self)
+
+
+class ProcessContext:
+    """The context of a process function without keys: it can read time, not set timers."""
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+        self._timestamp: int | None = None
+        self._watermark = MIN_WATERMARK
+
+    def timestamp(self) -> int | None:
+        """The record's timestamp (ms), or None."""
+        return self._timestamp
+
+    def timer_service(self) -> ProcessContext:
+        """The clocks."""
+        return self
+
+    def current_processing_time(self) -> int:
+        """The processing time (ms) of the micro-batch."""
+        return self._cell.now_ms
+
+    def current_watermark(self) -> int:
+        """The watermark (ms) in front of this operator."""
+        return self._watermark
+
+    def _refuse(self, timestamp: int) -> None:
+        raise NotKeyedError(
+            "a timer is set on a stream that is not keyed",
+            hint="put .key_by(...) before .process(...) and use a KeyedProcessFunction",
+        )
+
+    register_event_time_timer = _refuse
+    register_processing_time_timer = _refuse
+    delete_event_time_timer = _refuse
+    delete_processing_time_timer = _refuse
+
+
+class ProcessOperator(Operator):
+    """Calls the process function for each record."""
+
+    def __init__(self, spec: ProcessSpec) -> None:
+        self._spec = spec
+
+    def bind(self, outputs: Outputs) -> Push:
+        """The function that takes the operator's records."""
+        function, node = self._spec.function.bound(), self.node
+        emit = emitter(outputs)
+        context = self._context = ProcessContext(self.cell)
+
+        def push(value: Any, timestamp: int | None, node: Any = node) -> None:
+            context._timestamp = timestamp
+            results = function(value, context)
+            if results is not None:
+                emit(results, timestamp)
+
+        return push
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Note the watermark for the context, and pass it on."""
+        self._context._watermark = max(watermark, self._context._watermark)
+        signal(watermark, idle)
+
+    def snapshot(self) -> int:
+        """The watermark, so that the next micro-batch starts with it."""
+        return self._context._watermark
+
+    def restore(self, state: Any | None) -> None:
+        """Start with a watermark."""
+        self._context._watermark = MIN_WATERMARK if state is None else state

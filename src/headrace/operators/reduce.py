@@ -1,0 +1,78 @@
+"""A value per key into which every record is reduced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.operators.keyed import StatefulOperator
+from headrace.operators.spec import OperatorSpec, Traits, UserFunction
+from headrace.runtime.chain import Operator, Outputs
+from headrace.runtime.exchange import Push
+from headrace.runtime.state.backend import StateBackend, Timer
+
+SLOT = "reduce"
+
+
+@dataclass(frozen=True)
+class ReduceSpec(OperatorSpec):
+    """``function(value1, value2)`` gives the reduced value.
+
+    A stream emits the value after every record, a batch only the last one of each key.
+    """
+
+    function: UserFunction
+    operation: str = "Reduce"
+    traits = Traits(keyed=True, state=True)
+
+    @property
+    def label(self) -> str:
+        """The operator's default name."""
+        return self.operation
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        """The user's function."""
+        return (self.function,)
+
+    def build(self) -> Operator:
+        """A new operator."""
+        return ReduceOperator(self)
+
+
+class ReduceOperator(StatefulOperator):
+    """Keeps (value, timestamp of the last record) per key."""
+
+    def __init__(self, spec: ReduceSpec) -> None:
+        self._spec = spec
+
+    def bind(self, outputs: Outputs) -> Push:
+        """Keyed operators take blocks; see ``process``."""
+        self._down = outputs.main
+        return self.push_keyed
+
+    def process(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        """Reduce each record of a block into its key's value."""
+        backend, down, only_last = self.cell.backend, self._down, self.context.is_batch
+        reduce, enter, changed = self._spec.function.bound(), backend.enter, backend.changed
+        node = self.node  # noqa: F841
+        for key, value, timestamp in zip(keys, values, timestamps or [None] * len(values)):
+            entry = enter(key)
+            held = entry.get(SLOT)
+            if held is not None:
+                value = reduce(held[0], value)
+            entry[SLOT] = (value, timestamp)
+            changed(key)
+            if not only_last:
+                down(value, timestamp)
+
+    def finish(self, backend: StateBackend) -> None:
+        """Emit the last value of each key."""
+        for key in list(backend.keys()):
+            value, timestamp = backend.enter(key)[SLOT]
+            self._down(value, timestamp)
+
+    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+        """A reduction sets no timers."""

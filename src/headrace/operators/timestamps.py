@@ -1,0 +1,113 @@
+"""Event time: the timestamps of records, and the watermarks made from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.common.watermark_strategy import (
+    MAX_WATERMARK,
+    MIN_WATERMARK,
+    Watermark,
+    WatermarkStrategy,
+)
+from headrace.operators.spec import OperatorSpec, Traits
+from headrace.runtime.chain import Operator, Outputs, Signal
+from headrace.runtime.context import TaskContext
+from headrace.runtime.exchange import Push
+from headrace.runtime.program import NodeProgram
+from headrace.runtime.state.handles import Cell
+
+
+@dataclass(frozen=True)
+class TimestampsSpec(OperatorSpec):
+    """Timestamps and watermarks by a ``WatermarkStrategy``; those of the input are replaced."""
+
+    strategy: WatermarkStrategy
+    traits = Traits(assigns_time=True)
+
+    @property
+    def label(self) -> str:
+        """The operator's default name."""
+        return "Timestamps/Watermarks"
+
+    def build(self) -> Operator:
+        """A new operator."""
+        return TimestampsOperator(self)
+
+
+class TimestampsOperator(Operator):
+    """Runs one watermark generator per split (or per key group, behind a keyed stage)."""
+
+    def __init__(self, spec: TimestampsSpec) -> None:
+        self._strategy = spec.strategy
+        self._last = MIN_WATERMARK
+        self._idle = False
+        self._silent = False
+
+    def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
+        """In a batch no watermark stands before the last one."""
+        super().open(node, context, cell)
+        self._silent = context.is_batch
+
+    def bind(self, outputs: Outputs) -> Push:
+        """The function that takes the operator's records."""
+        down, node = outputs.main, self.node
+        self._signal = outputs.signal
+        timestamp_of = self._strategy.timestamp_of
+        self.restore(None)
+
+        def push(value: Any, timestamp: int | None, node: Any = node) -> None:
+            if timestamp_of is not None:
+                timestamp = timestamp_of(value, timestamp)
+            down(value, timestamp)
+            if timestamp is not None:
+                # The watermark stands behind the record that caused it.
+                self._generator.on_event(value, timestamp, self)
+
+        return push
+
+    def tick(self) -> None:
+        """Let the generator emit."""
+        self._generator.on_periodic_emit(self)
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Swallow the input's watermarks, except the last; idleness passes through."""
+        if watermark >= MAX_WATERMARK:
+            self._last = watermark
+            signal(watermark, idle)
+        elif idle != self._idle or watermark == MIN_WATERMARK:
+            self._idle = idle
+            signal(self._last, idle)
+
+    # What a watermark generator calls.
+
+    def emit_watermark(self, watermark: int | Watermark) -> None:
+        """Emit a watermark (ms); one that does not rise is ignored."""
+        moment = watermark if isinstance(watermark, int) else watermark.timestamp
+        if moment > self._last and not self._silent:
+            self._last = moment
+            self._idle = False
+            self._signal(moment, False)
+
+    def mark_idle(self) -> None:
+        """Do not hold others back until the next watermark."""
+        if not self._idle:
+            self._idle = True
+            self._signal(self._last, True)
+
+    def mark_active(self) -> None:
+        """Hold others back again."""
+        if self._idle:
+            self._idle = False
+            self._signal(self._last, False)
+
+    def snapshot(self) -> Any:
+        """The generator with its state, its last watermark and its idleness."""
+        return (self._generator, self._last, self._idle)
+
+    def restore(self, state: Any | None) -> None:
+        """Go on with a generator, or start a new one."""
+        if state is None:
+            state = (self._strategy.create_generator(), MIN_WATERMARK, False)
+        self._generator, self._last, self._idle = state

@@ -1,0 +1,93 @@
+"""Plans for people and for Flink's visualizer."""
+
+from __future__ import annotations
+
+import json
+
+from headrace.graph.stream_graph import StreamGraph
+from headrace.runtime.program import ChainProgram, JobProgram, NodeProgram
+
+
+def explain_text(program: JobProgram) -> str:
+    """The stages, chains, exchanges, state and timers of a job, one per line."""
+    mode = "batch" if program.batch else "streaming"
+    lines = [f"Job {program.name!r} ({mode}, parallelism {program.parallelism})"]
+    lines.append("Stage 0: sources")
+    for source in program.sources:
+        lines.append(f"  Source {source.name}{_uid(source.uid)}")
+        lines.extend(_chain_lines(program, source.chain, skip_root=True))
+    for number, stage in enumerate(program.stages, 1):
+        lines.append(f"Stage {number}")
+        for vertex in stage:
+            kind = f"{vertex.groups} key groups" if vertex.keyed else f"{vertex.groups} subtasks"
+            lines.append(f"  Vertex {vertex.id} ({kind})")
+            lines.extend(_chain_lines(program, vertex.chain, skip_root=False))
+    for sink in program.sinks:
+        lines.append(f"Sink {sink.index}: {sink.name}{_uid(sink.uid)}")
+    return "\n".join(lines)
+
+
+def _uid(uid: str | None) -> str:
+    return f" [uid={uid}]" if uid else ""
+
+
+def _chain_lines(program: JobProgram, chain: ChainProgram, skip_root: bool) -> list[str]:
+    lines = []
+    exchanges = {exchange.index: exchange for exchange in chain.exchanges}
+    for node_id in chain.order():
+        node = chain.nodes[node_id]
+        if not (skip_root and node_id == chain.root):
+            lines.append(f"    {node.name}{_uid(node.uid)}{_traits(node)}")
+        for link in node.links:
+            tag = f" (side output {link.tag!r})" if link.tag else ""
+            if link.kind == "sink":
+                lines.append(f"      -> sink {link.index}{tag}")
+            elif link.kind == "exchange":
+                exchange = exchanges[link.index]
+                lines.append(f"      -> {exchange.label} exchange -> vertex {exchange.target}{tag}")
+            else:
+                lines.append(f"      -> {chain.nodes[link.index].name} (chained){tag}")
+    return lines
+
+
+def _traits(node: NodeProgram) -> str:
+    if node.spec is None:
+        return ""
+    traits = node.spec.traits
+    words = [
+        word
+        for word, present in (
+            ("keyed state", traits.state),
+            ("event-time timers", traits.event_timers),
+            ("processing-time timers", traits.processing_timers),
+            ("watermarks", traits.assigns_time),
+        )
+        if present
+    ]
+    return f"  {{{', '.join(words)}}}" if words else ""
+
+
+def plan_json(graph: StreamGraph, program: JobProgram) -> str:
+    """``{"nodes": [{id, type, pact, contents, parallelism, predecessors}]}``, as Flink's plan."""
+    nodes = []
+    for node in graph.nodes:
+        pact = "Operator"
+        if node in graph.sources:
+            pact = "Data Source"
+        elif node in graph.sinks:
+            pact = "Data Sink"
+        label = node.name if pact == "Operator" else f"{pact.removeprefix('Data ')}: {node.name}"
+        entry: dict[str, object] = {
+            "id": node.id,
+            "type": label,
+            "pact": pact,
+            "contents": node.description or label,
+            "parallelism": node.parallelism or program.parallelism,
+        }
+        if node.inputs:
+            entry["predecessors"] = [
+                {"id": edge.source.id, "ship_strategy": edge.partitioning.label, "side": "second"}
+                for edge in node.inputs
+            ]
+        nodes.append(entry)
+    return json.dumps({"nodes": nodes}, indent=2)

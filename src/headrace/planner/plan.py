@@ -1,0 +1,300 @@
+"""From the logical graph to the program that the workers run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from headrace.common.watermark_generators import BoundedOutOfOrderness, NoWatermarks
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.graph.stream_graph import StreamGraph
+from headrace.graph.transformation import (
+    ByKey,
+    ByPartitioner,
+    Edge,
+    Forward,
+    Partitioning,
+    Rebalance,
+    SinkTransformation,
+    SourceTransformation,
+    Transformation,
+)
+from headrace.runtime.program import (
+    ChainProgram,
+    ExchangeProgram,
+    JobProgram,
+    Link,
+    NodeProgram,
+    Settings,
+    SinkProgram,
+    SourceProgram,
+    VertexProgram,
+)
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What the planner takes from the configuration."""
+
+    name: str
+    parallelism: int
+    max_parallelism: int = 128
+    chaining: bool = True
+    batch: bool = False
+    settings: Settings = field(default_factory=Settings)
+
+
+@dataclass
+class _Draft:
+    """A vertex (or source) while the plan is made."""
+
+    head: Transformation
+    id: int
+    exchanges: list[ExchangeProgram] = field(default_factory=list)
+    nodes: dict[int, NodeProgram] = field(default_factory=dict)
+    stage: int = 0
+    feeds: list[tuple[int, _Draft]] = field(default_factory=list)
+
+
+def plan(graph: StreamGraph, options: PlanOptions) -> JobProgram:
+    """The program of a graph, after all passes."""
+    program = _Planner(graph, options).program()
+    for improve in PASSES:
+        program = improve(program)
+    return program
+
+
+class _Planner:
+    """Walks from the sources along the edges, cutting vertices at the exchanges."""
+
+    def __init__(self, graph: StreamGraph, options: PlanOptions) -> None:
+        self._graph = graph
+        self._options = options
+        self._sinks = {sink: index for index, sink in enumerate(graph.sinks)}
+        self._vertices: dict[Transformation, _Draft] = {}
+        self._consumers: dict[Transformation, list[tuple[Edge, Transformation]]] = {}
+        for node in graph.nodes:
+            for edge in node.inputs:
+                self._consumers.setdefault(edge.source, []).append((edge, node))
+        self._exchange_count = 0
+
+    def program(self) -> JobProgram:
+        """The whole program."""
+        sources = [_Draft(source, index) for index, source in enumerate(self._graph.sources)]
+        for draft in sources:
+            self._fill(draft)
+        self._set_stages(sources)
+        options = self._options
+        vertices = [self._vertex(draft, sources) for draft in self._vertices.values()]
+        depth = max((vertex.stage for vertex in vertices), default=0)
+        stages = tuple(
+            tuple(vertex for vertex in vertices if vertex.stage == stage)
+            for stage in range(1, depth + 1)
+        )
+        return JobProgram(
+            name=options.name,
+            run_id="",
+            sources=tuple(self._source(draft) for draft in sources),
+            stages=stages,
+            sinks=tuple(self._sink(sink) for sink in self._graph.sinks),
+            settings=options.settings,
+            parallelism=options.parallelism,
+            batch=options.batch,
+            needs_ticks=self._needs_ticks(),
+        )
+
+    def _fill(self, draft: _Draft) -> None:
+        pending, seen = [draft.head], {draft.head}
+        while pending:
+            node = pending.pop(0)
+            links: list[Link] = []
+            for edge, target in self._consumers.get(node, []):
+                tag = edge.tag.tag_id if edge.tag is not None else None
+                if isinstance(target, SinkTransformation):
+                    links.append(Link("sink", self._sinks[target], tag))
+                    continue
+                partitioning = self._exchange(edge, target)
+                if partitioning is None:
+                    links.append(Link("node", target.id, tag))
+                    if target not in seen:
+                        seen.add(target)
+                        pending.append(target)
+                else:
+                    links.append(Link("exchange", self._connect(draft, edge, target, partitioning), tag))
+            spec = node.spec
+            draft.nodes[node.id] = NodeProgram(
+                node.id, node.name, node.uid, str(node.site), spec, tuple(links)
+            )
+
+    def _exchange(self, edge: Edge, target: Transformation) -> Partitioning | None:
+        """How records cross this edge, or None where they stay in the task."""
+        if isinstance(edge.partitioning, ByKey) and not self._keyed(target):
+            # Without keyed state behind it, where a record is processed makes no difference.
+            return None if self._chainable(edge, target) else Forward()
+        if not isinstance(edge.partitioning, Forward):
+            return edge.partitioning
+        before, behind = self._parallelism(edge.source), target.parallelism
+        if before is not None and behind is not None and before != behind:
+            return Rebalance()
+        return None if self._chainable(edge, target) else edge.partitioning
+
+    def _chainable(self, edge: Edge, target: Transformation) -> bool:
+        return self._options.chaining and not (target.starts_chain or edge.source.ends_chain)
+
+    @staticmethod
+    def _keyed(node: Transformation) -> bool:
+        return node.spec is not None and node.spec.traits.keyed
+
+    def _parallelism(self, node: Transformation) -> int | None:
+        if node.parallelism is not None or not node.inputs:
+            return node.parallelism
+        return self._parallelism(node.inputs[0].source)
+
+    def _groups(self, node: Transformation) -> int:
+        if self._keyed(node):
+            return node.max_parallelism or self._options.max_parallelism
+        return self._parallelism(node) or self._options.parallelism
+
+    def _connect(
+        self, draft: _Draft, edge: Edge, target: Transformation, partitioning: Partitioning
+    ) -> int:
+        vertex = self._vertices.get(target)
+        if vertex is None:
+            vertex = self._vertices[target] = _Draft(target, len(self._vertices))
+            self._fill(vertex)
+        index = self._exchange_count
+        self._exchange_count += 1
+        draft.feeds.append((index, vertex))
+        draft.exchanges.append(
+            ExchangeProgram(
+                index=index,
+                target=vertex.id,
+                stage=0,
+                mode=_mode(partitioning),
+                groups=self._groups(target),
+                label=partitioning.label,
+                name=edge.source.display_name,
+                site=str(target.site),
+                selector=getattr(partitioning, "selector", None),
+                partitioner=getattr(partitioning, "partitioner", None),
+                key_type=getattr(partitioning, "key_type", None),
+            )
+        )
+        return index
+
+    def _set_stages(self, sources: list[_Draft]) -> None:
+        pending = list(sources)
+        while pending:
+            draft = pending.pop(0)
+            for _, fed in draft.feeds:
+                if fed.stage <= draft.stage:
+                    fed.stage = draft.stage + 1
+                    pending.append(fed)
+
+    def _chain(self, draft: _Draft) -> ChainProgram:
+        stages = {vertex.id: vertex.stage for vertex in self._vertices.values()}
+        exchanges = tuple(replace(e, stage=stages[e.target]) for e in draft.exchanges)
+        return ChainProgram(draft.head.id, draft.nodes, exchanges)
+
+    def _vertex(self, draft: _Draft, sources: list[_Draft]) -> VertexProgram:
+        channels: list[str] = []
+        for feeder in self._vertices.values():
+            for index, fed in feeder.feeds:
+                if fed is not draft:
+                    continue
+                if self._chain(feeder).assigns_time:
+                    channels.extend(f"{index}@{g}" for g in range(self._groups(feeder.head)))
+                else:
+                    channels.append(str(index))
+        for source in sources:
+            if _is_dataframe(source.head):
+                channels.extend(f"df:{index}" for index, fed in source.feeds if fed is draft)
+        return VertexProgram(
+            id=draft.id,
+            stage=draft.stage,
+            keyed=self._keyed(draft.head),
+            groups=self._groups(draft.head),
+            parallelism=self._parallelism(draft.head) or self._options.parallelism,
+            chain=self._chain(draft),
+            input_channels=tuple(channels),
+        )
+
+    def _source(self, draft: _Draft) -> SourceProgram:
+        head = draft.head
+        assert isinstance(head, SourceTransformation)
+        chain = self._chain(draft)
+        strategies = [
+            node.spec.strategy  # type: ignore[attr-defined]
+            for node in chain.nodes.values()
+            if node.spec is not None and node.spec.traits.assigns_time
+        ]
+        idle = [s.idle_timeout_ms for s in strategies if s.idle_timeout_ms is not None]
+        aligned = [s.alignment for s in strategies if s.alignment is not None]
+        tag = getattr(head.source, "bad_record_tag", None)
+        return SourceProgram(
+            id=draft.id,
+            name=head.name,
+            uid=head.uid,
+            source=head.source,
+            reader=None if _is_dataframe(head) else head.source.reader(),
+            chain=chain,
+            parallelism=head.parallelism or self._options.parallelism,
+            idle_timeout_ms=min(idle) if idle else None,
+            alignment=aligned[0] if aligned else None,
+            one_task_per_split=not all(_mergeable(s) for s in strategies),
+            bad_record_tag=tag.tag_id if tag is not None else None,
+        )
+
+    def _sink(self, sink: SinkTransformation) -> SinkProgram:
+        return SinkProgram(
+            index=self._sinks[sink],
+            name=sink.name,
+            uid=sink.uid,
+            sink=sink.sink,
+            parallelism=self._parallelism(sink) or self._options.parallelism,
+            output_type=sink.inputs[0].source.output_type if sink.inputs else None,
+        )
+
+    def _needs_ticks(self) -> bool:
+        specs = [node.spec for node in self._graph.nodes if node.spec is not None]
+        strategies = [getattr(spec, "strategy", None) for spec in specs]
+        return any(spec.traits.processing_timers for spec in specs) or any(
+            strategy is not None and strategy.idle_timeout_ms is not None for strategy in strategies
+        )
+
+
+def _mergeable(strategy: WatermarkStrategy) -> bool:
+    """True when pieces of a split may be read side by side: the greatest watermark is right."""
+    return isinstance(strategy.create_generator(), BoundedOutOfOrderness | NoWatermarks)
+
+
+def _is_dataframe(node: Transformation) -> bool:
+    return bool(
+        isinstance(node, SourceTransformation) and getattr(node.source, "is_dataframe", False)
+    )
+
+
+def _mode(partitioning: Partitioning) -> str:
+    if isinstance(partitioning, ByKey):
+        return "key"
+    if isinstance(partitioning, ByPartitioner):
+        return "custom"
+    return "forward" if isinstance(partitioning, Forward) else "round-robin"
+
+
+def fingerprint(program: JobProgram) -> JobProgram:
+    """Name the shape of the job, so that a checkpoint can tell whose it is."""
+    lines = [f"source {s.uid or s.name}" for s in program.sources]
+    for vertex in (v for stage in program.stages for v in stage):
+        root = vertex.chain.nodes[vertex.chain.root]
+        lines.append(f"vertex {vertex.stage} {root.uid or root.name} groups={vertex.groups}")
+    lines.extend(f"sink {sink.index} {sink.uid or sink.name}" for sink in program.sinks)
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    return replace(program, fingerprint=digest)
+
+
+Pass = Callable[[JobProgram], JobProgram]
+PASSES: tuple[Pass, ...] = (fingerprint,)
+
+__all__ = ["PASSES", "PlanOptions", "fingerprint", "plan"]

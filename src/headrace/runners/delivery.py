@@ -1,0 +1,77 @@
+"""What comes back to the user's process: printed lines and collected records."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any, TextIO
+
+from headrace.datastream.connectors.print import CollectSink, PrintSink
+from headrace.runtime.key_groups import subtask_of
+from headrace.runtime.program import SinkProgram
+
+
+class Delivery:
+    """Prints and collects in the driver, once per micro-batch of one run."""
+
+    def __init__(self, out: TextIO | None = None) -> None:
+        self._out = out
+        self._collected: deque[Any] = deque()
+        self._arrived = threading.Condition()
+        self._closed = False
+
+    @staticmethod
+    def takes(sink: SinkProgram) -> bool:
+        """True for sinks whose records travel to the driver."""
+        return isinstance(sink.sink, PrintSink | CollectSink)
+
+    def deliver(self, sink: SinkProgram, group: int, values: Sequence[Any]) -> None:
+        """Print or collect records that one task had for a sink."""
+        if isinstance(sink.sink, CollectSink):
+            with self._arrived:
+                self._collected.extend(values)
+                self._arrived.notify_all()
+            return
+        out = self._out or (sys.stderr if sink.sink.to_stderr else sys.stdout)
+        prefix = _prefix(sink, group)
+        show = sink.output_type.format if sink.output_type is not None else str
+        out.write("".join(f"{prefix}{show(value)}\n" for value in values))
+        out.flush()
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        with self._arrived:
+            self._closed = True
+            self._arrived.notify_all()
+
+    def collected(self) -> Iterator[Any]:
+        """The collected records, as they come, until ``close``."""
+        while True:
+            with self._arrived:
+                while not self._collected and not self._closed:
+                    self._arrived.wait()
+                if not self._collected:
+                    return
+                value = self._collected.popleft()
+            yield value
+
+    def ready(self) -> Iterator[Any]:
+        """The records that are here now."""
+        while True:
+            with self._arrived:
+                if not self._collected:
+                    return
+                value = self._collected.popleft()
+            yield value
+
+
+def _prefix(sink: SinkProgram, group: int) -> str:
+    """Flink's prefix: the identifier, and the subtask (from 1) where there are several."""
+    identifier = sink.sink.identifier
+    number = ""
+    if sink.parallelism > 1:
+        number = str(subtask_of(group, sink.parallelism, max(128, group + 1)) + 1)
+    parts = [part for part in (identifier, number) if part]
+    return ":".join(parts) + "> " if parts else ""

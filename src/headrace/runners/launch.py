@@ -1,0 +1,197 @@
+"""From a checked graph to a running job: which runner, with which settings."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from headrace.common import options
+from headrace.common.configuration import Configuration
+from headrace.common.job_client import JobClient, JobHandle
+from headrace.common.job_execution_result import JobExecutionResult
+from headrace.common.job_id import JobID
+from headrace.common.job_status import JobStatus
+from headrace.datastream.closeable_iterator import CloseableIterator
+from headrace.errors import PlanError
+from headrace.graph.stream_graph import StreamGraph
+from headrace.graph.transformation import SinkTransformation
+from headrace.planner.explain import explain_text, plan_json
+from headrace.planner.plan import PlanOptions, plan
+from headrace.runners.delivery import Delivery
+from headrace.runners.local import LocalRun
+from headrace.runtime.program import JobProgram, Settings
+
+DEFAULT_NAME = "Headrace Streaming Job"
+FRESH_VARIABLE = "HEADRACE_FRESH"
+_LOCAL_RECORDS_PER_BATCH = 50_000
+
+
+class LocalJob:
+    """A job of the local runner, in a thread of its own; a ``JobHandle``."""
+
+    def __init__(self, program: JobProgram, delivery: Delivery) -> None:
+        self.job_id = JobID(program.run_id)
+        self.delivery = delivery
+        self._run = LocalRun(program, delivery)
+        self._cancelled = threading.Event()
+        self._status = JobStatus.RUNNING
+        self._failure: BaseException | None = None
+        self._started = time.monotonic()
+        self._net_runtime_ms = 0
+        self._thread = threading.Thread(target=self._work, name="headrace-job", daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        try:
+            self._run.run(self._cancelled.is_set)
+            self._status = JobStatus.CANCELED if self._cancelled.is_set() else JobStatus.FINISHED
+        except BaseException as error:
+            self._failure = error
+            self._status = JobStatus.FAILED
+        finally:
+            self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
+            self.delivery.close()
+
+    def status(self) -> JobStatus:
+        """Where the job stands."""
+        return self._status
+
+    def cancel(self) -> None:
+        """Stop the job and wait for its end."""
+        self._cancelled.set()
+        self._thread.join()
+
+    def wait(self) -> JobExecutionResult:
+        """Wait for the job's end; raises what it failed with."""
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+        return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
+
+    def accumulators(self) -> Mapping[str, Any]:
+        """The job's counters so far."""
+        return self._run.metrics.snapshot()
+
+
+def program_of(graph: StreamGraph, configuration: Configuration, job_name: str | None) -> JobProgram:
+    """The program of a graph under a configuration.
+
+    Raises:
+        PlanError: a batch is asked for and some source has no end.
+    """
+    mode = options.read(configuration, options.RUNTIME_MODE)
+    if mode == "BATCH" and not graph.bounded:
+        endless = next(source for source in graph.sources if not source.source.bounded)
+        raise PlanError(
+            f"the source {endless.name!r} has no end, so the job cannot run as a batch",
+            where={"source": f"{endless.name}, built at {endless.site}"},
+            hint="use RuntimeExecutionMode.STREAMING, or a bounded source",
+        )
+    parallelism = options.read(configuration, options.PARALLELISM) or os.cpu_count() or 1
+    local = options.read(configuration, options.TARGET) == "local"
+    most = options.read(configuration, options.MAX_RECORDS_PER_BATCH)
+    if local and not configuration.contains_key(options.MAX_RECORDS_PER_BATCH.key):
+        most = _LOCAL_RECORDS_PER_BATCH
+    settings = Settings(
+        object_reuse=options.read(configuration, options.OBJECT_REUSE),
+        chunk_records=options.read(configuration, options.WATERMARK_CHUNK_RECORDS),
+        page_bytes=options.read(configuration, options.STATE_PAGE_BYTES),
+        max_records=most,
+        max_bytes=options.read(configuration, options.MAX_BYTES_PER_BATCH),
+        tick_ms=options.read(configuration, options.PROCESSING_TIME_TICK),
+        job_parameters=options.read(configuration, options.JOB_PARAMETERS),
+    )
+    name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
+    max_parallelism = options.read(configuration, options.MAX_PARALLELISM)
+    program = plan(
+        graph,
+        PlanOptions(
+            name=name,
+            parallelism=parallelism,
+            max_parallelism=max_parallelism if max_parallelism and max_parallelism > 0 else 128,
+            chaining=options.read(configuration, options.CHAINING),
+            batch=mode == "BATCH" or (mode == "AUTOMATIC" and graph.bounded),
+            settings=settings,
+        ),
+    )
+    return replace(program, run_id=uuid.uuid4().hex)
+
+
+def start(
+    graph: StreamGraph,
+    configuration: Configuration,
+    job_name: str | None,
+    on_report: Callable[[Any], None] | None = None,
+) -> JobHandle:
+    """Start a job on the runner that the configuration names."""
+    program = program_of(graph, configuration, job_name)
+    delivery = Delivery()
+    if options.read(configuration, options.TARGET) == "local":
+        return LocalJob(program, delivery)
+    from headrace.runners.spark.start import start_on_spark
+
+    return start_on_spark(
+        program,
+        delivery,
+        configuration,
+        bounded=graph.bounded,
+        fresh=os.environ.get(FRESH_VARIABLE) == "1",
+        on_report=on_report,
+    )
+
+
+def execute(
+    graph: StreamGraph, configuration: Configuration, job_name: str | None
+) -> JobExecutionResult:
+    """Run a job to its end; an interrupt cancels it."""
+    job = start(graph, configuration, job_name)
+    try:
+        return job.wait()
+    except KeyboardInterrupt:
+        print("cancelling the job", file=sys.stderr)
+        job.cancel()
+        raise
+
+
+def execute_async(
+    graph: StreamGraph, configuration: Configuration, job_name: str | None
+) -> JobClient:
+    """Start a job and give back its client."""
+    return JobClient(start(graph, configuration, job_name))
+
+
+def execute_and_collect(
+    graph: StreamGraph,
+    collected: SinkTransformation,
+    configuration: Configuration,
+    job_name: str | None,
+    limit: int | None,
+) -> CloseableIterator:
+    """Start a job and give back the records it collects, as they come."""
+    job: Any = start(graph, configuration, job_name)
+
+    def results() -> Iterator[Any]:
+        yield from itertools.islice(job.delivery.collected(), limit)
+        if limit is None or job.status() == JobStatus.FAILED:
+            job.wait()
+        else:
+            job.cancel()
+
+    return CloseableIterator(results(), job.cancel)
+
+
+def execution_plan(graph: StreamGraph, configuration: Configuration) -> str:
+    """The graph as JSON, in the form that Flink's plan visualizer reads."""
+    return plan_json(graph, program_of(graph, configuration, None))
+
+
+def explain(graph: StreamGraph, configuration: Configuration) -> str:
+    """The physical plan as text."""
+    return explain_text(program_of(graph, configuration, None))

@@ -1,0 +1,210 @@
+"""The local runner: the same operators in one plain Python process, no JVM, no workers.
+
+For tests, notebooks and a debugger. Micro-batches follow each other in a loop; every record of
+one is through all stages and in the sinks before the next begins.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from headrace.datastream.connectors.base import Budget, CommitterContext, WriterContext
+from headrace.metrics.metricbase import MetricGroup
+from headrace.planner.collapse import collapse_key_groups
+from headrace.runners.delivery import Delivery
+from headrace.runtime.block import Envelope, Kind, values_of
+from headrace.runtime.context import TaskFacts
+from headrace.runtime.coordinator import Coordinator, Offset, merge_states
+from headrace.runtime.keyed_task import KeyedTask, TaskInput
+from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.source_task import SourceTask, SplitState
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.heap import HeapBackend
+
+Clock = Callable[[], int]
+MakeBackend = Callable[[VertexProgram, int], StateBackend]
+IDLE_SLEEP_SECONDS = 0.01
+
+
+def wall_clock_ms() -> int:
+    """The machine's time, ms since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+class LocalRun:
+    """One run of a job in this process. ``step`` does one micro-batch; ``run`` all of them.
+
+    ``budgets`` (records per micro-batch) lets a test cut the input anywhere; ``backends`` lets it
+    choose the state backend.
+    """
+
+    def __init__(
+        self,
+        program: JobProgram,
+        delivery: Delivery,
+        clock: Clock = wall_clock_ms,
+        budgets: Iterator[int] | None = None,
+        backends: MakeBackend | None = None,
+        collapse: bool = True,
+    ) -> None:
+        if collapse:
+            program = collapse_key_groups(replace(program, parallelism=1))
+        self.program = program
+        self.delivery = delivery
+        self.metrics = MetricGroup()
+        self.batch_id = 0
+        self._clock, self._budgets = clock, budgets
+        self._backends = backends or (lambda vertex, group: HeapBackend())
+        self._states: dict[tuple[int, str], SplitState] = {}
+        self._heap: dict[tuple[int, int], StateBackend] = {}
+        self._directory = tempfile.TemporaryDirectory(prefix="headrace-local-")
+        enumerators = {
+            s.id: s.source.enumerator(f"{self._directory.name}/source-{s.id}")
+            for s in program.sources
+        }
+        self._coordinator = Coordinator(program, enumerators, lambda epoch: self._states)
+        self._source_task = SourceTask(program, self._facts(program.parallelism), self.metrics)
+        self._tasks: dict[tuple[int, int], KeyedTask] = {}
+        self._committers = {
+            sink.index: sink.sink.committer(CommitterContext(f"sink-{sink.index}", program.name))
+            for sink in program.sinks
+            if not delivery.takes(sink)
+        }
+        self._offset: Offset = self._coordinator.initial(clock())
+
+    def _facts(self, parallelism: int, max_parallelism: int = 128, subtask: int = 0) -> TaskFacts:
+        return TaskFacts(
+            subtask=lambda: subtask,
+            parallelism=parallelism,
+            max_parallelism=max_parallelism,
+            is_batch=self.program.batch,
+            job_parameters=self.program.settings.job_parameters,
+        )
+
+    @property
+    def ended(self) -> bool:
+        """True when every bounded source is read to its end."""
+        return self._coordinator.ended(self._offset)
+
+    def step(self) -> bool:
+        """Do one micro-batch; False when there was nothing to do."""
+        budget = None
+        if self._budgets is not None:
+            records = next(self._budgets)
+            budget = Budget(records, max(records, 1) * 16)
+        end = self._coordinator.latest(self._offset, self._clock(), budget)
+        if end is self._offset:
+            return False
+        to_sinks: list[Envelope] = []
+        waiting: dict[int, list[Envelope]] = {}
+        parts: list[Mapping[tuple[int, str], SplitState]] = []
+        for task in self._coordinator.plan(self._offset, end):
+            self._route(self._source_task.run(task), waiting, to_sinks, parts)
+        for number in range(1, len(self.program.stages) + 1):
+            self._stage(number, waiting.pop(number, []), waiting, to_sinks, parts)
+        self._write(to_sinks)
+        self._states = merge_states(self._states, parts)
+        self._offset = end
+        self._coordinator.committed(end)
+        self.batch_id += 1
+        return True
+
+    def _route(
+        self,
+        envelopes: Iterator[Envelope],
+        waiting: dict[int, list[Envelope]],
+        to_sinks: list[Envelope],
+        parts: list[Mapping[tuple[int, str], SplitState]],
+    ) -> None:
+        for envelope in envelopes:
+            if envelope.kind == Kind.SOURCE_STATE:
+                parts.append(envelope.payload[1])
+            elif envelope.stage == self.program.sink_stage:
+                to_sinks.append(envelope)
+            else:
+                waiting.setdefault(envelope.stage, []).append(envelope)
+
+    def _stage(
+        self,
+        number: int,
+        envelopes: list[Envelope],
+        waiting: dict[int, list[Envelope]],
+        to_sinks: list[Envelope],
+        parts: list[Mapping[tuple[int, str], SplitState]],
+    ) -> None:
+        vertices = {vertex.id: vertex for vertex in self.program.stages[number - 1]}
+        by_group: dict[tuple[int, int], list[Envelope]] = {}
+        for envelope in envelopes:
+            by_group.setdefault((envelope.target, envelope.group), []).append(envelope)
+        for target, group in sorted(by_group):
+            received = sorted(by_group[target, group], key=lambda e: (e.sender, e.seq))
+            blocks = [envelope.payload for envelope in received]
+            task = TaskInput(group, blocks, max(block.now_ms for block in blocks))
+            vertex = vertices[target]
+            output = self._task(vertex, group).advance(task, self._backend(vertex, group))
+            self._route(output, waiting, to_sinks, parts)
+
+    def _task(self, vertex: VertexProgram, group: int) -> KeyedTask:
+        # Subtasks (behind rebalance, partition_custom …) are instances of their own; key groups
+        # share one, as they do in a worker.
+        subtask = 0 if vertex.keyed else group
+        task = self._tasks.get((vertex.id, subtask))
+        if task is None:
+            facts = self._facts(vertex.parallelism, 128 if vertex.keyed else vertex.groups, subtask)
+            task = self._tasks[vertex.id, subtask] = KeyedTask(
+                vertex, self.program, facts, self.metrics
+            )
+        return task
+
+    def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
+        backend = self._heap.get((vertex.id, group))
+        if not isinstance(backend, HeapBackend):
+            backend = self._heap[vertex.id, group] = self._backends(vertex, group)
+        return backend
+
+    def _write(self, envelopes: list[Envelope]) -> None:
+        by_sink: dict[int, list[Envelope]] = {sink.index: [] for sink in self.program.sinks}
+        for envelope in envelopes:
+            by_sink[envelope.target].append(envelope)
+        for sink in self.program.sinks:
+            received = sorted(by_sink[sink.index], key=lambda e: (e.sender, e.seq))
+            if self.delivery.takes(sink):
+                for envelope in received:
+                    self.delivery.deliver(sink, envelope.group, values_of(envelope.payload))
+                continue
+            context = WriterContext(
+                f"sink-{sink.index}", self.program.name, self.batch_id, 0, f"local-{self.batch_id}"
+            )
+            committables: list[Any] = []
+            if received:
+                writer = sink.sink.writer(context)
+                for envelope in received:
+                    values = values_of(envelope.payload)
+                    writer.write(values, envelope.payload.timestamps or [None] * len(values))
+                committable = writer.prepare_commit()
+                committables = [committable] if committable is not None else []
+            self._committers[sink.index].commit(self.batch_id, committables)
+
+    def run(self, cancelled: Callable[[], bool] = lambda: False) -> None:
+        """Do micro-batches until the input ends or ``cancelled`` says so; then close."""
+        try:
+            while not self.ended and not cancelled():
+                if not self.step():
+                    time.sleep(IDLE_SLEEP_SECONDS)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Close user functions, sources and sinks (once)."""
+        if self.ended:
+            for committer in self._committers.values():
+                committer.finish()
+        self._source_task.close()
+        for task in self._tasks.values():
+            task.close()
+        self._coordinator.close()
+        self._directory.cleanup()

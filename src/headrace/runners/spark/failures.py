@@ -1,0 +1,75 @@
+"""How an exception travels from a Python worker through the JVM to the user.
+
+Spark turns it into text inside a Java exception. The text carries the exception itself, pickled,
+between two markers; the driver takes it out and raises it again, with the worker's traceback as
+its cause, and leaves the Java stack in the log.
+"""
+
+from __future__ import annotations
+
+import base64
+import pickle
+import re
+from typing import NoReturn
+
+import cloudpickle
+
+from headrace.errors import JobError
+from headrace.runtime.failure import annotate, user_traceback
+
+_PATTERN = re.compile(r"\[headrace-failure:([A-Za-z0-9+/=]+)\]")
+
+
+class WorkerTraceback(Exception):
+    """The traceback of an exception in the worker that raised it, as text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+    def __str__(self) -> str:
+        return f"\n{self.text}"
+
+
+class TaskFailure(Exception):
+    """Carries an exception out of a worker."""
+
+
+def raise_encoded(error: Exception) -> NoReturn:
+    """Raise an exception whose text the driver can read.
+
+    Raises:
+        TaskFailure: always.
+    """
+    if isinstance(error, TaskFailure):
+        raise error
+    annotate(error)
+    text = user_traceback(error)
+    notes = list(getattr(error, "__notes__", []))
+    try:
+        data = cloudpickle.dumps(error.with_traceback(None))
+        pickle.loads(data)
+    except Exception:  # an exception that cannot travel is told by its text
+        data = b""
+    name = f"{type(error).__module__}.{type(error).__qualname__}"
+    packed = pickle.dumps((data, name, str(error), text, notes))
+    message = f"[headrace-failure:{base64.b64encode(packed).decode()}]"
+    raise TaskFailure(f"{type(error).__name__}: {error}\n{text}\n{message}") from None
+
+
+def failure_in(text: str) -> BaseException | None:
+    """The exception that a worker packed into ``text``, ready to be raised, or None."""
+    found = _PATTERN.search(text)
+    if found is None:
+        return None
+    data, name, message, trace, notes = pickle.loads(base64.b64decode(found.group(1)))
+    error: BaseException
+    if data:
+        error = pickle.loads(data)
+    else:
+        error = JobError(f"{name}: {message}")
+    if not getattr(error, "__notes__", None):
+        for note in notes:
+            error.add_note(note)
+    error.__cause__ = WorkerTraceback(trace)
+    return error

@@ -1,0 +1,226 @@
+"""A job on Spark: one streaming query, or one batch write."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from headrace.common.job_execution_result import JobExecutionResult
+from headrace.common.job_id import JobID
+from headrace.common.job_status import JobStatus
+from headrace.datastream.connectors.base import CommitterContext
+from headrace.errors import JobError
+from headrace.runners.delivery import Delivery
+from headrace.runners.spark.checkpoint import Checkpoint, own_jvm_pid
+from headrace.runners.spark.failures import failure_in
+from headrace.runners.spark.keyed_stage import BatchStage, StageProcessor
+from headrace.runners.spark.link import BatchReport, DriverLink
+from headrace.runners.spark.session import activate, log_path, settings_of_query
+from headrace.runners.spark.sink import sink_id
+from headrace.runners.spark.source import FORMAT, DriverPlan, HeadraceDataSource
+from headrace.runners.spark.worker import ENVELOPE_DDL, ProgramRef
+from headrace.runtime.program import JobProgram
+
+_POLL_SECONDS = 0.2
+
+OnReport = Callable[[BatchReport], None]
+
+
+class SparkJob:
+    """One run of a program on Spark, started when made; a ``JobHandle``."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        program: JobProgram,
+        checkpoint: Checkpoint,
+        delivery: Delivery,
+        bounded: bool,
+        on_report: OnReport | None = None,
+    ) -> None:
+        self.job_id = JobID(program.run_id)
+        self.delivery = delivery
+        self.metrics: dict[str, float] = {}
+        self.last_report: BatchReport | None = None
+        self._spark, self._program, self._checkpoint = spark, program, checkpoint
+        self._bounded, self._on_report = bounded, on_report
+        self._status = JobStatus.CREATED
+        self._failure: BaseException | None = None
+        self._cancelled = threading.Event()
+        self._query: StreamingQuery | None = None
+        self._started = time.monotonic()
+        self._net_runtime_ms = 0
+        self._link = DriverLink(self._take)
+        self._folder = tempfile.TemporaryDirectory(prefix="headrace-plan-")
+        self._ref = ProgramRef(program.run_id, cloudpickle.dumps(program.for_workers()))
+        self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
+        self._thread.start()
+
+    # What a JobHandle answers.
+
+    def status(self) -> JobStatus:
+        """Where the job stands."""
+        return self._status
+
+    def cancel(self) -> None:
+        """Stop the job and wait for its end."""
+        self._cancelled.set()
+        query = self._query
+        if query is not None:
+            query.stop()
+        elif self._program.batch:
+            self._spark.sparkContext.cancelJobGroup(str(self.job_id))
+        self._thread.join()
+
+    def wait(self) -> JobExecutionResult:
+        """Wait for the job's end.
+
+        Raises:
+            JobError: it failed, and not in the user's code; else the user's own exception.
+        """
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+        return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
+
+    def accumulators(self) -> Mapping[str, Any]:
+        """The job's counters so far."""
+        return dict(self.metrics)
+
+    # The run.
+
+    def _take(self, report: BatchReport) -> None:
+        for name, value in report.metrics.items():
+            self.metrics[name] = self.metrics.get(name, 0) + value
+        for index, parts in sorted(report.delivered.items()):
+            for group, values in parts:
+                self.delivery.deliver(self._program.sinks[index], group, values)
+        self.last_report = report
+        if self._on_report is not None:
+            self._on_report(report)
+
+    def _run(self) -> None:
+        self._status = JobStatus.RUNNING
+        try:
+            activate(self._spark)
+            if self._program.batch:
+                self._run_batch()
+            else:
+                self._run_stream()
+            if self._link.failure is not None:
+                raise self._link.failure
+            self._finish_sinks()
+            self._status = JobStatus.CANCELED if self._cancelled.is_set() else JobStatus.FINISHED
+        except BaseException as error:
+            if self._cancelled.is_set():
+                self._status = JobStatus.CANCELED
+            else:
+                self._failure = error
+                self._status = JobStatus.FAILED
+        finally:
+            self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
+            self._link.close()
+            self._folder.cleanup()
+            self._checkpoint.close()
+            self.delivery.close()
+
+    def _finish_sinks(self) -> None:
+        if self._cancelled.is_set() or not self._bounded:
+            return
+        for sink in self._program.sinks:
+            if not Delivery.takes(sink):
+                context = CommitterContext(sink_id(sink), self._program.name)
+                sink.sink.committer(context).finish()
+
+    def _plan_path(self) -> str:
+        plan = DriverPlan(
+            self._program,
+            self._ref,
+            str(self._checkpoint.directory),
+            self._link.address,
+            self._link.token,
+        )
+        path = Path(self._folder.name) / "plan"
+        path.write_bytes(cloudpickle.dumps(plan))
+        return str(path)
+
+    def _run_stream(self) -> None:
+        spark, checkpoint = self._spark, self._checkpoint
+        spark.dataSource.register(HeadraceDataSource)
+        checkpoint.claim(own_jvm_pid())
+        path = self._plan_path()
+        with settings_of_query(spark, checkpoint.partitions, checkpoint.spark):
+            frame = spark.readStream.format(FORMAT).option("plan", path).load()
+            for number in range(1, len(self._program.stages) + 1):
+                frame = frame.groupBy("key_group").transformWithState(
+                    statefulProcessor=StageProcessor(self._ref, number),
+                    outputStructType=ENVELOPE_DDL,
+                    outputMode="Append",
+                    timeMode="None",
+                )
+            writer = (
+                frame.writeStream.format(FORMAT)
+                .option("plan", path)
+                .option("checkpointLocation", checkpoint.spark)
+                .outputMode("append")
+                .queryName(f"{self._program.name}-{self._program.run_id[:8]}")
+            )
+            writer = (
+                writer.trigger(availableNow=True)
+                if self._bounded
+                else writer.trigger(processingTime="0 seconds")
+            )
+            self._query = query = writer.start()
+        try:
+            while not query.awaitTermination(_POLL_SECONDS):
+                if self._cancelled.is_set() or self._link.failure is not None:
+                    query.stop()
+        except PySparkException as error:
+            raise _explained(error) from None
+
+    def _run_batch(self) -> None:
+        spark = self._spark
+        spark.dataSource.register(HeadraceDataSource)
+        path = self._plan_path()
+        partitions = self._program.parallelism
+        spark.sparkContext.setJobGroup(str(self.job_id), self._program.name, True)
+        with settings_of_query(spark, partitions, None):
+            frame: DataFrame = spark.read.format(FORMAT).option("plan", path).load()
+            for number in range(1, len(self._program.stages) + 1):
+                frame = (
+                    frame.repartition(partitions, "key_group")
+                    .sortWithinPartitions("key_group", "sender", "seq")
+                    .mapInArrow(BatchStage(self._ref, number), ENVELOPE_DDL)
+                )
+            try:
+                frame.write.format(FORMAT).option("plan", path).mode("append").save()
+            except PySparkException as error:
+                raise _explained(error) from None
+
+
+def _explained(error: PySparkException) -> BaseException:
+    """The user's exception inside Spark's, or a ``JobError`` that says where the log is."""
+    text = str(error)
+    found = failure_in(text)
+    if found is not None:
+        return found
+    first = text.strip().splitlines()[0][:500] if text.strip() else type(error).__name__
+    return JobError(f"Spark stopped the job: {first}", where={"log": str(log_path())})
+
+
+def with_run_id(program: JobProgram, run_id: str) -> JobProgram:
+    """The program under the id of a run."""
+    return replace(program, run_id=run_id)
+
+
+__all__ = ["SparkJob", "with_run_id"]

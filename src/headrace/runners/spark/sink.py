@@ -1,0 +1,221 @@
+"""The one data sink of a job: every sink's writers in the tasks, their committers at the driver."""
+
+from __future__ import annotations
+
+import fcntl
+import pickle
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+
+from headrace.datastream.connectors.base import CommitterContext, WriterContext
+from headrace.errors import CheckpointLockedError
+from headrace.runners.delivery import Delivery
+from headrace.runners.spark.failures import raise_encoded
+from headrace.runners.spark.link import BatchReport, send_report
+from headrace.runners.spark.states import SplitStates
+from headrace.runners.spark.worker import (
+    ProgramRef,
+    attempt_name,
+    batch_id,
+    partition_id,
+    payload_of,
+    worker_job,
+)
+from headrace.runtime.block import Kind, values_of
+from headrace.runtime.coordinator import States, merge_states
+from headrace.runtime.program import JobProgram, SinkProgram
+
+if TYPE_CHECKING:
+    from headrace.runners.spark.source import DriverPlan
+
+OWNER_FILE = "owner"
+
+
+@dataclass
+class TaskMessage(WriterCommitMessage):
+    """What one task of the sink has for the commit."""
+
+    committables: dict[int, Any] = field(default_factory=dict)
+    delivered: dict[int, list[tuple[int, list[Any]]]] = field(default_factory=dict)
+    states: list[tuple[int, States]] = field(default_factory=list)
+    metrics: list[dict[str, float]] = field(default_factory=list)
+
+
+def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -> TaskMessage:
+    """Write one task's records to every sink."""
+    program = worker_job(ref).program
+    message = TaskMessage()
+    rows: dict[int, list[tuple[int, int, int, bytes]]] = {}
+    for arrow in batches:
+        columns = arrow.to_pydict()
+        for target, group, kind, sender, seq, data in zip(
+            columns["target"],
+            columns["key_group"],
+            columns["kind"],
+            columns["sender"],
+            columns["seq"],
+            columns["payload"],
+            strict=True,
+        ):
+            if kind == Kind.SOURCE_STATE:
+                message.states.append(payload_of(kind, data))
+            elif kind == Kind.METRICS:
+                message.metrics.append(payload_of(kind, data))
+            else:
+                rows.setdefault(target, []).append((sender, seq, group, data))
+    for target in sorted(rows):
+        received = sorted(rows.pop(target), key=lambda row: row[:2])
+        sink = program.sinks[target]
+        if Delivery.takes(sink):
+            message.delivered[target] = [
+                (group, values_of(payload_of(Kind.DATA, data))) for _, _, group, data in received
+            ]
+        else:
+            message.committables[target] = _write(program, sink, received, batch)
+    return message
+
+
+def _write(
+    program: JobProgram, sink: SinkProgram, rows: list[tuple[int, int, int, bytes]], batch: int
+) -> Any:
+    context = WriterContext(
+        sink_id(sink), program.name, batch, partition_id(), attempt_name()
+    )
+    writer = sink.sink.writer(context)
+    try:
+        for _, _, _, data in rows:
+            block = payload_of(Kind.DATA, data)
+            values = values_of(block)
+            writer.write(values, block.timestamps or [None] * len(values))
+        return writer.prepare_commit()
+    except Exception:
+        writer.abort()
+        raise
+
+
+def sink_id(sink: SinkProgram) -> str:
+    """What a sink's files and markers are known by: the uid, else the number."""
+    return sink.uid or f"sink-{sink.index}"
+
+
+class _Commit:
+    """The part that both kinds of writer share; it runs beside the driver."""
+
+    def __init__(self, plan: DriverPlan) -> None:
+        self._ref = plan.workers
+        self._directory = plan.directory
+        self._address, self._token = plan.address, plan.token
+
+    def _publish(self, messages: Sequence[Any], batch: int) -> None:
+        program: JobProgram = pickle.loads(self._ref.data)
+        present = [m for m in messages if isinstance(m, TaskMessage)]
+        with _commit_lock(Path(self._directory), self._ref.run_id):
+            for sink in program.sinks:
+                if Delivery.takes(sink):
+                    continue
+                parts = [m.committables.get(sink.index) for m in present]
+                context = CommitterContext(sink_id(sink), program.name)
+                sink.sink.committer(context).commit(batch, [p for p in parts if p is not None])
+            watermark = self._save_states(present)
+            send_report(self._address, self._token, _report(present, batch, watermark))
+
+    def _save_states(self, messages: Sequence[TaskMessage]) -> int | None:
+        epochs = [epoch for m in messages for epoch, _ in m.states]
+        if not epochs:
+            return None
+        states = SplitStates(Path(self._directory) / "splits")
+        parts = [part for m in messages for _, part in m.states]
+        merged = merge_states(states.load(epochs[0] - 1), parts)
+        states.save(epochs[0], merged)
+        return min((state.watermark for state in merged.values()), default=None)
+
+    def _discard(self, messages: Sequence[Any], batch: int) -> None:
+        program: JobProgram = pickle.loads(self._ref.data)
+        present = [m for m in messages if isinstance(m, TaskMessage)]
+        for sink in program.sinks:
+            if Delivery.takes(sink):
+                continue
+            parts = [m.committables.get(sink.index) for m in present]
+            context = CommitterContext(sink_id(sink), program.name)
+            sink.sink.committer(context).abort(batch, [p for p in parts if p is not None])
+
+
+def _report(messages: Sequence[TaskMessage], batch: int, watermark: int | None) -> BatchReport:
+    report = BatchReport(batch, watermark=watermark)
+    for message in messages:
+        for index, parts in message.delivered.items():
+            report.delivered.setdefault(index, []).extend(parts)
+        for changes in message.metrics:
+            for name, value in changes.items():
+                report.metrics[name] = report.metrics.get(name, 0) + value
+    return report
+
+
+@contextmanager
+def _commit_lock(directory: Path, run_id: str) -> Iterator[None]:
+    """Hold off a commit of a driver that was killed while its commit went on.
+
+    Raises:
+        CheckpointLockedError: another run owns the checkpoint by now.
+    """
+    with (directory / "commit.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        owner = (directory / OWNER_FILE).read_text()
+        if owner != run_id:
+            raise CheckpointLockedError(
+                "another driver has taken over this checkpoint",
+                where={"checkpoint": str(directory)},
+            )
+        yield
+
+
+class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
+    """Writes and commits micro-batches."""
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write one task's part of a micro-batch."""
+        try:
+            return write_task(self._ref, iterator, batch_id())
+        except Exception as error:
+            raise_encoded(error)
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """Publish a micro-batch."""
+        self._publish(messages, batchId)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """Discard a micro-batch."""
+        self._discard(messages, batchId)
+
+
+class BatchSinkWriter(_Commit, DataSourceArrowWriter):
+    """Writes and commits a batch as its one micro-batch."""
+
+    def __init__(self, plan: DriverPlan, batch: int) -> None:
+        super().__init__(plan)
+        self._batch = batch
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write one task's part."""
+        try:
+            return write_task(self._ref, iterator, self._batch)
+        except Exception as error:
+            raise_encoded(error)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Publish the batch."""
+        self._publish(messages, self._batch)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Discard the batch."""
+        self._discard(messages, self._batch)

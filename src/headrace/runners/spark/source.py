@@ -1,0 +1,213 @@
+"""The one data source of a job: Spark asks it for offsets, partitions and records."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    SupportsTriggerAvailableNow,
+)
+
+from headrace.datastream.connectors.base import Budget
+from headrace.runners.spark.sink import StreamSinkWriter
+from headrace.runners.spark.states import SplitStates
+from headrace.runners.spark.worker import (
+    ENVELOPE_DDL,
+    ProgramRef,
+    empty_batch,
+    telling,
+    to_arrow,
+    worker_job,
+)
+from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.program import JobProgram
+from headrace.runtime.source_task import SourceTaskInput
+
+FORMAT = "headrace"
+_EVERYTHING = Budget(2**62, 2**62)
+_END_OF_TIME_MS = 2**62
+
+
+@dataclass(frozen=True)
+class DriverPlan:
+    """What the processes beside the driver need: written to a file, read by path.
+
+    ``program`` is whole (collections included); ``workers`` is what travels on. ``address`` and
+    ``token`` reach the user's process for what it prints, collects and shows.
+    """
+
+    program: JobProgram
+    workers: ProgramRef
+    directory: str
+    address: tuple[str, int]
+    token: bytes
+
+
+@dataclass
+class TaskPartition(InputPartition):
+    """One source task."""
+
+    task: SourceTaskInput
+
+    def __init__(self, task: SourceTaskInput) -> None:
+        super().__init__(None)
+        self.task = task
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _coordinator(plan: DriverPlan) -> Coordinator:
+    directory = Path(plan.directory)
+    enumerators = {
+        source.id: source.source.enumerator(str(directory / f"source-{source.id}"))
+        for source in plan.program.sources
+        if source.source is not None and not getattr(source.source, "is_dataframe", False)
+    }
+    states = SplitStates(directory / "splits")
+    return Coordinator(plan.program, enumerators, states.load)
+
+
+def _read(ref: ProgramRef, task: SourceTaskInput) -> Iterator[pa.RecordBatch]:
+    job = worker_job(ref)
+
+    def envelopes() -> Iterator[Any]:
+        yield from job.source_task().run(task)
+        metrics = job.metrics_envelope(task.sender, 0)
+        if metrics is not None:
+            yield metrics
+
+    yield empty_batch()
+    yield from to_arrow(telling(envelopes()))
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Beside the driver it plans; in a worker it reads. Only what reading needs is pickled."""
+
+    def __init__(self, plan: DriverPlan) -> None:
+        self._plan: DriverPlan | None = plan
+        self._ref = plan.workers
+        self._made: Coordinator | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_plan": None, "_ref": self._ref, "_made": None}
+
+    @property
+    def _coordinator(self) -> Coordinator:
+        if self._made is None:
+            assert self._plan is not None, "a reader in a worker does not plan"
+            self._made = _coordinator(self._plan)
+        return self._made
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """The offset before anything was read."""
+        return self._coordinator.initial(_now_ms())
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """The job's own settings limit a micro-batch."""
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Nothing to prepare: bounded sources end by themselves."""
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """The offset to read up to next."""
+        return self._coordinator.latest(start, _now_ms())
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """The source tasks between two offsets."""
+        return [TaskPartition(task) for task in self._coordinator.plan(start, end)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The envelopes of one source task."""
+        assert isinstance(partition, TaskPartition)
+        return _read(self._ref, partition.task)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Everything up to ``end`` is in the sinks."""
+        self._coordinator.committed(end)
+
+
+class BatchReader(DataSourceReader):
+    """All of the input at once."""
+
+    def __init__(self, plan: DriverPlan) -> None:
+        self._plan: DriverPlan | None = plan
+        self._ref = plan.workers
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_plan": None, "_ref": self._ref}
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The source tasks that read everything."""
+        assert self._plan is not None
+        coordinator = _coordinator(self._plan)
+        now_ms = _now_ms()
+        start = offset = coordinator.initial(now_ms)
+        tasks: list[SourceTaskInput] = []
+        while not coordinator.ended(offset):
+            offset = coordinator.latest(start, _END_OF_TIME_MS, _EVERYTHING)
+            offset = {**offset, "now": now_ms}
+            for task in coordinator.plan(start, offset):
+                tasks.append(
+                    SourceTaskInput(len(tasks), task.epoch, now_ms, task.work, ticks=False)
+                )
+            start = offset
+        coordinator.close()
+        return [TaskPartition(task) for task in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The envelopes of one source task."""
+        assert isinstance(partition, TaskPartition)
+        return _read(self._ref, partition.task)
+
+
+class HeadraceDataSource(DataSource):
+    """Source and sink of every Headrace job; the option ``plan`` is the path of a DriverPlan."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """Envelopes."""
+        return ENVELOPE_DDL
+
+    def _driver_plan(self) -> DriverPlan:
+        options: Mapping[str, str] = self.options
+        plan: DriverPlan = pickle.loads(Path(options["plan"]).read_bytes())
+        return plan
+
+    def streamReader(self, schema: Any) -> StreamReader:  # noqa: N802
+        """A reader for a streaming query."""
+        return StreamReader(self._driver_plan())
+
+    def reader(self, schema: Any) -> BatchReader:
+        """A reader for a batch."""
+        return BatchReader(self._driver_plan())
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> StreamSinkWriter:  # noqa: N802
+        """The writer of all sinks of a streaming query."""
+        return StreamSinkWriter(self._driver_plan())
+
+    def writer(self, schema: Any, overwrite: bool) -> Any:
+        """The writer of all sinks of a batch."""
+        from headrace.runners.spark.sink import BatchSinkWriter
+
+        return BatchSinkWriter(self._driver_plan(), int(self.options.get("batch", "0")))

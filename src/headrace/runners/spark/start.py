@@ -1,0 +1,42 @@
+"""Starting a job on Spark: the session, the checkpoint, the run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common import options
+from headrace.common.configuration import Configuration
+from headrace.runners.delivery import Delivery
+from headrace.runners.spark.checkpoint import Checkpoint
+from headrace.runners.spark.job import SparkJob
+from headrace.runners.spark.session import session_for
+from headrace.runtime.program import JobProgram
+
+
+def start_on_spark(
+    program: JobProgram,
+    delivery: Delivery,
+    configuration: Configuration,
+    bounded: bool,
+    fresh: bool,
+    on_report: Callable[[Any], None] | None = None,
+) -> SparkJob:
+    """Start a job in the active session, or in a local one made for it."""
+    base = None if program.batch else options.read(configuration, options.CHECKPOINT_DIR)
+    checkpoint = Checkpoint.open(base, program, fresh)
+    try:
+        if checkpoint.temporary and not program.batch:
+            print(
+                f"headrace: no execution.checkpointing.dir is set; the checkpoint of"
+                f" {program.name!r} is temporary: {checkpoint.directory}",
+                file=sys.stderr,
+            )
+        settings = options.spark_settings(configuration.to_dict())
+        parallelism = options.read(configuration, options.PARALLELISM)
+        spark = session_for(settings, parallelism)
+        return SparkJob(spark, program, checkpoint, delivery, bounded, on_report)
+    except BaseException:
+        checkpoint.close()
+        raise

@@ -1,0 +1,204 @@
+"""What lives in a Python worker of Spark: one instance of each job at work there.
+
+Spark keeps its Python workers for many tasks. A job's program is decoded once per worker, and
+its user functions are opened once, by the run's id.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from headrace.metrics.metricbase import MetricGroup
+from headrace.runners.spark.failures import raise_encoded
+from headrace.runtime.block import Block, Envelope, Kind, decode, encode
+from headrace.runtime.context import TaskFacts
+from headrace.runtime.keyed_task import KeyedTask
+from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.source_task import SourceTask
+
+ENVELOPE_DDL = (
+    "stage int, key_group int, target int, kind int, sender long, seq long, payload binary"
+)
+_ARROW = pa.schema(
+    [
+        ("stage", pa.int32()),
+        ("key_group", pa.int32()),
+        ("target", pa.int32()),
+        ("kind", pa.int32()),
+        ("sender", pa.int64()),
+        ("seq", pa.int64()),
+        ("payload", pa.binary()),
+    ]
+)
+_ROWS_PER_ARROW_BATCH = 256
+_BYTES_PER_ARROW_BATCH = 8 << 20
+
+
+@dataclass(frozen=True)
+class ProgramRef:
+    """A job's program on its way to the workers. ``run_id`` names the run it belongs to."""
+
+    run_id: str
+    data: bytes
+
+
+class WorkerJob:
+    """One run of one job in this worker process."""
+
+    def __init__(self, program: JobProgram) -> None:
+        self.program = program
+        self.metrics = MetricGroup()
+        self._source_task: SourceTask | None = None
+        self._tasks: dict[tuple[int, int], KeyedTask] = {}
+        self._reported: dict[str, float] = {}
+
+    def _facts(
+        self, parallelism: int, max_parallelism: int, subtask: Callable[[], int]
+    ) -> TaskFacts:
+        return TaskFacts(
+            subtask=subtask,
+            attempt=_attempt,
+            parallelism=parallelism,
+            max_parallelism=max_parallelism,
+            is_batch=self.program.batch,
+            job_parameters=self.program.settings.job_parameters,
+        )
+
+    def source_task(self) -> SourceTask:
+        """The source task of this worker, opened when first used."""
+        if self._source_task is None:
+            facts = self._facts(self.program.parallelism, 128, _partition)
+            self._source_task = SourceTask(self.program, facts, self.metrics)
+        return self._source_task
+
+    def keyed_task(self, vertex: VertexProgram, group: int) -> KeyedTask:
+        """The task of a vertex in this worker; behind subtask exchanges, one per subtask."""
+        subtask = 0 if vertex.keyed else group
+        task = self._tasks.get((vertex.id, subtask))
+        if task is None:
+            index = _partition if vertex.keyed else lambda: subtask
+            facts = self._facts(vertex.parallelism, vertex.groups, index)
+            task = self._tasks[vertex.id, subtask] = KeyedTask(
+                vertex, self.program, facts, self.metrics
+            )
+        return task
+
+    def metric_changes(self) -> dict[str, float]:
+        """How much each counter grew since it was last asked for."""
+        now = {k: v for k, v in self.metrics.snapshot().items() if isinstance(v, int | float)}
+        changes = {name: value - self._reported.get(name, 0) for name, value in now.items()}
+        self._reported = now
+        return {name: value for name, value in changes.items() if value}
+
+    def metrics_envelope(self, sender: int, group: int) -> Envelope | None:
+        """The counters that changed, addressed to the driver."""
+        changes = self.metric_changes()
+        if not changes:
+            return None
+        stage = self.program.sink_stage
+        return Envelope(stage, group, -1, Kind.METRICS, sender, 1 << 41, changes)
+
+    def close(self) -> None:
+        """Close user functions."""
+        if self._source_task is not None:
+            self._source_task.close()
+        for task in self._tasks.values():
+            task.close()
+
+
+_jobs: dict[str, WorkerJob] = {}
+
+
+def worker_job(ref: ProgramRef) -> WorkerJob:
+    """The job of a run in this process; other runs of the same job are closed."""
+    job = _jobs.get(ref.run_id)
+    if job is None:
+        program: JobProgram = pickle.loads(ref.data)
+        for run_id in [r for r, other in _jobs.items() if other.program.name == program.name]:
+            _jobs.pop(run_id).close()
+        job = _jobs[ref.run_id] = WorkerJob(program)
+    return job
+
+
+def _partition() -> int:
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
+def _attempt() -> int:
+    context = TaskContext.get()
+    return context.attemptNumber() if context is not None else 0
+
+
+def attempt_name() -> str:
+    """A name that no other attempt of any task has."""
+    context = TaskContext.get()
+    number = context.taskAttemptId() if context is not None else 0
+    return f"{number}-{os.getpid()}-{os.urandom(4).hex()}"
+
+
+def batch_id(default: int = 0) -> int:
+    """The number of the micro-batch at work."""
+    context = TaskContext.get()
+    value = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
+    return int(value) if value is not None else default
+
+
+def partition_id() -> int:
+    """The number of the partition at work."""
+    return _partition()
+
+
+def payload_bytes(envelope: Envelope) -> bytes:
+    """An envelope's payload on the wire; one that only passes through is in that form already."""
+    if isinstance(envelope.payload, bytes):
+        return envelope.payload
+    if isinstance(envelope.payload, Block):
+        return encode(envelope.payload)
+    return pickle.dumps(envelope.payload, 5)
+
+
+def payload_of(kind: int, data: bytes) -> Any:
+    """The payload from the wire."""
+    return decode(data) if kind == Kind.DATA else pickle.loads(data)
+
+
+def to_arrow(envelopes: Iterable[Envelope]) -> Iterator[pa.RecordBatch]:
+    """Envelopes as Arrow rows, a few hundred at a time."""
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    for envelope in envelopes:
+        data = payload_bytes(envelope)
+        rows.append((*envelope[:6], data))
+        size += len(data)
+        if len(rows) >= _ROWS_PER_ARROW_BATCH or size >= _BYTES_PER_ARROW_BATCH:
+            yield _record_batch(rows)
+            rows, size = [], 0
+    if rows:
+        yield _record_batch(rows)
+
+
+def _record_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = list(zip(*rows, strict=True))
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, _ARROW, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
+
+
+def empty_batch() -> pa.RecordBatch:
+    """No rows, with the envelope's columns."""
+    return pa.RecordBatch.from_pylist([], schema=_ARROW)
+
+
+def telling(envelopes: Iterator[Envelope]) -> Iterator[Envelope]:
+    """The same, with exceptions packed so that the driver can raise them again."""
+    try:
+        yield from envelopes
+    except Exception as error:
+        raise_encoded(error)

@@ -1,0 +1,190 @@
+"""A block: the records that one sender has for one group, and the marks between them.
+
+Records never travel one by one. What is emitted is final: a record that could still be changed
+by its owner (a dict, a list, an object) is encoded the moment it is emitted, so a state object
+that is yielded and later mutated arrives as it was. Plain values (numbers, strings, tuples and
+frozen dataclasses of them) need no such care and are encoded together with their block.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+import pickle
+import uuid
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+ATOMS: frozenset[type] = frozenset(
+    {
+        str,
+        int,
+        float,
+        bool,
+        bytes,
+        type(None),
+        complex,
+        decimal.Decimal,
+        dt.date,
+        dt.datetime,
+        dt.time,
+        dt.timedelta,
+        uuid.UUID,
+    }
+)
+_only_atoms = ATOMS.issuperset
+_frozen_classes: dict[type, bool] = {}
+
+
+def is_plain(value: Any) -> bool:
+    """True when nobody can change the value any more: an atom, or one level of atoms."""
+    kind = type(value)
+    if kind in ATOMS:
+        return True
+    if kind is tuple:
+        return _only_atoms(map(type, value)) or all(map(is_plain, value))
+    frozen = _frozen_classes.get(kind)
+    if frozen is None:
+        frozen = _frozen_classes[kind] = _is_frozen_class(kind)
+    if not frozen:
+        return False
+    items = value if isinstance(value, tuple) else vars(value).values()
+    return _only_atoms(map(type, items)) or all(map(is_plain, items))
+
+
+def _is_frozen_class(kind: type) -> bool:
+    if issubclass(kind, tuple):
+        return hasattr(kind, "_fields") and not hasattr(kind, "__dict__")
+    params = getattr(kind, "__dataclass_params__", None)
+    return bool(
+        dataclasses.is_dataclass(kind)
+        and params
+        and params.frozen
+        and "__slots__" not in vars(kind)
+        and "__getstate__" not in vars(kind)
+        and "__reduce__" not in vars(kind)
+    )
+
+
+class Kind(IntEnum):
+    """What an envelope's payload is."""
+
+    DATA = 0
+    """A ``Block`` for an operator or a sink."""
+    SOURCE_STATE = 1
+    """What a source task remembers for the next micro-batch (see ``source_task``)."""
+    METRICS = 2
+    """Counters of one task, for the driver."""
+
+
+class Mark(NamedTuple):
+    """A statement on time that stands between two records of a block.
+
+    ``position``: how many records of the block come before it. ``channel``: whose watermark.
+    ``watermark`` in ms. ``idle``: the channel does not hold others back until its next mark.
+    """
+
+    position: int
+    channel: str
+    watermark: int
+    idle: bool = False
+
+
+class Block(NamedTuple):
+    """Shapes: ``keys`` is None (no key) or as long as ``values``; so is ``timestamps``.
+
+    ``isolated``: every value is pickled by itself. ``since``: for blocks of a keyed stage, that
+    stage's watermark when the first record was emitted (it orders blocks of several senders);
+    None for blocks of sources. ``now_ms``: the processing time of the micro-batch.
+    ``merged_channel``: the channel whose marks are common to all senders, or None.
+    """
+
+    keys: list[Any] | None
+    values: list[Any]
+    timestamps: list[int | None] | None
+    isolated: bool
+    marks: list[Mark]
+    since: int | None
+    now_ms: int
+    merged_channel: str | None = None
+
+
+class Envelope(NamedTuple):
+    """An addressed payload: one row on the wire.
+
+    ``stage``: the stage that shall read it (sinks and the driver stand behind the last).
+    ``group``: the key group or subtask. ``target``: the vertex or sink. ``sender``, ``seq``:
+    the order in which the receiver reads, whatever a shuffle did.
+    """
+
+    stage: int
+    group: int
+    target: int
+    kind: int
+    sender: int
+    seq: int
+    payload: Any
+
+
+class BlockBuffer:
+    """Collects records and marks for one group until they are flushed as a block."""
+
+    __slots__ = ("isolated", "keys", "marks", "since", "timestamps", "values")
+
+    def __init__(self, since: int | None) -> None:
+        self.keys: list[Any] = []
+        self.values: list[Any] = []
+        self.timestamps: list[int | None] = []
+        self.marks: list[Mark] = []
+        self.isolated = False
+        self.since = since
+
+    def isolate(self) -> None:
+        """From now on every value is pickled by itself."""
+        dumps = pickle.dumps
+        self.values = [dumps(value, 5) for value in self.values]
+        self.isolated = True
+
+
+def take(buffer: BlockBuffer, keyed: bool, now_ms: int, merged_channel: str | None) -> Block:
+    """The block that a buffer holds; the buffer must not be used afterwards."""
+    timestamps: list[int | None] | None = buffer.timestamps
+    if timestamps is not None and not any(stamp is not None for stamp in timestamps):
+        timestamps = None
+    return Block(
+        buffer.keys if keyed else None,
+        buffer.values,
+        timestamps,
+        buffer.isolated,
+        buffer.marks,
+        buffer.since,
+        now_ms,
+        merged_channel,
+    )
+
+
+def values_of(block: Block) -> list[Any]:
+    """The records of a block, fresh objects where they were isolated."""
+    if block.isolated:
+        loads = pickle.loads
+        return [loads(value) for value in block.values]
+    return block.values
+
+
+def encode(block: Block) -> bytes:
+    """The bytes of a block.
+
+    Raises:
+        TypeError, pickle.PicklingError, AttributeError: a record cannot be pickled.
+    """
+    return pickle.dumps(tuple(block), 5)
+
+
+def decode(data: bytes) -> Block:
+    """The block of its bytes."""
+    return Block._make(pickle.loads(data))
+
+
+Snapshot = Callable[[Any], bytes]

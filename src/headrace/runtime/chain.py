@@ -1,0 +1,341 @@
+"""Operators fused into one task: each record is pushed from one to the next, depth first."""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.metrics.metricbase import MetricGroup
+from headrace.runtime.block import Envelope
+from headrace.runtime.context import TaskContext, TaskFacts
+from headrace.runtime.exchange import Endpoint, Outbox, Push, key_push, sink_push, subtask_push
+from headrace.runtime.failure import annotate
+from headrace.operators.spec import UserFunction
+from headrace.runtime.program import ChainProgram, JobProgram, Link, NodeProgram
+from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.handles import Cell
+from headrace.runtime.watermarks import ChannelWatermarks
+
+Signal = Callable[[int, bool], None]
+"""Takes a watermark (ms) and whether its stream is idle."""
+
+
+class Outputs:
+    """Where an operator emits: ``main``, or ``side`` by tag id (a tag nobody reads is dropped)."""
+
+    __slots__ = ("main", "signal", "_sides")
+
+    def __init__(self, main: Push, sides: Mapping[str, Push], signal: Signal) -> None:
+        self.main = main
+        self.signal = signal
+        self._sides = dict(sides)
+
+    def side(self, tag_id: str) -> Push:
+        """The push of a side output."""
+        return self._sides.get(tag_id, _drop)
+
+
+def _drop(value: Any, timestamp: int | None) -> None:
+    """Take a record that nobody reads."""
+
+
+class Operator(ABC):
+    """The mutable logic of one operator in one task, made by its spec."""
+
+    def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
+        """Prepare for records; called once before ``bind``."""
+        self.node = node
+        self.cell = cell
+        for function in node.spec.functions if node.spec else ():
+            open_function(function, context)
+
+    @abstractmethod
+    def bind(self, outputs: Outputs) -> Push:
+        """The function that takes the operator's records."""
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Take the input's watermark; by default it is passed on."""
+        signal(watermark, idle)
+
+    def tick(self) -> None:
+        """A chunk of records has passed (where periodic watermarks are due)."""
+
+    def snapshot(self) -> Any | None:
+        """What the operator must find again in the next micro-batch, beside keyed state."""
+        return None
+
+    def restore(self, state: Any | None) -> None:
+        """Go on from a snapshot; None starts afresh. Called before each task run."""
+
+    def close(self) -> None:
+        """Release what user functions hold."""
+        for function in self.node.spec.functions if self.node.spec else ():
+            close_function(function)
+
+
+class KeyedOperator(Operator):
+    """An operator at the head of a vertex, driven block by block with keys."""
+
+    @abstractmethod
+    def process(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        """Take the records of a block, in order."""
+
+    def fire(self, timer: Timer, event_time: bool) -> None:
+        """A timer is due; the key is entered by the operator."""
+
+    def finish(self, backend: StateBackend) -> None:
+        """The bounded input has ended and all timers have fired (batch only)."""
+
+
+def open_function(function: UserFunction, context: TaskContext) -> None:
+    """Call a user function's ``open``, if it has one."""
+    opener = getattr(function.target, "open", None)
+    if function.method is not None and callable(opener):
+        opener(context)
+
+
+def close_function(function: UserFunction) -> None:
+    """Call a user function's ``close``, if it has one."""
+    closer = getattr(function.target, "close", None)
+    if function.method is not None and callable(closer):
+        closer()
+
+
+class Chain:
+    """A running chain: push records in at the root, take envelopes out at the end.
+
+    One chain is built per worker process and job run and used for one task run after another:
+    ``begin``, then any of ``push``, ``signal`` and ``tick``, then ``drain``.
+    """
+
+    def __init__(
+        self,
+        program: ChainProgram,
+        job: JobProgram,
+        facts: TaskFacts,
+        metrics: MetricGroup,
+        merged_marks: bool,
+    ) -> None:
+        self.program = program
+        self.outbox = Outbox(job.settings.object_reuse)
+        self.cell = Cell()
+        self.operators: dict[int, Operator] = {}
+        self.contexts: dict[int, TaskContext] = {}
+        self._facts, self._metrics, self._job = facts, metrics, job
+        self._merged = merged_marks
+        self._exchanges = {
+            e.index: Endpoint(self.outbox, e.stage, e.target, e.groups, e.mode == "key", str(e.index))
+            for e in program.exchanges
+        }
+        self._sinks: dict[int, Endpoint] = {}
+        self._pushes: dict[int, Push] = {}
+        self._signals: dict[int, Signal] = {}
+        self._inputs: dict[int, ChannelWatermarks] = {}
+        self._parents = self._count_parents()
+        self._exchange_pushes = self._open_exchanges()
+        order = program.order()
+        for node_id in reversed(order):
+            self._build(program.nodes[node_id])
+        self._ticking = [
+            self.operators[i] for i in order if i in self.operators and _ticks(self.operators[i])
+        ]
+        self.root_outputs = self._root_outputs
+
+    # Building, from the ends to the root.
+
+    def _count_parents(self) -> dict[int, int]:
+        counts: dict[int, int] = {}
+        for node in self.program.nodes.values():
+            for target in {link.index for link in node.links if link.kind == "node"}:
+                counts[target] = counts.get(target, 0) + 1
+        return counts
+
+    def _open_exchanges(self) -> dict[int, Push]:
+        pushes: dict[int, Push] = {}
+        for program in self.program.exchanges:
+            endpoint = self._exchanges[program.index]
+            make = key_push if program.mode == "key" else subtask_push
+            for function in (program.selector, program.partitioner):
+                if function is not None:
+                    open_function(function, self._context(program.label, program.site, None))
+            pushes[program.index] = make(endpoint, program)
+        return pushes
+
+    def _context(self, name: str, site: str, cell: Cell | None) -> TaskContext:
+        return TaskContext(name, site, self._facts, self._metrics.add_group(name), cell)
+
+    def _build(self, node: NodeProgram) -> None:
+        outputs = self._outputs(node)
+        if node.spec is None:
+            self._root_outputs = outputs
+            self._pushes[node.id] = outputs.main
+            self._signals[node.id] = outputs.signal
+            return
+        operator = node.spec.build()
+        keyed = node.spec.traits.keyed
+        context = self._context(node.name, node.site, self.cell if keyed else None)
+        self.contexts[node.id] = context
+        self.operators[node.id] = operator
+        try:
+            operator.open(node, context, self.cell)
+        except Exception as error:
+            annotate(error)
+            raise
+        self._pushes[node.id] = operator.bind(outputs)
+        if node.id == self.program.root:
+            self._root_outputs = outputs
+        self._signals[node.id] = self._signal_into(node.id, operator, outputs.signal)
+
+    def _signal_into(self, node_id: int, operator: Operator, signal: Signal) -> Signal:
+        def into(watermark: int, idle: bool) -> None:
+            operator.watermark(watermark, idle, signal)
+
+        return into
+
+    def _outputs(self, node: NodeProgram) -> Outputs:
+        by_tag: dict[str | None, list[Push]] = {}
+        signals: list[Signal] = []
+        for link in node.links:
+            push, signal = self._link(node.id, link)
+            by_tag.setdefault(link.tag, []).append(push)
+            if signal is not None and signal not in signals:
+                signals.append(signal)
+        sides = {tag: _fan_out(pushes) for tag, pushes in by_tag.items() if tag is not None}
+        return Outputs(_fan_out(by_tag.get(None, [])), sides, _fan_out_signal(signals))
+
+    def _link(self, parent: int, link: Link) -> tuple[Push, Signal | None]:
+        if link.kind == "node":
+            signal = self._signals[link.index]
+            if self._parents[link.index] > 1:
+                signal = self._joined(parent, link.index, signal)
+            return self._pushes[link.index], signal
+        if link.kind == "exchange":
+            return self._exchange_pushes[link.index], self._exchanges[link.index].mark
+        endpoint = self._sinks.get(link.index)
+        if endpoint is None:
+            stage = self._job.sink_stage
+            endpoint = Endpoint(self.outbox, stage, link.index, 1, False, None)
+            self._sinks[link.index] = endpoint
+        return sink_push(endpoint), None
+
+    def _joined(self, parent: int, child: int, signal: Signal) -> Signal:
+        inputs = self._inputs.setdefault(child, ChannelWatermarks())
+        channel = str(parent)
+        inputs.state[channel] = (MIN_WATERMARK, False)
+
+        def into(watermark: int, idle: bool) -> None:
+            if inputs.update(channel, watermark, idle):
+                signal(inputs.current, inputs.idle)
+
+        return into
+
+    # Running.
+
+    @property
+    def push(self) -> Push:
+        """Takes a record (value, timestamp in ms or None) at the root."""
+        return self._pushes[self.program.root]
+
+    def signal(self, watermark: int, idle: bool = False) -> None:
+        """Pass a watermark (and idleness) through the chain and out to its receivers."""
+        self._signals[self.program.root](watermark, idle)
+
+    def tick(self) -> None:
+        """A chunk has passed: let watermark generators emit."""
+        for operator in self._ticking:
+            operator.tick()
+
+    def begin(
+        self,
+        sender: int,
+        now_ms: int,
+        home: int = 0,
+        home_groups: int = 1,
+        watermark: int | None = None,
+    ) -> None:
+        """Start a task run.
+
+        ``home``: the group at work out of ``home_groups`` (in a source: where blocks for sinks
+        stay together). ``watermark``: that of a keyed task, None in a source.
+        """
+        self.cell.now_ms = now_ms
+        self.outbox.begin(sender, now_ms, home, home_groups, watermark)
+        for endpoint in self._sinks.values():
+            endpoint.begin(None, False)
+        merged = self._merged and not self.program.assigns_time
+        for index, endpoint in self._exchanges.items():
+            endpoint.begin(str(index) if merged else f"{index}@{home}", merged)
+
+    @property
+    def endpoints(self) -> Iterable[Endpoint]:
+        """Where the chain's records leave it for other tasks."""
+        return self._exchanges.values()
+
+    def begin_channel(self, name: str, states: Mapping[int, Any]) -> None:
+        """From now on records and marks belong to a split; operators go on from its states."""
+        for index, endpoint in self._exchanges.items():
+            endpoint.channel = f"{index}:{name}"
+            endpoint.watermark = None
+        for inputs in self._inputs.values():
+            for channel in inputs.state:
+                inputs.state[channel] = (MIN_WATERMARK, False)
+            inputs.current = MIN_WATERMARK
+        self.restore(states)
+
+    def restore(self, states: Mapping[int, Any]) -> None:
+        """Let operators that keep time of their own go on from ``snapshot``'s result."""
+        for node_id, operator in self.operators.items():
+            operator.restore(states.get(node_id))
+
+    def snapshot(self) -> dict[int, Any]:
+        """What operators must find again in the next micro-batch, by node id."""
+        states = {node_id: operator.snapshot() for node_id, operator in self.operators.items()}
+        return {node_id: state for node_id, state in states.items() if state is not None}
+
+    def waiting(self) -> int:
+        """How many records are gathered for other tasks and sinks."""
+        return sum(e.records() for e in (*self._exchanges.values(), *self._sinks.values()))
+
+    def drain(self) -> Iterator[Envelope]:
+        """Give out what was gathered."""
+        for endpoint in (*self._exchanges.values(), *self._sinks.values()):
+            yield from endpoint.drain()
+
+    def close(self) -> None:
+        """Close the user functions."""
+        with contextlib.ExitStack() as stack:
+            for operator in self.operators.values():
+                stack.callback(operator.close)
+
+
+def _ticks(operator: Operator) -> bool:
+    return type(operator).tick is not Operator.tick
+
+
+def _fan_out(pushes: list[Push]) -> Push:
+    if not pushes:
+        return _drop
+    if len(pushes) == 1:
+        return pushes[0]
+
+    def push(value: Any, timestamp: int | None) -> None:
+        for each in pushes:
+            each(value, timestamp)
+
+    return push
+
+
+def _fan_out_signal(signals: list[Signal]) -> Signal:
+    if len(signals) == 1:
+        return signals[0]
+
+    def signal(watermark: int, idle: bool) -> None:
+        for each in signals:
+            each(watermark, idle)
+
+    return signal

@@ -1,0 +1,102 @@
+"""What a user function is told of the task it runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.errors import NotKeyedError
+from headrace.metrics.metricbase import MetricGroup
+from headrace.runtime.state.handles import Cell, StateStore
+
+
+@dataclass
+class TaskFacts:
+    """What is known of the task. ``subtask`` is asked anew each time: workers are shared."""
+
+    subtask: Callable[[], int] = lambda: 0
+    attempt: Callable[[], int] = lambda: 0
+    parallelism: int = 1
+    max_parallelism: int = 128
+    is_batch: bool = False
+    job_parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+class TaskContext:
+    """The ``RuntimeContext`` of one operator in one task."""
+
+    def __init__(
+        self, name: str, site: str, facts: TaskFacts, metrics: MetricGroup, cell: Cell | None
+    ) -> None:
+        self._name = name
+        self._site = site
+        self._facts = facts
+        self._metrics = metrics
+        self.states = StateStore(cell) if cell is not None else None
+
+    @property
+    def is_batch(self) -> bool:
+        """True where only final results count."""
+        return self._facts.is_batch
+
+    def get_task_name(self) -> str:
+        """The operator's name."""
+        return self._name
+
+    def get_number_of_parallel_subtasks(self) -> int:
+        """The operator's parallelism."""
+        return self._facts.parallelism
+
+    def get_max_number_of_parallel_subtasks(self) -> int:
+        """The operator's maximum parallelism: the number of key groups."""
+        return self._facts.max_parallelism
+
+    def get_index_of_this_subtask(self) -> int:
+        """The number of the parallel task, from 0."""
+        return self._facts.subtask()
+
+    def get_attempt_number(self) -> int:
+        """How often the task was tried before, from 0."""
+        return self._facts.attempt()
+
+    def get_task_name_with_subtasks(self) -> str:
+        """Such as ``Map (2/4)``."""
+        return f"{self._name} ({self._facts.subtask() + 1}/{self._facts.parallelism})"
+
+    def get_job_parameter(self, key: str, default_value: str) -> str:
+        """A global job parameter, or the default."""
+        return self._facts.job_parameters.get(key, default_value)
+
+    def get_metrics_group(self) -> MetricGroup:
+        """Where the operator registers its metrics."""
+        return self._metrics
+
+    def _keyed(self, what: str) -> StateStore:
+        if self.states is None:
+            raise NotKeyedError(
+                f"{what} is asked for on a stream that is not keyed",
+                where={"operator": f"{self._name}, built at {self._site}"},
+                hint="put .key_by(...) before the operator",
+            )
+        return self.states
+
+    def get_state(self, state_descriptor: Any) -> Any:
+        """The value state of a descriptor."""
+        return self._keyed("value state").get_state(state_descriptor)
+
+    def get_list_state(self, state_descriptor: Any) -> Any:
+        """The list state of a descriptor."""
+        return self._keyed("list state").get_list_state(state_descriptor)
+
+    def get_map_state(self, state_descriptor: Any) -> Any:
+        """The map state of a descriptor."""
+        return self._keyed("map state").get_map_state(state_descriptor)
+
+    def get_reducing_state(self, state_descriptor: Any) -> Any:
+        """The reducing state of a descriptor."""
+        return self._keyed("reducing state").get_reducing_state(state_descriptor)
+
+    def get_aggregating_state(self, state_descriptor: Any) -> Any:
+        """The aggregating state of a descriptor."""
+        return self._keyed("aggregating state").get_aggregating_state(state_descriptor)

@@ -1,0 +1,240 @@
+"""The ends of a chain: buffers that gather what leaves a task, by group."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from headrace.errors import HeadraceError, PlanError, UnstableKeyError
+from headrace.runtime.block import ATOMS, Block, BlockBuffer, Envelope, Kind, Mark, is_plain, take
+from headrace.runtime.key_groups import KeyGroups
+from headrace.runtime.program import ExchangeProgram
+
+Push = Callable[[Any, int | None], None]
+
+SENDERS_PER_VERTEX = 1 << 20
+
+
+class Outbox:
+    """What every endpoint of one task run shares: who sends, when, and in which order."""
+
+    __slots__ = ("home", "home_groups", "keyed_watermark", "now_ms", "object_reuse", "seq", "sender")
+
+    def __init__(self, object_reuse: bool) -> None:
+        self.object_reuse = object_reuse
+        self.sender = 0
+        self.seq = itertools.count()
+        self.now_ms = 0
+        self.home = 0
+        self.home_groups = 1
+        self.keyed_watermark: int | None = None
+
+    def begin(
+        self, sender: int, now_ms: int, home: int, home_groups: int, watermark: int | None
+    ) -> None:
+        """Start a task run. ``watermark`` is None in a source, else that of the keyed task."""
+        self.sender = sender
+        self.seq = itertools.count()
+        self.now_ms = now_ms
+        self.home = home
+        self.home_groups = home_groups
+        self.keyed_watermark = watermark
+
+
+class Endpoint:
+    """Gathers records for ``groups`` receivers and gives them back as envelopes."""
+
+    def __init__(
+        self, outbox: Outbox, stage: int, target: int, groups: int, keyed: bool, exchange: str | None
+    ) -> None:
+        self.outbox = outbox
+        self.stage = stage
+        self.target = target
+        self.groups = groups
+        self.keyed = keyed
+        self.exchange = exchange
+        self.buffers: list[BlockBuffer | None] = [None] * groups
+        self.channel = exchange or ""
+        self.merged = False
+        self.watermark: int | None = None
+        self.turn = -1
+
+    def begin(self, channel: str | None, merged: bool) -> None:
+        """Start a task run; ``channel`` names whose watermark its marks carry (None: no marks).
+
+        ``merged``: all senders of the exchange share one sequence of watermarks.
+        """
+        self.channel = channel or ""
+        self.merged = merged
+        self.watermark = self.outbox.keyed_watermark
+        self.buffers[:] = [None] * self.groups
+        self.turn = -1
+
+    def buffer(self, group: int) -> BlockBuffer:
+        """The open buffer of a group."""
+        buffer = self.buffers[group]
+        if buffer is None:
+            buffer = self.buffers[group] = BlockBuffer(self.watermark if self.merged else None)
+        return buffer
+
+    def mark(self, watermark: int, idle: bool) -> None:
+        """Put a watermark behind what was gathered so far, for every receiver."""
+        if self.exchange is None:
+            return
+        outbox, channel = self.outbox, self.channel
+        self.watermark = watermark
+        for group in range(self.groups):
+            if self.merged and group % outbox.home_groups != outbox.home:
+                open_buffer = self.buffers[group]
+                if open_buffer is None or not open_buffer.values:
+                    self.buffers[group] = None
+                    continue
+            buffer = self.buffer(group)
+            marks, position = buffer.marks, len(buffer.values)
+            mark = Mark(position, channel, watermark, idle)
+            if marks and marks[-1].position == position and marks[-1].channel == channel:
+                marks[-1] = mark
+            else:
+                marks.append(mark)
+
+    def records(self) -> int:
+        """How many records wait in the buffers."""
+        return sum(len(buffer.values) for buffer in self.buffers if buffer is not None)
+
+    def drain(self) -> Iterator[Envelope]:
+        """Everything gathered, as envelopes; the buffers are empty afterwards."""
+        outbox = self.outbox
+        merged_channel = self.channel if self.merged and self.exchange else None
+        for group, buffer in enumerate(self.buffers):
+            if buffer is None:
+                continue
+            self.buffers[group] = None
+            block = take(buffer, self.keyed, outbox.now_ms, merged_channel)
+            where = group if self.exchange is not None else outbox.home
+            yield Envelope(
+                self.stage, where, self.target, Kind.DATA, outbox.sender, next(outbox.seq), block
+            )
+
+
+def key_push(endpoint: Endpoint, program: ExchangeProgram) -> Push:
+    """A push that sends each record to the key group of its key."""
+    assert program.selector is not None
+    select = program.selector.bound()
+    key_of = _typed(select, program.key_type)
+    groups = KeyGroups(program.groups)
+    buffers, open_buffer = endpoint.buffers, endpoint.buffer
+    reuse = endpoint.outbox.object_reuse
+    atoms, dumps = ATOMS, pickle.dumps
+    node = exchange_node(program)
+
+    def push(value: Any, timestamp: int | None, node: Any = node) -> None:
+        key = key_of(value)
+        try:
+            group = groups[key]
+        except TypeError as error:
+            raise _unstable(key, program, error) from None
+        buffer = buffers[group]
+        if buffer is None:
+            buffer = open_buffer(group)
+        if buffer.isolated:
+            value = dumps(value, 5)
+        elif type(value) not in atoms and not reuse and not is_plain(value):
+            buffer.isolate()
+            value = dumps(value, 5)
+        buffer.keys.append(key)
+        buffer.values.append(value)
+        buffer.timestamps.append(timestamp)
+
+    return push
+
+
+def _typed(select: Callable[[Any], Any], key_type: Any) -> Callable[[Any], Any]:
+    coerce = key_type.coercer() if key_type is not None else None
+    if coerce is None:
+        return select
+    return lambda value: coerce(select(value))
+
+
+def _unstable(key: Any, program: ExchangeProgram, error: TypeError) -> HeadraceError:
+    where = {"stream": f"{program.name}, built at {program.site}", "key": repr(key)[:200]}
+    if isinstance(error, UnstableKeyError):
+        return UnstableKeyError(error.message, where=where, hint=error.hint)
+    return UnstableKeyError(
+        f"a {type(key).__name__} cannot be a key: {error}",
+        where=where,
+        hint="use str, numbers, bytes, dates, enums, a tuple or Row of these,"
+        " or a dataclass declared with frozen=True",
+    )
+
+
+def subtask_push(endpoint: Endpoint, program: ExchangeProgram) -> Push:
+    """A push that sends each record to a subtask: round robin, by partitioner, or its own."""
+    outbox, groups, open_buffer = endpoint.outbox, endpoint.groups, endpoint.buffer
+    reuse, atoms, dumps = outbox.object_reuse, ATOMS, pickle.dumps
+    pick = _picker(endpoint, program)
+    node = exchange_node(program)
+
+    def push(value: Any, timestamp: int | None, node: Any = node) -> None:
+        group = pick(value)
+        if not 0 <= group < groups:
+            raise PlanError(
+                f"the partitioner returned {group!r}; there are partitions 0 to {groups - 1}",
+                where={"stream": f"{program.name}, built at {program.site}"},
+            )
+        buffer = open_buffer(group)
+        if buffer.isolated:
+            value = dumps(value, 5)
+        elif type(value) not in atoms and not reuse and not is_plain(value):
+            buffer.isolate()
+            value = dumps(value, 5)
+        buffer.values.append(value)
+        buffer.timestamps.append(timestamp)
+
+    return push
+
+
+def _picker(endpoint: Endpoint, program: ExchangeProgram) -> Callable[[Any], int]:
+    outbox, groups = endpoint.outbox, program.groups
+    if program.mode == "custom":
+        assert program.partitioner is not None and program.selector is not None
+        partition, select = program.partitioner.bound(), program.selector.bound()
+        return lambda value: int(partition(select(value), groups))
+    if program.mode == "forward":
+        return lambda value: outbox.home % groups
+
+    def next_subtask(value: Any) -> int:
+        # Senders start at different receivers, so that few records still spread.
+        endpoint.turn += 1
+        return (endpoint.turn + outbox.sender) % groups
+
+    return next_subtask
+
+
+def sink_push(endpoint: Endpoint) -> Push:
+    """A push that hands each record to a sink."""
+    open_buffer = endpoint.buffer
+    reuse, atoms, dumps = endpoint.outbox.object_reuse, ATOMS, pickle.dumps
+
+    def push(value: Any, timestamp: int | None) -> None:
+        buffer = open_buffer(0)
+        if buffer.isolated:
+            value = dumps(value, 5)
+        elif type(value) not in atoms and not reuse and not is_plain(value):
+            buffer.isolate()
+            value = dumps(value, 5)
+        buffer.values.append(value)
+        buffer.timestamps.append(timestamp)
+
+    return push
+
+
+def exchange_node(program: ExchangeProgram) -> Any:
+    """A stand-in node, so that a failing key selector or partitioner is told by its stream."""
+    from headrace.runtime.program import NodeProgram
+
+    return NodeProgram(0, f"{program.label} of {program.name}", None, program.site, None, ())
+
+
+__all__ = ["Block", "Endpoint", "Outbox", "Push", "key_push", "sink_push", "subtask_push"]

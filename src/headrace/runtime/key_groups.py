@@ -1,0 +1,128 @@
+"""Where a key lives: a hash equal in every interpreter, and the key group it falls into."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+import fractions
+import uuid
+from typing import Any
+from zlib import crc32
+
+from headrace.common.types import Row
+from headrace.errors import UnstableKeyError
+
+_MIX = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+_CACHED_KEYS = 1 << 18
+
+
+def stable_hash(key: Any) -> int:
+    """A 32-bit hash of a key, equal in every interpreter and for keys that are equal.
+
+    Numbers of different types that compare equal (1, 1.0, True, Decimal(1)) hash alike, as they
+    do in a dictionary.
+
+    Raises:
+        UnstableKeyError: the key's type has no such hash, or the key is not equal to itself.
+    """
+    return (_raw_hash(key) * _MIX & _MASK) >> 32
+
+
+def _raw_hash(key: Any) -> int:
+    kind = type(key)
+    if kind is str:
+        return crc32(key.encode("utf-8", "surrogatepass"))
+    if kind is int or kind is bool:
+        return hash(key)
+    if kind is bytes:
+        return crc32(key, 0x1B)
+    if kind is tuple:
+        return _combine(0x7F, key)
+    if key is None:
+        return 0x6E
+    if isinstance(key, float | decimal.Decimal | fractions.Fraction | complex):
+        if key != key:
+            raise UnstableKeyError(f"{key!r} cannot be a key: it is not equal to itself")
+        return hash(key)  # numeric hashes are not salted, and equal across numeric types
+    if isinstance(key, enum.Enum):
+        if isinstance(key, int | str):
+            return _raw_hash(key.value)
+        return _combine(0x3D, (kind.__qualname__, key.name))
+    if isinstance(key, int):
+        return hash(int(key))
+    if isinstance(key, str):
+        return _raw_hash(str.__str__(key))
+    if isinstance(key, dt.datetime):
+        if key.tzinfo is not None:
+            key = key.astimezone(dt.UTC)
+        return crc32(key.replace(fold=0).isoformat().encode(), 0x2B)
+    if isinstance(key, dt.date | dt.time):
+        return crc32(key.isoformat().encode(), 0x2C)
+    if isinstance(key, dt.timedelta):
+        return _combine(0x2D, (key.days, key.seconds, key.microseconds))
+    if isinstance(key, uuid.UUID):
+        return crc32(key.bytes, 0x2E)
+    if isinstance(key, Row):
+        return _combine(0x2F, tuple(key))
+    if isinstance(key, tuple):
+        return _combine(0x7F, key)
+    if isinstance(key, frozenset):
+        return sum(_raw_hash(item) for item in key)
+    if dataclasses.is_dataclass(key) and _frozen_by_value(kind):
+        names = [field.name for field in dataclasses.fields(key) if field.compare]
+        return _combine(crc32(kind.__qualname__.encode()), [getattr(key, n) for n in names])
+    raise UnstableKeyError(
+        f"a {kind.__qualname__} cannot be a key: its hash differs between interpreters",
+        where={"key": _short(key)},
+        hint="use str, numbers, bytes, dates, enums, a tuple or Row of these,"
+        " or a dataclass declared with frozen=True",
+    )
+
+
+def _combine(seed: int, items: Any) -> int:
+    value = seed
+    for item in items:
+        value = (value * 1000003 ^ _raw_hash(item)) & _MASK
+    return value
+
+
+def _frozen_by_value(kind: type) -> bool:
+    params = getattr(kind, "__dataclass_params__", None)
+    return bool(params and params.frozen and params.eq)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def key_group_of(key: Any, max_parallelism: int) -> int:
+    """The key group of a key: ``stable_hash(key) % max_parallelism``."""
+    return stable_hash(key) % max_parallelism
+
+
+class KeyGroups(dict[Any, int]):
+    """A mapping from key to key group that fills itself, for a sender's hot loop.
+
+    A look-up of a known key costs one dictionary access; it forgets everything at 262,144 keys.
+    """
+
+    __slots__ = ("count",)
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+
+    def __missing__(self, key: Any) -> int:
+        if len(self) >= _CACHED_KEYS:
+            self.clear()
+        group = self[key] = stable_hash(key) % self.count
+        return group
+
+
+def subtask_of(group: int, parallelism: int, max_parallelism: int) -> int:
+    """The subtask that owns a key group: contiguous ranges, as in Flink's rescaling model."""
+    return group * parallelism // max_parallelism

@@ -1,0 +1,257 @@
+"""One vertex at work on one of its groups: the records, marks and timers of a micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.metrics.metricbase import MetricGroup
+from headrace.runtime.block import Block, Envelope, Mark, values_of
+from headrace.runtime.chain import Chain, KeyedOperator
+from headrace.runtime.context import TaskFacts
+from headrace.runtime.exchange import SENDERS_PER_VERTEX
+from headrace.runtime.failure import annotate
+from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.watermarks import ChannelWatermarks
+
+DATAFRAME_CHANNEL = "df:"
+"""Marks of these channels hold for the whole micro-batch: the least of the senders' counts."""
+
+
+class TaskInput(NamedTuple):
+    """What one group of one vertex gets in one micro-batch, in the order of (sender, seq)."""
+
+    group: int
+    blocks: list[Block]
+    now_ms: int
+
+
+class _Run(NamedTuple):
+    """Records between two marks of a merged channel; ``since`` is the sender's watermark."""
+
+    since: int
+    block: Block
+    values: list[Any]
+    start: int
+    stop: int
+
+
+def sender_of(vertex_id: int, group: int) -> int:
+    """The sender number of a group of a vertex; those of sources lie below all of them."""
+    return (vertex_id + 1) * SENDERS_PER_VERTEX + group
+
+
+class KeyedTask:
+    """Drives a vertex: one object per worker process and vertex, for all groups in turn.
+
+    ``advance`` is the whole of it: blocks, state and time in; envelopes out. State is in the
+    backend it is given, and nowhere else.
+    """
+
+    def __init__(
+        self, vertex: VertexProgram, job: JobProgram, facts: TaskFacts, metrics: MetricGroup
+    ) -> None:
+        self.vertex = vertex
+        self._job = job
+        self._facts = facts
+        self._chain = Chain(vertex.chain, job, facts, metrics, merged_marks=True)
+        head = self._chain.operators[vertex.chain.root]
+        self._keyed = head if isinstance(head, KeyedOperator) and vertex.keyed else None
+        self._context = self._chain.contexts[vertex.chain.root]
+        self._records_in = metrics.counter("numRecordsIn")
+
+    def advance(self, task: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
+        """Work through a micro-batch; gives out what is to be sent, and flushes the backend."""
+        chain, cell, header = self._chain, self._chain.cell, backend.header
+        self._backend = backend
+        self._watermarks = ChannelWatermarks(
+            header.get("channels"), header.get("watermark", MIN_WATERMARK)
+        )
+        if "channels" not in header:
+            for channel in self.vertex.input_channels:
+                self._watermarks.state[channel] = (MIN_WATERMARK, False)
+        now_ms = max(task.now_ms, header.get("now", 0))
+        watermark = self._watermarks.current
+        chain.begin(
+            sender_of(self.vertex.id, task.group), now_ms, task.group, self.vertex.groups, watermark
+        )
+        cell.watermark = watermark
+        if self._context.states is not None:
+            self._context.states.attach(backend)
+        else:
+            cell.backend, cell.entry = backend, None
+        chain.restore(header.get("nodes", {}))
+        try:
+            self._fire_processing_timers(now_ms)
+            order = self._batch_order if self._facts.is_batch else self._in_order
+            for step in order(task.blocks):
+                if isinstance(step, Mark):
+                    self._mark(step)
+                else:
+                    self._records(step.block, step.values, step.start, step.stop)
+                    if chain.waiting() >= self._job.settings.flush_records:
+                        yield from chain.drain()
+            chain.tick()
+            if self._watermarks.current >= MAX_WATERMARK and not header.get("finished"):
+                self._finish()
+        except Exception as error:
+            annotate(error)
+            raise
+        header["channels"] = self._watermarks.state
+        header["watermark"] = self._watermarks.current
+        if self._keyed is not None and self._keyed_uses_clock:
+            header["now"] = now_ms
+        nodes = chain.snapshot()
+        if nodes:
+            header["nodes"] = nodes
+        backend.flush()
+        yield from chain.drain()
+
+    @property
+    def _keyed_uses_clock(self) -> bool:
+        return self._backend.processing_timers.earliest_ms() is not None
+
+    # Records and marks, in the one order that every run of a micro-batch agrees on.
+
+    def _in_order(self, blocks: Iterable[Block]) -> Iterator[_Run | Mark]:
+        merged: dict[str, list[Block]] = {}
+        for block in blocks:
+            if block.merged_channel is not None:
+                merged.setdefault(block.merged_channel, []).append(block)
+                continue
+            values, position = values_of(block), 0
+            for mark in block.marks:
+                if mark.position > position:
+                    yield _Run(0, block, values, position, mark.position)
+                    position = mark.position
+                yield mark
+            if position < len(values):
+                yield _Run(0, block, values, position, len(values))
+        for channel, senders in sorted(merged.items()):
+            if channel.startswith(DATAFRAME_CHANNEL):
+                yield from self._dataframe_order(senders)
+            else:
+                yield from self._merged_order(channel, senders)
+
+    def _merged_order(self, channel: str, blocks: list[Block]) -> Iterator[_Run | Mark]:
+        """All senders' records under one watermark before any record under the next.
+
+        Every group upstream goes through the same sequence of watermarks, so a record emitted
+        under one of them may be placed behind it, whoever sent it.
+        """
+        runs: list[_Run] = []
+        last: Mark | None = None
+        for block in blocks:
+            values = values_of(block)
+            since, position = block.since if block.since is not None else MIN_WATERMARK, 0
+            for mark in block.marks:
+                if mark.position > position:
+                    runs.append(_Run(since, block, values, position, mark.position))
+                    position = mark.position
+                since = max(since, mark.watermark)
+                if last is None or mark.watermark >= last.watermark:
+                    last = mark
+            if position < len(values):
+                runs.append(_Run(since, block, values, position, len(values)))
+        runs.sort(key=attrgetter("since"))
+        reached: int | None = None
+        for run in runs:
+            if reached is not None and run.since > reached:
+                yield Mark(0, channel, run.since)
+            reached = run.since
+            yield run
+        if last is not None:
+            yield last
+
+    def _dataframe_order(self, blocks: list[Block]) -> Iterator[_Run | Mark]:
+        """All records first: the tasks of a DataFrame read at once what lies side by side."""
+        lowest: Mark | None = None
+        for block in blocks:
+            values = values_of(block)
+            if values:
+                yield _Run(0, block, values, 0, len(values))
+            for mark in block.marks:
+                if mark.watermark == MIN_WATERMARK:
+                    yield mark
+                elif lowest is None or mark.watermark < lowest.watermark:
+                    lowest = mark
+        if lowest is not None:
+            yield lowest
+
+    def _batch_order(self, blocks: Iterable[Block]) -> Iterator[_Run | Mark]:
+        """All records by timestamp (those without one first), then the marks: as in Flink's batch."""
+        keys: list[Any] = []
+        values: list[Any] = []
+        stamps: list[int | None] = []
+        marks: list[Mark] = []
+        for block in blocks:
+            keys.extend(block.keys or [None] * len(block.values))
+            values.extend(values_of(block))
+            stamps.extend(block.timestamps or [None] * len(block.values))
+            marks.extend(block.marks)
+        if any(stamp is not None for stamp in stamps):
+            order = sorted(
+                range(len(stamps)),
+                key=lambda i: MIN_WATERMARK if (stamp := stamps[i]) is None else stamp,
+            )
+            keys = [keys[i] for i in order]
+            values = [values[i] for i in order]
+            stamps = [stamps[i] for i in order]
+        whole = Block(keys, values, stamps, False, [], None, 0)
+        yield _Run(0, whole, values, 0, len(values))
+        # A new split is announced before another one's end: the least marks come first.
+        yield from sorted(marks, key=attrgetter("watermark"))
+
+    def _records(self, block: Block, values: list[Any], start: int, stop: int) -> None:
+        keys, timestamps = block.keys, block.timestamps
+        if start or stop != len(values):
+            values = values[start:stop]
+            keys = keys[start:stop] if keys is not None else None
+            timestamps = timestamps[start:stop] if timestamps is not None else None
+        self._records_in.inc(len(values))
+        if self._keyed is not None:
+            assert keys is not None
+            self._keyed.process(keys, values, timestamps)
+            return
+        push = self._chain.push
+        if timestamps is None:
+            for value in values:
+                push(value, None)
+        else:
+            for value, timestamp in zip(values, timestamps, strict=True):
+                push(value, timestamp)
+
+    def _mark(self, mark: Mark) -> None:
+        watermarks = self._watermarks
+        if not watermarks.update(mark.channel, mark.watermark, mark.idle):
+            return
+        chain, watermark = self._chain, watermarks.current
+        chain.tick()
+        if watermark > chain.cell.watermark:
+            chain.cell.watermark = watermark
+            if self._keyed is not None:
+                timers, fire = self._backend.event_timers, self._keyed.fire
+                while (timer := timers.pop_due(watermark)) is not None:
+                    fire(timer, True)
+        chain.signal(watermark, watermarks.idle)
+
+    def _fire_processing_timers(self, now_ms: int) -> None:
+        if self._keyed is None:
+            return
+        timers, fire = self._backend.processing_timers, self._keyed.fire
+        while (timer := timers.pop_due(now_ms)) is not None:
+            fire(timer, False)
+
+    def _finish(self) -> None:
+        """The input has ended: a batch fires what waits for the clock, and its final results."""
+        self._backend.header["finished"] = True
+        if self._facts.is_batch and self._keyed is not None:
+            self._fire_processing_timers(MAX_WATERMARK)
+            self._keyed.finish(self._backend)
+
+    def close(self) -> None:
+        """Close the user functions."""
+        self._chain.close()

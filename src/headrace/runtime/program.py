@@ -1,0 +1,176 @@
+"""A job as the workers run it: plain, picklable data that the planner writes.
+
+    JobProgram
+    ├── sources   SourceProgram: a connector and the chain fused behind it      (stage 0)
+    ├── stages    one tuple of VertexProgram per exchange depth                 (stages 1, 2, …)
+    └── sinks     SinkProgram                                                   (behind the last)
+
+A vertex is what runs between two exchanges: one head operator and the chain behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headrace.operators.spec import OperatorSpec, UserFunction
+
+
+@dataclass(frozen=True)
+class Link:
+    """Where an output of a node goes: to a ``node``, an ``exchange`` or a ``sink`` by index.
+
+    ``tag`` None is the main output, else a side output's id.
+    """
+
+    kind: str
+    index: int
+    tag: str | None = None
+
+
+@dataclass(frozen=True)
+class NodeProgram:
+    """One operator of a chain. ``id`` is the transformation's; ``spec`` None is a source's root."""
+
+    id: int
+    name: str
+    uid: str | None
+    site: str
+    spec: OperatorSpec | None
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True)
+class ExchangeProgram:
+    """How records leave a vertex for another.
+
+    ``mode``: ``key``, ``custom``, ``round-robin`` or ``forward``. ``groups``: how many key groups
+    (or subtasks) the target has. ``name`` and ``site`` are those of the stream that feeds it.
+    """
+
+    index: int
+    target: int
+    stage: int
+    mode: str
+    groups: int
+    label: str
+    name: str
+    site: str
+    selector: UserFunction | None = None
+    partitioner: UserFunction | None = None
+    key_type: Any = None
+
+
+@dataclass(frozen=True)
+class ChainProgram:
+    """Operators that run in one task without an exchange between them; ``root`` comes first."""
+
+    root: int
+    nodes: Mapping[int, NodeProgram]
+    exchanges: tuple[ExchangeProgram, ...]
+
+    def order(self) -> list[int]:
+        """Node ids, every node before those that it feeds."""
+        seen: dict[int, None] = {}
+
+        def visit(node_id: int) -> None:
+            if node_id in seen:
+                return
+            for link in self.nodes[node_id].links:
+                if link.kind == "node":
+                    visit(link.index)
+            seen[node_id] = None
+
+        visit(self.root)
+        return list(seen)[::-1]
+
+    @property
+    def assigns_time(self) -> bool:
+        """True when some operator of the chain makes watermarks of its own."""
+        return any(node.spec and node.spec.traits.assigns_time for node in self.nodes.values())
+
+
+@dataclass(frozen=True)
+class SourceProgram:
+    """A source and its chain. ``source`` is None in the workers, who need its ``reader`` only."""
+
+    id: int
+    name: str
+    uid: str | None
+    source: Any
+    reader: Any
+    chain: ChainProgram
+    parallelism: int
+    idle_timeout_ms: int | None = None
+    alignment: tuple[str, int, int] | None = None
+    one_task_per_split: bool = False
+    bad_record_tag: str | None = None
+
+
+@dataclass(frozen=True)
+class VertexProgram:
+    """What stands behind an exchange: ``groups`` key groups (``keyed``) or subtasks."""
+
+    id: int
+    stage: int
+    keyed: bool
+    groups: int
+    parallelism: int
+    chain: ChainProgram
+    input_channels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SinkProgram:
+    """A sink and its number."""
+
+    index: int
+    name: str
+    uid: str | None
+    sink: Any
+    parallelism: int = 1
+    output_type: Any = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a task must know of the job's configuration."""
+
+    object_reuse: bool = False
+    chunk_records: int = 4096
+    flush_records: int = 250_000
+    page_bytes: int = 16_384
+    max_records: int = 500_000
+    max_bytes: int = 64 << 20
+    tick_ms: int = 200
+    job_parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class JobProgram:
+    """Everything a worker needs. ``run_id`` differs for every start of the job."""
+
+    name: str
+    run_id: str
+    sources: tuple[SourceProgram, ...]
+    stages: tuple[tuple[VertexProgram, ...], ...]
+    sinks: tuple[SinkProgram, ...]
+    settings: Settings
+    parallelism: int
+    batch: bool = False
+    needs_ticks: bool = False
+    fingerprint: str = ""
+
+    @property
+    def sink_stage(self) -> int:
+        """The stage number of sinks: behind every operator's."""
+        return len(self.stages) + 1
+
+    def for_workers(self) -> JobProgram:
+        """The same without what only the driver needs (a collection's values, say)."""
+        return replace(self, sources=tuple(replace(s, source=None) for s in self.sources))
+
+    def vertex(self, vertex_id: int) -> VertexProgram:
+        """The vertex of an id."""
+        return next(v for stage in self.stages for v in stage if v.id == vertex_id)

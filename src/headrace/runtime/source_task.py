@@ -1,0 +1,192 @@
+"""A source task: reads ranges of splits and runs the chain that is fused behind the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.datastream.connectors.base import BadRecord, SplitRange, SplitReader
+from headrace.errors import DecodeError
+from headrace.metrics.metricbase import MetricGroup
+from headrace.runtime.block import Block, Envelope, Kind
+from headrace.runtime.chain import Chain
+from headrace.runtime.context import TaskFacts
+from headrace.runtime.failure import annotate
+from headrace.runtime.program import JobProgram, SourceProgram
+
+
+class SplitState(NamedTuple):
+    """What a split's operators remember from one micro-batch to the next."""
+
+    watermark: int
+    nodes: Mapping[int, Any]
+
+
+NEW_SPLIT = SplitState(MIN_WATERMARK, {})
+
+
+@dataclass(frozen=True)
+class SplitWork:
+    """What a task does for one split: read ranges, and say how the split stands.
+
+    ``announce``: the split is new, so every receiver must know of it before it advances.
+    ``finished``: nothing comes behind these ranges. ``idle``: the split went idle (True), became
+    active again (False), or neither (None).
+    """
+
+    source: int
+    split: str
+    ranges: tuple[SplitRange, ...] = ()
+    announce: bool = False
+    finished: bool = False
+    idle: bool | None = None
+    state: SplitState = NEW_SPLIT
+
+
+@dataclass(frozen=True)
+class SourceTaskInput:
+    """The work of one source task in one micro-batch (number ``epoch``).
+
+    ``sender`` orders the tasks; ``ticks`` asks this task to tell every group the time.
+    """
+
+    sender: int
+    epoch: int
+    now_ms: int
+    work: tuple[SplitWork, ...] = field(default=())
+    ticks: bool = False
+
+
+class SourceTask:
+    """Runs source tasks: one object per worker process, for all sources of the job."""
+
+    def __init__(self, job: JobProgram, facts: TaskFacts, metrics: MetricGroup) -> None:
+        self._job = job
+        self._sources = {source.id: source for source in job.sources}
+        self._facts, self._metrics = facts, metrics
+        self._chains: dict[int, Chain] = {}
+        self._readers: dict[int, SplitReader] = {}
+        self._records_in = metrics.counter("numRecordsIn")
+        self._bad_records = metrics.counter("numRecordsInErrors")
+
+    def chain(self, source_id: int) -> Chain:
+        """The running chain of a source, opened when first used."""
+        chain = self._chains.get(source_id)
+        if chain is None:
+            source = self._sources[source_id]
+            chain = self._chains[source_id] = Chain(
+                source.chain, self._job, self._facts, self._metrics, merged_marks=False
+            )
+        return chain
+
+    def _reader(self, source_id: int) -> SplitReader:
+        reader = self._readers.get(source_id)
+        if reader is None:
+            reader = self._readers[source_id] = self._sources[source_id].reader
+        return reader
+
+    def run(self, task: SourceTaskInput) -> Iterator[Envelope]:
+        """Do the work of one task; gives out blocks as they fill, and the splits' new states."""
+        home = task.sender % max(self._home_groups(), 1)
+        chains: dict[int, Chain] = {}
+        states: dict[tuple[int, str], SplitState] = {}
+        for work in task.work:
+            chain = chains.get(work.source)
+            if chain is None:
+                chain = chains[work.source] = self.chain(work.source)
+                # Two sources in one task are two senders, each with an order of its own.
+                chain.begin(task.sender * len(self._sources) + work.source, task.now_ms, home)
+            yield from self._work(chain, work)
+            nodes = chain.snapshot()
+            reached = [e.watermark for e in chain.endpoints if e.watermark is not None]
+            watermark = max(min(reached, default=MIN_WATERMARK), work.state.watermark)
+            states[work.source, work.split] = SplitState(watermark, nodes)
+        for chain in chains.values():
+            yield from chain.drain()
+        if task.ticks:
+            yield from self._tick_envelopes(task)
+        stage = self._job.sink_stage
+        yield Envelope(stage, home, -1, Kind.SOURCE_STATE, task.sender, 0, (task.epoch, states))
+
+    def _home_groups(self) -> int:
+        groups = [vertex.groups for stage in self._job.stages for vertex in stage]
+        return max(groups, default=1)
+
+    def _tick_envelopes(self, task: SourceTaskInput) -> Iterator[Envelope]:
+        empty = Block(None, [], None, False, [], None, task.now_ms)
+        for stage in self._job.stages:
+            for vertex in stage:
+                for group in range(vertex.groups):
+                    yield Envelope(
+                        vertex.stage, group, vertex.id, Kind.DATA, task.sender, 1 << 40, empty
+                    )
+
+    def _work(self, chain: Chain, work: SplitWork) -> Iterator[Envelope]:
+        source = self._sources[work.source]
+        chain.begin_channel(work.split, work.state.nodes)
+        if work.announce:
+            chain.signal(MIN_WATERMARK)
+        if work.idle is False:
+            chain.signal(work.state.watermark, False)
+        if work.ranges:
+            yield from self._read(chain, source, work)
+        if work.finished:
+            chain.signal(MAX_WATERMARK)
+        elif work.idle:
+            chain.signal(work.state.watermark, True)
+
+    def _read(self, chain: Chain, source: SourceProgram, work: SplitWork) -> Iterator[Envelope]:
+        reader, push = self._reader(work.source), chain.push
+        chunk_records, flush_records = (
+            self._job.settings.chunk_records,
+            self._job.settings.flush_records,
+        )
+        since_tick = 0
+        try:
+            for split_range in work.ranges:
+                for chunk in reader.read(split_range):
+                    if chunk.bad:
+                        self._push_with_bad(chain, source, chunk)
+                    elif chunk.timestamps is None:
+                        for value in chunk.values:
+                            push(value, None)
+                    else:
+                        for value, timestamp in zip(chunk.values, chunk.timestamps, strict=True):
+                            push(value, timestamp)
+                    self._records_in.inc(len(chunk.values) + len(chunk.bad))
+                    since_tick += len(chunk.values)
+                    if since_tick >= chunk_records:
+                        since_tick = 0
+                        chain.tick()
+                    if chain.waiting() >= flush_records:
+                        yield from chain.drain()
+            chain.tick()
+        except Exception as error:
+            annotate(error)
+            raise
+
+    def _push_with_bad(self, chain: Chain, source: SourceProgram, chunk: Any) -> None:
+        if source.bad_record_tag is None:
+            bad: BadRecord = chunk.bad[0][1]
+            raise DecodeError(
+                f"input of {source.name} cannot be decoded: {bad.reason}",
+                where={"split": f"{bad.split} at {bad.position}", "raw": repr(bad.raw[:200])},
+                hint="give the source .on_error(tag) to send such input to a side output",
+            )
+        aside, push = chain.root_outputs.side(source.bad_record_tag), chain.push
+        waiting = list(chunk.bad)
+        for index in range(len(chunk.values) + 1):
+            while waiting and waiting[0][0] == index:
+                self._bad_records.inc()
+                aside(waiting.pop(0)[1], None)
+            if index < len(chunk.values):
+                push(chunk.values[index], chunk.timestamps and chunk.timestamps[index])
+
+    def close(self) -> None:
+        """Close readers and user functions."""
+        for reader in self._readers.values():
+            reader.close()
+        for chain in self._chains.values():
+            chain.close()

@@ -1,0 +1,94 @@
+"""The seam between operators and whatever keeps their state.
+
+A backend belongs to one operator in one key group. Everything it keeps for one key is an
+**entry**: a dictionary from slot (a state's name, or ``(name, namespace)``) to value. Operators
+work on live entries; the backend decides when they are fetched and written.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+Entry = dict[Any, Any]
+
+
+class Timer(NamedTuple):
+    """A moment (ms) at which ``key`` (in ``namespace``) wants to be called."""
+
+    time_ms: int
+    key: Any
+    namespace: Any = None
+
+
+class PageStore(Protocol):
+    """Named byte strings: what Spark's state store is to a key group."""
+
+    def get(self, name: str) -> bytes | None:
+        """The bytes under a name, or None."""
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store bytes under a name."""
+
+    def remove(self, name: str) -> None:
+        """Forget a name; one that is not there is no error."""
+
+
+class TimerStore(ABC):
+    """Timers in the order of their time; registering one twice keeps one."""
+
+    @abstractmethod
+    def register(self, timer: Timer) -> None:
+        """Add a timer."""
+
+    @abstractmethod
+    def delete(self, timer: Timer) -> None:
+        """Remove a timer; one that is not there is no error."""
+
+    @abstractmethod
+    def earliest_ms(self) -> int | None:
+        """The time of the next timer, or None."""
+
+    @abstractmethod
+    def pop_due(self, time_ms: int) -> Timer | None:
+        """Remove and give back the next timer at or before ``time_ms``, or None.
+
+        Timers of one moment come in the order in which they were registered.
+        """
+
+
+class StateBackend(ABC):
+    """Entries, timers and a small header for one operator in one key group."""
+
+    event_timers: TimerStore
+    processing_timers: TimerStore
+    header: dict[str, Any]
+    """A few values of the task itself (watermarks and such); written at ``flush`` if changed."""
+
+    @abstractmethod
+    def enter(self, key: Any) -> Entry:
+        """The live entry of a key, empty when nothing is stored.
+
+        It stays valid, and is the same object for the same key, until ``flush``.
+        """
+
+    @abstractmethod
+    def changed(self, key: Any) -> None:
+        """Say that the entry of a key was changed (also when it became empty)."""
+
+    @abstractmethod
+    def declare(self, slot: str, kind: str) -> None:
+        """Say what a slot holds: ``value``, ``list`` (list values) or ``map`` (dict values).
+
+        A backend may give list and map values back as objects of its own that behave like a
+        ``list`` (append, extend, iteration, len) or a ``dict``.
+        """
+
+    @abstractmethod
+    def keys(self) -> Iterator[Any]:
+        """Every key that has a non-empty entry, in no order."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Write what changed. Live entries are invalid afterwards, except in the heap backend."""

@@ -1,0 +1,440 @@
+"""The state objects that user functions hold, over the live entry of the current key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.errors import NotKeyedError
+from headrace.runtime.state.backend import Entry, StateBackend, Timer
+from headrace.runtime.state.ttl import CLEANUP, Ttl
+
+
+class Cell:
+    """Where a task stands: the current key, its live entry, and the two clocks (ms)."""
+
+    __slots__ = ("backend", "entry", "event_ms", "key", "now_ms", "watermark")
+
+    backend: StateBackend
+    """The backend of the micro-batch and key group at hand."""
+
+    def __init__(self) -> None:
+        self.key: Any = None
+        self.entry: Entry | None = None
+        self.now_ms = 0
+        self.event_ms: int | None = None
+        self.watermark = MIN_WATERMARK
+
+    def enter(self, key: Any) -> None:
+        """Make ``key`` the current key."""
+        self.key = key
+        self.entry = self.backend.enter(key)
+
+    def clock(self, ttl: Ttl) -> int:
+        """The time (ms) by which a value expires."""
+        if not ttl.event_time:
+            return self.now_ms
+        return self.event_ms if self.event_ms is not None else MIN_WATERMARK
+
+    def schedule_cleanup(self, ttl: Ttl, now_ms: int) -> None:
+        """Ask for a look at this key's expired values once they may have expired."""
+        backend = self.backend
+        timers = backend.event_timers if ttl.event_time else backend.processing_timers
+        timers.register(Timer(ttl.cleanup_ms(now_ms), self.key, CLEANUP))
+
+
+class _Handle:
+    """One state of the current key. ``slot`` is the state's name."""
+
+    kind = "value"
+
+    def __init__(self, cell: Cell, name: str, ttl: Ttl | None) -> None:
+        self._cell = cell
+        self._slot = name
+        self._ttl = ttl
+
+    def _entry(self) -> Entry:
+        entry = self._cell.entry
+        if entry is None:
+            raise NotKeyedError(
+                f"state {self._slot!r} is read or written outside of a keyed record or timer",
+                hint="use state in process_element, map, reduce … or on_timer, not in open()",
+            )
+        return entry
+
+    def _changed(self) -> None:
+        cell = self._cell
+        cell.backend.changed(cell.key)
+
+    def clear(self) -> None:
+        """Forget the value under the current key."""
+        if self._entry().pop(self._slot, None) is not None:
+            self._changed()
+
+    def purge(self) -> bool:
+        """Remove what has expired under the current key; True while something is left."""
+        raise NotImplementedError
+
+    # The value of a single-valued slot, with or without a time-to-live.
+
+    def _read(self) -> Any:
+        ttl = self._ttl
+        if ttl is None:
+            return self._entry().get(self._slot)
+        entry = self._entry()
+        held = entry.get(self._slot)
+        if held is None:
+            return None
+        value, stamp = held
+        now = self._cell.clock(ttl)
+        if ttl.expired(stamp, now):
+            del entry[self._slot]
+            self._changed()
+            return value if ttl.return_expired else None
+        if ttl.refresh_on_read:
+            self._write(value)
+        return value
+
+    def _write(self, value: Any) -> None:
+        ttl = self._ttl
+        if ttl is None:
+            self._entry()[self._slot] = value
+        else:
+            now = self._cell.clock(ttl)
+            self._entry()[self._slot] = (value, now)
+            self._cell.schedule_cleanup(ttl, now)
+        self._changed()
+
+    def _purge_single(self) -> bool:
+        ttl = self._ttl
+        held = self._entry().get(self._slot)
+        if ttl is None or held is None:
+            return False
+        if ttl.expired(held[1], self._cell.clock(ttl)):
+            self.clear()
+            return False
+        return True
+
+
+class ValueHandle(_Handle):
+    """One value per key."""
+
+    def value(self) -> Any:
+        """The value of the current key, or None."""
+        if self._ttl is None:
+            entry = self._cell.entry
+            if entry is not None:
+                return entry.get(self._slot)
+        return self._read()
+
+    def update(self, value: Any) -> None:
+        """Set the value; None clears it."""
+        if value is None:
+            self.clear()
+        else:
+            self._write(value)
+
+    def purge(self) -> bool:
+        """Remove the value if it has expired; True while it is left."""
+        return self._purge_single()
+
+
+class ReducingHandle(_Handle):
+    """One value per key, into which every added value is reduced."""
+
+    def __init__(
+        self, cell: Cell, name: str, ttl: Ttl | None, reduce: Callable[[Any, Any], Any]
+    ) -> None:
+        super().__init__(cell, name, ttl)
+        self._reduce = reduce
+
+    def get(self) -> Any:
+        """The reduced value, or None when nothing was added."""
+        return self._read()
+
+    def add(self, value: Any) -> None:
+        """Reduce one more value into the state."""
+        held = self._read()
+        self._write(value if held is None else self._reduce(held, value))
+
+    def purge(self) -> bool:
+        """Remove the value if it has expired; True while it is left."""
+        return self._purge_single()
+
+
+class AggregatingHandle(_Handle):
+    """One accumulator per key, fed by an ``AggregateFunction``."""
+
+    def __init__(self, cell: Cell, name: str, ttl: Ttl | None, function: Any) -> None:
+        super().__init__(cell, name, ttl)
+        self._function = function
+
+    def get(self) -> Any:
+        """The function's result for the accumulator, or None when nothing was added."""
+        held = self._read()
+        return None if held is None else self._function.get_result(held)
+
+    def add(self, value: Any) -> None:
+        """Add one value to the accumulator."""
+        held = self._read()
+        if held is None:
+            held = self._function.create_accumulator()
+        self._write(self._function.add(value, held))
+
+    def purge(self) -> bool:
+        """Remove the accumulator if it has expired; True while it is left."""
+        return self._purge_single()
+
+
+class ListHandle(_Handle):
+    """A list per key; with a time-to-live each element expires by itself."""
+
+    kind = "list"
+
+    def get(self) -> list[Any]:
+        """The elements under the current key, oldest first; empty when there are none."""
+        return list(self)
+
+    def __iter__(self) -> Iterator[Any]:
+        held = self._entry().get(self._slot)
+        if held is None:
+            return iter(())
+        if self._ttl is None:
+            return iter(held)
+        return iter(self._live(held, self._ttl))
+
+    def _live(self, held: Iterable[tuple[Any, int]], ttl: Ttl) -> list[Any]:
+        now = self._cell.clock(ttl)
+        if not ttl.return_expired:
+            held = [item for item in held if not ttl.expired(item[1], now)]
+        values = [value for value, _ in held]
+        if ttl.refresh_on_read:
+            self.update(values)
+        return values
+
+    def _stamped(self, values: Iterable[Any]) -> Iterable[Any]:
+        ttl = self._ttl
+        if ttl is None:
+            return values
+        now = self._cell.clock(ttl)
+        self._cell.schedule_cleanup(ttl, now)
+        return [(value, now) for value in values]
+
+    def add(self, value: Any) -> None:
+        """Append one element."""
+        self.add_all((value,))
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        """Append several elements."""
+        entry = self._entry()
+        held = entry.get(self._slot)
+        if held is None:
+            held = entry[self._slot] = []
+        held.extend(self._stamped(values))
+        if not held:
+            del entry[self._slot]
+        self._changed()
+
+    def update(self, values: Iterable[Any]) -> None:
+        """Replace the whole list."""
+        new = list(self._stamped(values))
+        if new:
+            self._entry()[self._slot] = new
+            self._changed()
+        else:
+            self.clear()
+
+    def purge(self) -> bool:
+        """Remove expired elements; True while any is left."""
+        ttl, held = self._ttl, self._entry().get(self._slot)
+        if ttl is None or held is None:
+            return False
+        now = self._cell.clock(ttl)
+        kept = [item for item in held if not ttl.expired(item[1], now)]
+        if len(kept) == len(held):
+            return True
+        if kept:
+            self._entry()[self._slot] = kept
+            self._changed()
+        else:
+            self.clear()
+        return bool(kept)
+
+
+class MapHandle(_Handle):
+    """A map per key; with a time-to-live each entry of it expires by itself."""
+
+    kind = "map"
+
+    def _held(self) -> Any:
+        return self._entry().get(self._slot)
+
+    def _find(self, key: Any) -> tuple[bool, Any]:
+        held = self._held()
+        if held is None or key not in held:
+            return False, None
+        value = held[key]
+        ttl = self._ttl
+        if ttl is None:
+            return True, value
+        value, stamp = value
+        now = self._cell.clock(ttl)
+        if ttl.expired(stamp, now):
+            self.remove(key)
+            return ttl.return_expired, value if ttl.return_expired else None
+        if ttl.refresh_on_read:
+            self.put(key, value)
+        return True, value
+
+    def get(self, key: Any) -> Any:
+        """The value under a map key, or None."""
+        if self._ttl is None:
+            held = self._held()
+            return None if held is None else held.get(key)
+        return self._find(key)[1]
+
+    def contains(self, key: Any) -> bool:
+        """True when the map key is present."""
+        return self._find(key)[0]
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set one entry."""
+        entry = self._entry()
+        held = entry.get(self._slot)
+        if held is None:
+            held = entry[self._slot] = {}
+        ttl = self._ttl
+        if ttl is not None:
+            now = self._cell.clock(ttl)
+            value = (value, now)
+            self._cell.schedule_cleanup(ttl, now)
+        held[key] = value
+        self._changed()
+
+    def put_all(self, dict_value: Any) -> None:
+        """Set several entries: from a mapping, or from pairs."""
+        pairs = dict_value.items() if hasattr(dict_value, "items") else dict_value
+        for key, value in pairs:
+            self.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        """Remove one entry; one that is not there is no error."""
+        held = self._held()
+        if held is None or key not in held:
+            return
+        del held[key]
+        if not held:
+            del self._entry()[self._slot]
+        self._changed()
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """The entries; the map may be changed while they are read."""
+        held = self._held()
+        if held is None:
+            return iter(())
+        ttl = self._ttl
+        pairs = list(held.items())
+        if ttl is None:
+            return iter(pairs)
+        now = self._cell.clock(ttl)
+        if not ttl.return_expired:
+            pairs = [pair for pair in pairs if not ttl.expired(pair[1][1], now)]
+        live = [(key, value) for key, (value, _) in pairs]
+        if ttl.refresh_on_read:
+            self.put_all(live)
+        return iter(live)
+
+    def keys(self) -> Iterator[Any]:
+        """The map keys."""
+        return (key for key, _ in self.items())
+
+    def values(self) -> Iterator[Any]:
+        """The map values."""
+        return (value for _, value in self.items())
+
+    def is_empty(self) -> bool:
+        """True when the map has no entry."""
+        if self._ttl is None:
+            return not self._held()
+        return next(self.items(), None) is None
+
+    def purge(self) -> bool:
+        """Remove expired entries; True while any is left."""
+        ttl, held = self._ttl, self._held()
+        if ttl is None or held is None:
+            return False
+        now = self._cell.clock(ttl)
+        dead = [key for key, (_, stamp) in held.items() if ttl.expired(stamp, now)]
+        for key in dead:
+            self.remove(key)
+        return self._held() is not None
+
+    __getitem__ = get
+    __setitem__ = put
+    __delitem__ = remove
+    __contains__ = contains
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.keys()
+
+
+class StateStore:
+    """Makes the handles of one operator; a state asked for twice is the same handle."""
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+        self._handles: dict[str, _Handle] = {}
+
+    def attach(self, backend: StateBackend) -> None:
+        """Work on another backend from now on, outside of any key."""
+        cell = self._cell
+        cell.backend = backend
+        cell.entry = None
+        for name, handle in self._handles.items():
+            backend.declare(name, handle.kind)
+
+    def get_state(self, state_descriptor: Any) -> ValueHandle:
+        """A value per key."""
+        return self._handle(state_descriptor, ValueHandle)
+
+    def get_list_state(self, state_descriptor: Any) -> ListHandle:
+        """A list per key."""
+        return self._handle(state_descriptor, ListHandle)
+
+    def get_map_state(self, state_descriptor: Any) -> MapHandle:
+        """A map per key."""
+        return self._handle(state_descriptor, MapHandle)
+
+    def get_reducing_state(self, state_descriptor: Any) -> ReducingHandle:
+        """A reduced value per key."""
+        function = state_descriptor.get_reduce_function()
+        return self._handle(state_descriptor, ReducingHandle, function.reduce)
+
+    def get_aggregating_state(self, state_descriptor: Any) -> AggregatingHandle:
+        """An accumulator per key."""
+        return self._handle(
+            state_descriptor, AggregatingHandle, state_descriptor.get_agg_function()
+        )
+
+    def _handle(self, descriptor: Any, kind: type[Any], *more: Any) -> Any:
+        name = descriptor.get_name()
+        handle = self._handles.get(name)
+        if handle is None:
+            ttl = Ttl.of(getattr(descriptor, "_ttl_config", None))
+            handle = self._handles[name] = kind(self._cell, name, ttl, *more)
+            if hasattr(self._cell, "backend"):
+                self._cell.backend.declare(name, kind.kind)
+        elif type(handle) is not kind:
+            raise TypeError(
+                f"state {name!r} is declared twice, as {type(handle).__name__[:-6]}State"
+                f" and as {kind.__name__[:-6]}State"
+            )
+        return handle
+
+    def purge(self) -> None:
+        """Remove what has expired under the current key, and look again if something is left."""
+        for handle in self._handles.values():
+            ttl = handle._ttl
+            if ttl is not None and handle.purge():
+                self._cell.schedule_cleanup(ttl, self._cell.clock(ttl))

@@ -1,0 +1,84 @@
+"""State in plain dictionaries: for the local and the batch runner, and for tests."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from headrace.runtime.state.backend import Entry, StateBackend, Timer, TimerStore
+
+
+class HeapTimers(TimerStore):
+    """A heap of timers; deleted ones are left in it and passed over."""
+
+    __slots__ = ("_heap", "_live", "_order")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, Timer]] = []
+        self._live: dict[Timer, int] = {}
+        self._order = itertools.count()
+
+    def register(self, timer: Timer) -> None:
+        """Add a timer."""
+        if timer not in self._live:
+            order = next(self._order)
+            self._live[timer] = order
+            heapq.heappush(self._heap, (timer.time_ms, order, timer))
+
+    def delete(self, timer: Timer) -> None:
+        """Remove a timer; one that is not there is no error."""
+        self._live.pop(timer, None)
+
+    def earliest_ms(self) -> int | None:
+        """The time of the next timer, or None."""
+        self._drop_deleted()
+        return self._heap[0][0] if self._heap else None
+
+    def pop_due(self, time_ms: int) -> Timer | None:
+        """Remove and give back the next timer at or before ``time_ms``, or None."""
+        self._drop_deleted()
+        if not self._heap or self._heap[0][0] > time_ms:
+            return None
+        timer = heapq.heappop(self._heap)[2]
+        del self._live[timer]
+        return timer
+
+    def _drop_deleted(self) -> None:
+        heap, live = self._heap, self._live
+        while heap and live.get(heap[0][2]) != heap[0][1]:
+            heapq.heappop(heap)
+
+
+class HeapBackend(StateBackend):
+    """Everything in memory, for as long as the object lives."""
+
+    def __init__(self) -> None:
+        self._entries: dict[Any, Entry] = {}
+        self.event_timers = HeapTimers()
+        self.processing_timers = HeapTimers()
+        self.header: dict[str, Any] = {}
+
+    def enter(self, key: Any) -> Entry:
+        """The live entry of a key, empty when nothing is stored."""
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = {}
+        return entry
+
+    def changed(self, key: Any) -> None:
+        """Nothing to note: the entry is the store."""
+
+    def declare(self, slot: str, kind: str) -> None:
+        """Nothing to prepare."""
+
+    def keys(self) -> Iterator[Any]:
+        """Every key that has a non-empty entry."""
+        return (key for key, entry in self._entries.items() if entry)
+
+    def flush(self) -> None:
+        """Drop the entries that are empty."""
+        empty = [key for key, entry in self._entries.items() if not entry]
+        for key in empty:
+            del self._entries[key]

@@ -1,0 +1,77 @@
+"""One page of entries, how pages are counted, and which of them a key falls into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.errors import CheckpointError
+from headrace.runtime.state.backend import PageStore
+
+MISSING: Any = object()
+"""Stands for the value of a key that is not there."""
+
+ODD_PAGE = -1
+"""The page of the keys without a stable hash; it never splits."""
+
+Stored = bytes | tuple[Any, Any]
+"""A value that is pickled alone; as a tuple, parts of it lie in records of their own."""
+
+
+def page_number(hashed: int, count: int) -> int:
+    """The page of a hash among ``count`` pages, by linear hashing (Litwin, 1980)."""
+    mask = (1 << (count - 1).bit_length()) - 1
+    number = hashed & mask
+    return number if number < count else number & (mask >> 1)
+
+
+def required(store: PageStore, name: str) -> bytes:
+    """The bytes under a name that another record speaks of.
+
+    Raises:
+        CheckpointError: they are not there.
+    """
+    data = store.get(name)
+    if data is None:
+        raise CheckpointError(
+            "a record of the keyed state is missing",
+            where={"record": name},
+            hint="the checkpoint is damaged; restore from a savepoint or an older checkpoint",
+        )
+    return data
+
+
+@dataclass(slots=True)
+class PageTable:
+    """How many pages there are and what they hold: bytes, entries, entries in the odd page."""
+
+    count: int = 1
+    size_bytes: int = 0
+    entries: int = 0
+    odd_entries: int = 0
+
+
+class Page:
+    """A page in memory.
+
+    ``plain`` and ``packed`` are what is stored, ``live`` what was touched since it was loaded
+    (``MISSING`` for a removed key). ``size_bytes`` and ``entries`` are those in the store.
+    """
+
+    __slots__ = ("dirty", "entries", "live", "packed", "plain", "size_bytes")
+
+    def __init__(self) -> None:
+        self.plain: dict[Any, Any] = {}
+        self.packed: dict[Any, Stored] = {}
+        self.live: dict[Any, Any] = {}
+        self.size_bytes = 0
+        self.entries = 0
+        self.dirty = False
+
+
+def size_of(stored: Stored) -> int:
+    """The bytes that a stored value takes in its page, roughly where it refers to records."""
+    if isinstance(stored, bytes):
+        return len(stored)
+    data, refs = stored
+    return (len(data) if isinstance(data, bytes) else 8) + 64 * len(refs)

@@ -1,0 +1,159 @@
+"""State in pages of a store whose calls are dear, such as Spark's: few of them, and small."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+from headrace.errors import CheckpointError
+from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.state.backend import Entry, PageStore, StateBackend
+from headrace.runtime.state.entry_pages import EntryPages
+from headrace.runtime.state.page import PageTable
+from headrace.runtime.state.timer_leaves import LeafStore
+from headrace.runtime.state.timer_pages import TimerPages, TimerState
+
+FORMAT = 1
+"""The layout of the records; whoever changes it must still read the older ones."""
+
+
+class PagedBackend(StateBackend):
+    """The state of one operator in one key group, for one call: enter, change, flush.
+
+    Records: ``h`` the header, ``p<page>`` entries, ``l<id>.<chunk>`` and ``m<id>.<bucket>`` big
+    lists and maps, ``v<id>`` and ``e<id>`` other big values and entries, ``e``/``t`` timers:
+    ``E<leaf>.<bucket>`` and ``Ed`` (event time), ``P...`` (processing time). The header is read
+    at the first use; a call that touches nothing reads nothing else and writes nothing.
+
+    ``page_bytes``: what a page holds on average; an entry of more than four times this moves
+    out of its page. Objects that one entry refers to twice stay one object only while they lie
+    in one record.
+    """
+
+    def __init__(self, store: PageStore, max_parallelism: int, page_bytes: int = 16384) -> None:
+        self._store = store
+        self._max_parallelism = max_parallelism
+        self._page_bytes = page_bytes
+        self._kinds: dict[str, str] = {}
+        self._live: dict[Any, Entry] = {}
+        self._opened: EntryPages | None = None
+        self._stored: bytes | None = None
+        self._next_id = 0
+        self._header: dict[str, Any] = {}
+        self._event_state: TimerState = None
+        self._processing_state: TimerState = None
+        hash_of, new_id = self._page_hash, self._new_id
+        self._events = TimerPages(LeafStore(store, "E", hash_of, new_id), self._event_timers)
+        self._processing = TimerPages(
+            LeafStore(store, "P", hash_of, new_id), self._processing_timers
+        )
+        self.event_timers = self._events
+        self.processing_timers = self._processing
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """A few values of the task itself; written at ``flush`` if changed."""
+        self._open()
+        return self._header
+
+    @header.setter
+    def header(self, values: dict[str, Any]) -> None:
+        self._open()
+        self._header = values
+
+    def enter(self, key: Any) -> Entry:
+        """The live entry of a key, empty when nothing is stored.
+
+        It stays valid, and is the same object for the same key, until ``flush``. What is
+        changed inside its values is written even when it is not reported.
+        """
+        entry = self._live.get(key)
+        if entry is None:
+            entry = self._live[key] = self._open().fetch(key, {})
+        return entry
+
+    def changed(self, key: Any) -> None:
+        """Say that the entry of a key was changed (also when it became empty)."""
+        self._open().changed.add(key)
+
+    def declare(self, slot: str, kind: str) -> None:
+        """Say what a slot holds: ``value``, ``list`` or ``map``.
+
+        Big lists come back as ``ChunkedList``, big maps as ``BucketedMap``, which is iterated
+        over bucket by bucket; small maps keep the order of insertion.
+        """
+        self._kinds[slot] = kind
+
+    def keys(self) -> Iterator[Any]:
+        """Every key that has a non-empty entry, page by page."""
+        return self._open().keys()
+
+    def flush(self) -> None:
+        """Write what changed. Live entries are invalid afterwards."""
+        pages = self._opened
+        if pages is None:
+            return
+        pages.flush()
+        self._live.clear()
+        self._event_state = self._events.flush()
+        self._processing_state = self._processing.flush()
+        table = pages.table
+        rest = (
+            (table.count, table.size_bytes, table.entries),
+            self._event_state,
+            self._processing_state,
+        )
+        if rest == ((1, 0, 0), None, None):
+            self._next_id = 0  # nothing is stored, so no id is taken
+            if not self._header:
+                if self._stored is not None:
+                    self._store.remove("h")
+                    self._stored = None
+                return
+        data = pickle.dumps((FORMAT, self._next_id, pickle.dumps(self._header, 5), *rest), 5)
+        if data != self._stored:
+            self._store.put("h", data)
+            self._stored = data
+
+    def _open(self) -> EntryPages:
+        """The pages; reads the header when it is asked for first."""
+        pages = self._opened
+        if pages is not None:
+            return pages
+        table = PageTable()
+        data = self._stored = self._store.get("h")
+        if data is not None:
+            found = pickle.loads(data)
+            if found[0] != FORMAT:
+                raise CheckpointError(
+                    f"the keyed state has format {found[0]}, this version reads {FORMAT}",
+                    hint="take a savepoint with the version that wrote it and restore from that",
+                )
+            _, self._next_id, header, sizes, self._event_state, self._processing_state = found
+            self._header = pickle.loads(header)
+            table = PageTable(*sizes)
+        pages = self._opened = EntryPages(
+            self._store,
+            table,
+            self._page_bytes,
+            self._max_parallelism,
+            self._kinds,
+            self._new_id,
+        )
+        return pages
+
+    def _event_timers(self) -> TimerState:
+        self._open()
+        return self._event_state
+
+    def _processing_timers(self) -> TimerState:
+        self._open()
+        return self._processing_state
+
+    def _page_hash(self, key: Any) -> int:
+        return stable_hash(key) // self._max_parallelism
+
+    def _new_id(self) -> int:
+        self._next_id += 1
+        return self._next_id

@@ -1,0 +1,41 @@
+"""What all tests share: the rule for skips, and Hypothesis without deadlines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+# Shared cores make single examples slow at random; a failure prints how to play it again.
+settings.register_profile("headrace", deadline=None, print_blob=True)
+settings.load_profile("headrace")
+
+
+def missing_becomes_failure(report: Any, environ: Any = os.environ) -> None:
+    """In CI nothing may be missing: a skip that starts with "missing:" fails there.
+
+    Tests skip with ``pytest.skip("missing: <what>, <how to get it>")`` or a skipif of that reason.
+    """
+    if environ.get("CI") != "true" or not report.skipped or not isinstance(report.longrepr, tuple):
+        return
+    path, line, reason = report.longrepr
+    if reason.removeprefix("Skipped: ").startswith("missing:"):
+        report.outcome = "failed"
+        report.longrepr = f"{path}:{line}: {reason.removeprefix('Skipped: ')} (a failure in CI)"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, Any, Any]:
+    report = yield
+    missing_becomes_failure(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, Any, Any]:
+    report = yield
+    missing_becomes_failure(report)
+    return report

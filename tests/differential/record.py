@@ -1,0 +1,181 @@
+"""Record what real PyFlink answers to every program of the corpus, into ``goldens/``.
+
+Run it with an interpreter that has ``apache-flink`` installed, and its folder first on the PATH
+(Flink starts ``python`` by that name):
+
+    python tests/differential/record.py [--mode streaming|batch] [NAME ...]
+
+With names (or their beginnings, such as ``07``), only those programs are recorded. The goldens are
+facts: they come from here and are never edited by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from corpus import MODES, Program, importable, load, named_streams, programs  # noqa: E402
+from encoding import canonical, encode  # noqa: E402
+
+COPIES = Path(tempfile.gettempdir()) / f"differential-corpus-{os.getpid()}"
+PYTHON_ERROR = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): (.*)$", re.MULTILINE)
+
+
+def environment(program: Program, mode: str, execution_mode: str) -> object:
+    """A fresh PyFlink environment for one run of the program."""
+    from pyflink.common import Configuration
+    from pyflink.datastream import StreamExecutionEnvironment
+
+    config = Configuration()
+    config.set_string("python.execution-mode", execution_mode)
+    config.set_string("execution.runtime-mode", mode.upper())
+    config.set_string("parallelism.default", str(program.parallelism))
+    config.set_string("restart-strategy.type", "none")
+    return StreamExecutionEnvironment.get_execution_environment(config)
+
+
+def failure(error: Exception, when: str) -> dict[str, object]:
+    """The failure as facts: when it came, the Python error and the Java causes it names."""
+    text = "".join(traceback.format_exception(error))
+    found = PYTHON_ERROR.findall(text)
+    python_errors = [f"{kind}: {message}" for kind, message in found if not kind.startswith("py4j")]
+    causes = [line.strip() for line in text.splitlines() if line.startswith("Caused by: ")]
+    return {
+        "when": when,
+        "type": type(error).__name__,
+        "python_error": python_errors[-1][:300] if python_errors else None,
+        "causes": [cause[:300] for cause in causes if "Traceback" not in cause][-3:],
+    }
+
+
+def outcome(program: Program, mode: str, name: str | None, execution_mode: str) -> dict[str, object]:
+    """The values of one named stream (of the first, for None), or how the program failed."""
+    when = "build"
+    try:
+        env = environment(program, mode, execution_mode)
+        streams = named_streams(load(program, COPIES).build(env))
+        stream = streams[name or next(iter(streams))]
+        when = "run"
+        with stream.execute_and_collect() as results:
+            return {"values": [encode(value) for value in results]}
+    except Exception as error:  # the failure is the fact to record
+        return {"error": failure(error, when)}
+
+
+def stream_names(program: Program, mode: str, execution_mode: str) -> list[str]:
+    """The names of the program's streams; none when it fails while it is built."""
+    try:
+        env = environment(program, mode, execution_mode)
+        return list(named_streams(load(program, COPIES).build(env)))
+    except Exception:  # recorded by the run that follows
+        return ["result"]
+
+
+def printed_lines(
+    program: Program, mode: str, execution_mode: str, stdout: Path
+) -> dict[str, object]:
+    """The lines that the program's job printed on the standard output of the Java process."""
+    start = stdout.stat().st_size
+    try:
+        env = environment(program, mode, execution_mode)
+        load(program, COPIES).build(env)
+        env.execute(program.name)
+    except Exception as error:  # the failure is the fact to record
+        return {"error": failure(error, "run")}
+    with stdout.open("rb") as file:
+        file.seek(start)
+        return {"lines": file.read().decode("utf-8").splitlines()}
+
+
+def record(program: Program, mode: str, execution_mode: str, stdout: Path) -> dict[str, object]:
+    """Everything that goes into the golden of this program in this mode."""
+    from pyflink.version import __version__ as version
+
+    golden: dict[str, object] = {
+        "program": program.name,
+        "mode": mode,
+        "pyflink": version,
+        "python": platform.python_version(),
+        "execution_mode": execution_mode,
+    }
+    if program.prints:
+        return {**golden, "printed": printed_lines(program, mode, execution_mode, stdout)}
+    names = stream_names(program, mode, execution_mode)
+    return {
+        **golden,
+        "streams": {name: outcome(program, mode, name, execution_mode) for name in names},
+    }
+
+
+def pretty(data: object, depth: int = 0) -> str:
+    """JSON text with one value of a stream per line."""
+    flat = json.dumps(data, ensure_ascii=False)
+    if depth > 3 or not data or not isinstance(data, dict | list):
+        return flat
+    indent = " " * (depth + 1)
+    if isinstance(data, dict):
+        inner = [f"{json.dumps(key)}: {pretty(item, depth + 1)}" for key, item in data.items()]
+        opening, closing = "{", "}"
+    else:
+        inner = [json.dumps(item, ensure_ascii=False) for item in data]
+        opening, closing = "[", "]"
+    body = f",\n{indent}".join(inner)
+    return f"{opening}\n{indent}{body}\n{indent[:-1]}{closing}"
+
+
+def stdout_into(path: Path) -> None:
+    """Send file descriptor 1, which the Java process inherits, into ``path``."""
+    sys.stdout.flush()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+    os.dup2(descriptor, 1)
+    os.close(descriptor)
+
+
+def main() -> int:
+    """Record the programs asked for; return 1 when one failed whose header did not say so."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--mode", choices=MODES)
+    parser.add_argument("--execution-mode", choices=("process", "thread"), default="process")
+    parser.add_argument("--into", type=Path, help="another folder than goldens/, to compare")
+    chosen = parser.parse_args()
+
+    stdout = Path(tempfile.mkdtemp()) / "stdout.txt"
+    stdout_into(stdout)
+    importable(COPIES)  # before the Java process starts: its workers inherit the path
+    unexpected = 0
+    for program in programs():
+        if chosen.names and not any(program.name.startswith(name) for name in chosen.names):
+            continue
+        for mode in program.modes:
+            if chosen.mode not in (None, mode):
+                continue
+            started = time.monotonic()
+            golden = record(program, mode, chosen.execution_mode, stdout)
+            target = program.golden(mode)
+            if chosen.into:
+                chosen.into.mkdir(parents=True, exist_ok=True)
+                target = chosen.into / target.name
+            target.write_text(pretty(golden) + "\n", encoding="utf-8")
+            failed = '"error":' in canonical(golden)
+            surprise = failed != (program.rule == "raises")
+            unexpected += surprise
+            sys.stderr.write(
+                f"{'UNEXPECTED ' if surprise else ''}{program.name} {mode} "
+                f"{'failed' if failed else 'ok'} {time.monotonic() - started:.1f} s\n"
+            )
+    return 1 if unexpected else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

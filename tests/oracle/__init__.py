@@ -1,0 +1,1 @@
+"""Brute-force references that tests compare the product with; they import nothing of headrace."""

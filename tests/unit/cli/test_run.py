@@ -1,0 +1,102 @@
+"""``headrace run`` runs a program as ``python`` would."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headrace.cli.run import split_fresh
+
+PROGRAM = """
+import os, sys
+import beside
+
+def mapped(value):
+    return value
+
+print(sys.argv[1:], __name__, mapped.__module__, sys.modules["__main__"].mapped is mapped)
+print("fresh", os.environ.get("HEADRACE_FRESH"), beside.VALUE)
+"""
+
+
+def headrace(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environ = {k: v for k, v in os.environ.items() if k != "HEADRACE_FRESH"}
+    return subprocess.run(
+        [sys.executable, "-c", "from headrace.cli import main; main()", *arguments],
+        cwd=folder,
+        env={**environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    (folder / "beside.py").write_text("VALUE = 7\n")
+    path = folder / "job.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "passed", "fresh"),
+    [
+        ([], [], [], None),
+        (["--fresh"], ["a", "--rate=5", "-x"], ["a", "--rate=5", "-x"], "1"),
+        ([], ["a", "--fresh", "b"], ["a", "b"], "1"),
+        ([], ["--help"], ["--help"], None),
+        ([], ["--", "--fresh"], ["--", "--fresh"], None),
+    ],
+)
+def test_a_program_gets_its_arguments(
+    program: Path, before: list[str], after: list[str], passed: list[str], fresh: str | None
+) -> None:
+    done = headrace(program.parent.parent, "run", *before, "jobs/job.py", *after)
+    assert done.stdout == f"{passed} __main__ __main__ True\nfresh {fresh} 7\n", done.stderr
+    assert done.returncode == 0
+
+
+def test_a_programs_exception_begins_in_the_program(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("def broken():\n    raise KeyError('k')\n\nbroken()\n")
+    by_headrace = headrace(tmp_path, "run", "job.py")
+    by_python = subprocess.run(
+        [sys.executable, "job.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert by_headrace.returncode == by_python.returncode == 1
+    lines = by_headrace.stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert 'job.py", line 4, in <module>' in lines[1]
+    assert lines[-1] == by_python.stderr.splitlines()[-1] == "KeyError: 'k'"
+    assert "runpy" not in by_headrace.stderr
+
+
+def test_a_syntax_error_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("def (:\n")
+    done = headrace(tmp_path, "run", "job.py")
+    assert done.returncode == 1
+    assert 'job.py", line 1' in done.stderr and "SyntaxError" in done.stderr
+
+
+def test_a_programs_exit_code_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("raise SystemExit(3)\n")
+    assert headrace(tmp_path, "run", "job.py").returncode == 3
+
+
+def test_no_such_program(tmp_path: Path) -> None:
+    done = headrace(tmp_path, "run", "job.py")
+    assert done.returncode == 1
+    assert done.stderr.startswith("ConfigurationError: there is no program at job.py")
+    assert "hint:" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_split_fresh() -> None:
+    assert split_fresh([]) == (False, [])
+    assert split_fresh(["--fresh", "--fresh", "a"]) == (True, ["a"])
+    assert split_fresh(["a", "--", "--fresh"]) == (False, ["a", "--", "--fresh"])
+    assert split_fresh(["--fresh", "--", "--fresh"]) == (True, ["--", "--fresh"])

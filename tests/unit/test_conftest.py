@@ -1,0 +1,52 @@
+"""A skip for something missing is a failure in CI, and a skip elsewhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+INSIDE = """
+import pytest
+
+def test_server():
+    pytest.skip("missing: a server, start one")
+
+@pytest.mark.skipif(True, reason="missing: a tool")
+def test_tool():
+    pass
+
+def test_by_choice():
+    pytest.skip("not on this platform")
+"""
+MODULE = """
+import pytest
+pytest.skip("missing: a library", allow_module_level=True)
+"""
+
+
+@pytest.mark.parametrize(("ci", "counts", "code"), [("true", "1 skipped", 1), ("", "4 skipped", 0)])
+def test_missing_is_a_failure_in_ci(tmp_path: Path, ci: str, counts: str, code: int) -> None:
+    (tmp_path / "conftest.py").write_text((ROOT / "tests/conftest.py").read_text())
+    (tmp_path / "test_inside.py").write_text(INSIDE)
+    (tmp_path / "test_module.py").write_text(MODULE)
+    options = ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, f"--rootdir={tmp_path}", str(tmp_path)],
+        env={**os.environ, "CI": ci},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    closing = done.stdout.splitlines()[-1]
+    assert counts in closing, done.stdout
+    assert done.returncode == code
+    if ci:
+        # A mark is judged before the test starts, and a module when it is collected: errors.
+        assert "1 failed" in closing and "2 errors" in closing
+        assert "missing: a server, start one (a failure in CI)" in done.stdout
