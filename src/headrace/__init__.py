@@ -1,10 +1,8 @@
 """Flink's DataStream model in Python, carried by Spark."""
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from headrace.datastream.connectors.dataframe_source import from_dataframe
+from typing import Any
 
 try:
     __version__ = version("headrace")
@@ -14,9 +12,12 @@ except PackageNotFoundError:  # a source tree that was never installed
 __all__ = ["__version__", "from_dataframe"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "from_dataframe":  # when asked for: it brings in the API
-        from headrace.datastream.connectors.dataframe_source import from_dataframe
+def from_dataframe(dataframe: Any) -> Any:
+    """A source for ``env.from_source``: the rows of a Spark DataFrame, streaming or batch.
 
-        return from_dataframe
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    Raises:
+        PlanError: it is no DataFrame.
+    """
+    # found by name: this package is imported by every room below the API, and must not import it
+    home = import_module("headrace.datastream.connectors.dataframe_source")
+    return home.from_dataframe(dataframe)

@@ -41,7 +41,12 @@ def environment(program: Program, mode: str, execution_mode: str) -> object:
     config.set_string("execution.runtime-mode", mode.upper())
     config.set_string("parallelism.default", str(program.parallelism))
     config.set_string("restart-strategy.type", "none")
-    return StreamExecutionEnvironment.get_execution_environment(config)
+    env = StreamExecutionEnvironment.get_execution_environment(config)
+    if execution_mode == "process":
+        # As execute does, and execute_and_collect in 2.3 forgets: Python workers as threads of
+        # this process, instead of a new interpreter for every operator of every job.
+        env._open()
+    return env
 
 
 def failure(error: Exception, when: str) -> dict[str, object]:

@@ -47,5 +47,10 @@ def one_of(kind: type[T], value: Any) -> T:
         PlanError: it is no ``kind``.
     """
     if not isinstance(value, kind):
-        raise PlanError(f"a {kind.__name__} is wanted, not {value!r}")
+        raise PlanError(f"{article(kind.__name__)} is wanted, not {value!r}")
     return value
+
+
+def article(name: str) -> str:
+    """The name behind ``a`` or ``an``."""
+    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"

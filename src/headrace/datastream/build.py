@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from headrace.common.typeinfo import TypeInformation
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.arguments import article
 from headrace.datastream.functions import Function
 from headrace.datastream.operator_settings import follower_name
 from headrace.datastream.pickling import require_picklable
@@ -94,7 +95,7 @@ def timestamps_spec(
     """
     if not isinstance(strategy, WatermarkStrategy):
         raise PlanError(
-            f"{call}() takes a WatermarkStrategy, not a {type(strategy).__name__}",
+            f"{call}() takes a WatermarkStrategy, not {article(type(strategy).__name__)}",
             where={"stream": stream, "called": str(site)},
             hint="WatermarkStrategy.for_monotonous_timestamps(), for example",
         )

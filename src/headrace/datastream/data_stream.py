@@ -11,7 +11,7 @@ from headrace.common.typeinfo import TupleTypeInfo, TypeInformation, Types
 from headrace.common.unsupported import unsupported, unsupported_method
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import build
-from headrace.datastream.arguments import at_least, positive
+from headrace.datastream.arguments import article, at_least, positive
 from headrace.datastream.call_site import call_site
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream_sink import DataStreamSink
@@ -186,7 +186,7 @@ class DataStream(OperatorSettings):
         edges = self._edges
         for stream in streams:
             if not isinstance(stream, DataStream):
-                raise PlanError(f"union() takes streams, not a {type(stream).__name__}")
+                raise PlanError(f"union() takes streams, not {article(type(stream).__name__)}")
             if stream._env is not self._env:
                 raise PlanError(
                     "union() takes streams of one environment",
@@ -378,7 +378,7 @@ class DataStream(OperatorSettings):
         stream = self._described()
         if not isinstance(sink, Sink):
             raise UnsupportedError(
-                f"{call}() takes a connector's Sink, not a {type(sink).__name__}",
+                f"{call}() takes a connector's Sink, not {article(type(sink).__name__)}",
                 where={"stream": stream, "called": str(site)},
                 hint="FunctionSink (headrace.datastream.connectors.function) wraps Python code",
             )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from types import CodeType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any
 
 import cloudpickle
 
 from headrace.errors import UnpicklableFunctionError
 from headrace.graph.transformation import CallSite
+from headrace.operators.inspection import global_names
 
 _MAX_DEPTH = 6
 _HINT = "make it in open(), or inside the function, so that each worker has its own"
@@ -115,20 +116,13 @@ def _captured(function: FunctionType) -> Iterator[tuple[str, Any]]:
             yield name, cell.cell_contents
         except ValueError:  # a variable not bound yet
             continue
-    for name in _global_names(function.__code__):
+    for name in global_names(function.__code__):
         if name in function.__globals__:
             yield name, function.__globals__[name]
     defaults = function.__defaults__ or ()
     arguments = function.__code__.co_varnames[: function.__code__.co_argcount]
     yield from zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True)
     yield from (function.__kwdefaults__ or {}).items()
-
-
-def _global_names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            yield from _global_names(const)
 
 
 def _definition(target: Any) -> str | None:

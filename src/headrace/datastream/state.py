@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.unsupported import unsupported
-from headrace.datastream.arguments import non_empty
+from headrace.datastream.arguments import article, non_empty
 from headrace.datastream.state_ttl import StateTtlConfig
 from headrace.errors import PlanError
 
@@ -183,7 +183,7 @@ class StateDescriptor:
         if not isinstance(ttl_config, StateTtlConfig):
             raise PlanError(
                 f"state {self.name!r}: a StateTtlConfig is wanted,"
-                f" not a {type(ttl_config).__name__}",
+                f" not {article(type(ttl_config).__name__)}",
                 hint="StateTtlConfig.new_builder(ttl).build()",
             )
         self._ttl_config = ttl_config
@@ -239,7 +239,7 @@ class ReducingStateDescriptor(StateDescriptor):
         if not callable(reduce_function):
             raise PlanError(
                 f"state {name!r} needs a ReduceFunction or a callable,"
-                f" not a {type(reduce_function).__name__}"
+                f" not {article(type(reduce_function).__name__)}"
             )
         self._reduce_function = ReduceFunctionWrapper(reduce_function)
 
@@ -262,7 +262,8 @@ class AggregatingStateDescriptor(StateDescriptor):
         super().__init__(name, state_type_info)
         if not isinstance(agg_function, AggregateFunction):
             raise PlanError(
-                f"state {name!r} needs an AggregateFunction, not a {type(agg_function).__name__}"
+                f"state {name!r} needs an AggregateFunction,"
+                f" not {article(type(agg_function).__name__)}"
             )
         self._agg_function = agg_function
 

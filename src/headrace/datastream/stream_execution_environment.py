@@ -10,7 +10,7 @@ from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.unsupported import unsupported_method
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import build
-from headrace.datastream.arguments import non_empty
+from headrace.datastream.arguments import article, non_empty
 from headrace.datastream.call_site import call_site
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.job_settings import JobSettings
@@ -168,7 +168,7 @@ class StreamExecutionEnvironment(JobSettings):
         is_dataframe = getattr(source, "is_dataframe", False)
         if not (is_dataframe or isinstance(source, Source)):
             raise UnsupportedError(
-                f"{call}() takes a connector's Source, not a {type(source).__name__}",
+                f"{call}() takes a connector's Source, not {article(type(source).__name__)}",
                 where={"stream": name, "called": str(site)},
             )
         if not is_dataframe and call != "from_collection":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.datastream.arguments import article
 from headrace.datastream.functions import Function
 from headrace.errors import PlanError
 from headrace.graph.transformation import CallSite
@@ -29,7 +30,7 @@ def user_function(
         return UserFunction(given, method)
     if plain and callable(given) and not isinstance(given, Function | type):
         return UserFunction(given)
-    wanted = f"{_article(kind.__name__)} or a plain function" if plain else _article(kind.__name__)
+    wanted = f"{article(kind.__name__)} or a plain function" if plain else article(kind.__name__)
     hint = None
     if isinstance(given, type) and issubclass(given, Function):
         got, hint = f"the class {given.__name__} itself", f"make an object: {given.__name__}()"
@@ -38,9 +39,9 @@ def user_function(
             return UserFunction(given)
         got = f"the class {given.__name__}"
     elif isinstance(given, Function):
-        got = _article(_function_kind(given))
+        got = article(_function_kind(given))
     else:
-        got = _article(type(given).__name__)
+        got = article(type(given).__name__)
     raise PlanError(
         f"{call}() takes {wanted}, not {got}",
         where={"stream": stream, "called": str(site)},
@@ -55,7 +56,3 @@ def _function_kind(function: Function) -> str:
         if base.__module__ == Function.__module__:
             return name if base.__name__ == name else f"{base.__name__} ({name})"
     return name
-
-
-def _article(name: str) -> str:
-    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"

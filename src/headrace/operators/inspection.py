@@ -191,7 +191,7 @@ def _reachable_code(target: Any) -> Iterator[CodeType]:
 
 def _references(function: FunctionType, package: str) -> Iterator[Any]:
     """Functions and classes of the user's package that a function's code names or closes over."""
-    for name in _names(function.__code__):
+    for name in global_names(function.__code__):
         value = function.__globals__.get(name)
         if isinstance(value, FunctionType | type) and _package(str(value.__module__)) == package:
             yield value
@@ -207,11 +207,14 @@ def _references(function: FunctionType, package: str) -> Iterator[Any]:
         yield wrapped
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
+def global_names(code: CodeType) -> Iterator[str]:
+    """The names of the globals that a code object reads, nested code included."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield str(instruction.argval)
     for const in code.co_consts:
         if isinstance(const, CodeType):
-            yield from _names(const)
+            yield from global_names(const)
 
 
 def _package(module: str) -> str:

@@ -146,7 +146,8 @@ class Coordinator:
             works.extend(
                 self._split_works(source, start["sources"][key], end["sources"][key], states)
             )
-        # A receiver must know of every new split before any other split makes it advance.
+        # A receiver must know of every new split before any other split makes it advance: what
+        # the first task sends is read first.
         opening = [
             SplitWork(work.source, work.split, announce=True) for work in works if work.announce
         ]
@@ -155,7 +156,7 @@ class Coordinator:
             for task in _spread(works, max(self._job.parallelism, 1), self._sources)
         ]
         if opening:
-            tasks = [(*opening, *(tasks[0] if tasks else ())), *tasks[1:]]
+            tasks.insert(0, tuple(opening))
         tasks = tasks or [()]
         inputs = [
             SourceTaskInput(sender, end["epoch"], end["now"], work)

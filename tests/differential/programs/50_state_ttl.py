@@ -6,7 +6,7 @@ mode: streaming
 """
 
 from pyflink.common import Types
-from pyflink.common.time import Duration
+from pyflink.common.time import Time
 from pyflink.datastream import (
     DataStream,
     KeyedProcessFunction,
@@ -24,13 +24,13 @@ from pyflink.datastream.state import (
 class Kept(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext):
         hour = (
-            StateTtlConfig.new_builder(Duration.of_hours(1))
+            StateTtlConfig.new_builder(Time.hours(1))
             .set_update_type(StateTtlConfig.UpdateType.OnReadAndWrite)
             .set_state_visibility(StateTtlConfig.StateVisibility.NeverReturnExpired)
             .build()
         )
         day = (
-            StateTtlConfig.new_builder(Duration.of_days(1))
+            StateTtlConfig.new_builder(Time.days(1))
             .update_ttl_on_create_and_write()
             .return_expired_if_not_cleaned_up()
             .use_processing_time()

@@ -1,6 +1,8 @@
 """A timer that registers one behind the watermark: it fires too, with its own time.
 
-compare: ordered_by_key:0
+Multiset: PyFlink's process mode fires what was due first, its thread mode goes back in time at once.
+
+compare: multiset
 parallelism: 1
 mode: streaming, batch
 """

@@ -26,7 +26,7 @@ class Count(KeyedProcessFunction):
 
     def process_element(self, value, ctx):
         self.count.update((self.count.value() or 0) + 1)
-        yield (repr(ctx.get_current_key()), self.count.value(), value)
+        yield repr(ctx.get_current_key()), self.count.value()
 
 
 def build(env: StreamExecutionEnvironment) -> DataStream:

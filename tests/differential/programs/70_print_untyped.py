@@ -23,7 +23,6 @@ VALUES = [
     (1,),
     [1, ["a", None]],
     {"k": 1},
-    b"ab",
     Row(1, "a"),
     Row(name="a", value=None),
     Decimal("1.50"),

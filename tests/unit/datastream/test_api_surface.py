@@ -128,7 +128,7 @@ def test_parameter_problems(parameters: tuple[str, ...], problem: str | None) ->
 def test_exports(package: str) -> None:
     module = import_module(package)
     assert {name for name in module.__all__ if not hasattr(module, name)} == set()
-    assert set(module.__all__) <= set(dir(module)) | {"from_dataframe"}
+    assert set(module.__all__) <= set(dir(module))
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):
         module.nothing_of_the_kind  # noqa: B018
 

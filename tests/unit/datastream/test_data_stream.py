@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from headrace.common.configuration import Configuration
 from headrace.common.output_tag import OutputTag
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
@@ -384,17 +383,6 @@ def test_a_printing_sink_learns_the_type(env: StreamExecutionEnvironment) -> Non
     assert printed.sink == PrintSink("", type_info=PAIR)
 
 
-def test_sinks_are_those_of_one_execution(env: StreamExecutionEnvironment) -> None:
-    env.configure(Configuration().set_string("execution.target", "local"))
-    with pytest.raises(PlanError, match="no sink"):
-        env.execute()
-    received: list[Any] = []
-    env.from_collection([1, 2]).sink_to(FunctionSink(print))
-    assert len(env._sinks()) == 1
-    env.close()
-    assert env._sinks() == () and received == []
-
-
 @pytest.mark.parametrize("function", [Counting(), Timing()])
 def test_keyed_functions_need_a_keyed_stream(pairs: DataStream, function: Any) -> None:
     call = "map" if isinstance(function, MapFunction) else "process"
@@ -426,7 +414,7 @@ def test_timers_need_a_keyed_stream(pairs: DataStream) -> None:
         ("process", Plain(), r"process\(\) takes a ProcessFunction, not a MapFunction"),
         ("key_by", Plain(), r"key_by\(\) takes a KeySelector"),
         ("key_by", True, r"key_by\(\) takes a KeySelector"),
-        ("assign_timestamps_and_watermarks", 3, r"takes a WatermarkStrategy, not a int"),
+        ("assign_timestamps_and_watermarks", 3, r"takes a WatermarkStrategy, not an int"),
     ],
 )
 def test_wrong_kinds_of_function(pairs: DataStream, call: str, given: Any, message: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.types import Row
-from headrace.common.typeinfo import Types, TypeInformation
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import (
     DataStream,

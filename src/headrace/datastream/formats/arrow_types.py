@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -136,3 +137,61 @@ def _plain(value: Any, kind: Any) -> Any:
     if pa.types.is_list(kind):
         return [_plain(part, kind.value_type) for part in value]
     return value
+
+
+def from_arrow(kind: TypeInformation) -> Callable[[Any], Any] | None:
+    """A function from what pyarrow gives to what the type's coercer takes; None: need none."""
+    if isinstance(kind, ExternalTypeInfo):
+        return from_arrow(kind._parts()[0])
+    if isinstance(kind, BasicTypeInfo):
+        return _FROM_ARROW.get(kind._basic_type)
+    if isinstance(kind, RowTypeInfo):
+        names = kind.get_field_names()
+        return _struct(names, [from_arrow(part) for part in kind.get_field_types()])
+    if isinstance(kind, TupleTypeInfo):
+        parts = kind.get_field_types()
+        names = [f"f{index}" for index in range(len(parts))]
+        return _struct(names, [from_arrow(part) for part in parts])
+    if isinstance(kind, MapTypeInfo):
+        of_key, of_value = (from_arrow(part) or _same for part in kind._parts())
+        return lambda pairs: {of_key(key): of_value(held) for key, held in pairs}
+    element = element_type(kind)
+    convert = None if element is None or kind == _BYTES else from_arrow(element)
+    if convert is None:
+        return None
+    return lambda values: [None if value is None else convert(value) for value in values]
+
+
+def _struct(
+    names: Sequence[str], converts: Sequence[Callable[[Any], Any] | None]
+) -> Callable[[Any], tuple[Any, ...]]:
+    fields = [(name, convert or _same) for name, convert in zip(names, converts, strict=True)]
+
+    def convert_all(value: Any) -> tuple[Any, ...]:
+        parts = [(value[name], convert) for name, convert in fields]
+        return tuple(None if part is None else convert(part) for part, convert in parts)
+
+    return convert_all
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _whole(value: Any) -> Any:
+    # Only what is whole: a fraction is left for the coercer to refuse.
+    return int(value) if value == int(value) else value
+
+
+def _instant(value: Any) -> Any:
+    if not isinstance(value, datetime):
+        return value
+    moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+    micros = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    return Instant(micros // 1_000_000, micros % 1_000_000 * 1000)
+
+
+_FROM_ARROW: dict[BasicType, Callable[[Any], Any]] = {
+    BasicType.BIG_INT: _whole,
+    BasicType.INSTANT: _instant,
+}

@@ -15,10 +15,10 @@ from headrace.common.typeinfo import RowTypeInfo
 from headrace.common.types import row_of
 from headrace.common.unsupported import unsupported
 from headrace.datastream.connectors.base import BadRecord, Chunk
-from headrace.datastream.formats.arrow_types import arrow_schema, arrow_values
+from headrace.datastream.formats.arrow_types import arrow_schema, arrow_values, from_arrow
 from headrace.datastream.formats.csv_fields import fields_of
 from headrace.datastream.formats.file_format import CHUNK_RECORDS, BulkFormat, Measure
-from headrace.errors import DecodeError, PlanError
+from headrace.errors import DecodeError, PlanError, TypeMismatchError
 
 __all__ = [
     "AvroParquetReaders",
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 ROW_GROUP_ROWS = 1 << 17
+MISFITS = (TypeError, ValueError, KeyError, ArithmeticError)
 
 AvroParquetReaders = unsupported(
     "headrace.datastream.formats.parquet.AvroParquetReaders",
@@ -97,7 +98,7 @@ class ParquetFormat(BulkFormat):
         with open(path, "rb") as file:
             try:
                 for batch in self._batches(pq.ParquetFile(file), start, end):
-                    yield Chunk(self.values(batch))
+                    yield self.chunk(path, row, batch)
                     row += batch.num_rows
             except (pa.ArrowException, OSError) as error:
                 bad = BadRecord(b"", f"the file is corrupt: {error}", path, row)
@@ -124,11 +125,11 @@ class ParquetFormat(BulkFormat):
         """The columns to read of a file with this Arrow schema."""
         return list(self.columns) if self.columns is not None else list(schema.names)
 
-    def values(self, batch: Any) -> list[Any]:
-        """The rows of an Arrow batch."""
+    def chunk(self, path: str, row: int, batch: Any) -> Chunk:
+        """The rows of an Arrow batch, the first of which is number ``row`` of the file."""
         names = batch.schema.names
         columns = [_python_values(column) for column in batch.columns]
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        return Chunk([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -166,17 +167,37 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
         by_folded = {name.casefold(): name for name in schema.names}
         return [by_folded.get(name.casefold(), name) for name in wanted]
 
-    def values(self, batch: Any) -> list[Any]:
-        """The rows of an Arrow batch, shaped by the row type."""
+    def chunk(self, path: str, row: int, batch: Any) -> Chunk:
+        """The rows of an Arrow batch, shaped by the row type; bad are those that do not fit it."""
         names, fold = self.columns or (), str if self.is_case_sensitive else str.casefold
         found = {fold(name): index for index, name in enumerate(batch.schema.names)}
         missing = [name for name in names if fold(name) not in found]
         if missing:
             raise pa.ArrowInvalid(f"the file has no column {missing[0]!r}")
         columns = [_python_values(batch.columns[found[fold(name)]]) for name in names]
-        rows = [row_of(names, list(row)) for row in zip(*columns, strict=True)]
-        coerce = self.row_type.coercer() if isinstance(self.row_type, RowTypeInfo) else None
-        return rows if coerce is None else [coerce(row) for row in rows]
+        rows = [row_of(names, list(values)) for values in zip(*columns, strict=True)]
+        if not isinstance(self.row_type, RowTypeInfo):
+            return Chunk(rows)
+        return self._declared(path, row, rows, self.row_type)
+
+    def _declared(self, path: str, first: int, rows: list[Any], declared: RowTypeInfo) -> Chunk:
+        converts = [
+            (index, convert)
+            for index, convert in enumerate(map(from_arrow, declared.get_field_types()))
+            if convert is not None
+        ]
+        coerce, chunk = declared.coercer() or (lambda row: row), Chunk([])
+        for number, row in enumerate(rows, first):
+            try:
+                for index, convert in converts:
+                    if row[index] is not None:
+                        row[index] = convert(row[index])
+                chunk.values.append(coerce(row))
+            except (TypeMismatchError, *MISFITS) as error:
+                reason = error.message if isinstance(error, TypeMismatchError) else str(error)
+                bad = BadRecord(repr(row).encode(), reason, path, number)
+                chunk.bad.append((len(chunk.values), bad))
+        return chunk
 
 
 def _python_values(column: Any) -> list[Any]:

@@ -33,6 +33,8 @@ class OrderDocument:
     root: str
     version: int
     text: str
+    opened: int = 0
+    """1 where the hierarchy has an open order now and had none before, -1 the other way, else 0."""
 
     def to_json(self) -> dict[str, Any]:
         """The document as a dictionary; decimals are strings."""
@@ -138,6 +140,8 @@ class Hierarchy:
     as_of_ms: int = 0
     orders: dict[str, Order] = field(default_factory=dict)
     open_orders: int = 0
+    was_open: bool = False
+    """Whether an order was open at the last document."""
 
     def place(self, order: Order) -> None:
         """Add an order, open, below its parent or as the root."""
@@ -197,7 +201,9 @@ class Hierarchy:
             f'"instrument_id":{_quoted(self.instrument_id)},"currency":{_quoted(self.currency)},'
             f'"client":{client},"orders":[{orders}]}}'
         )
-        return OrderDocument(self.root, self.version, text)
+        is_open = self.open_orders > 0
+        opened, self.was_open = is_open - self.was_open, is_open
+        return OrderDocument(self.root, self.version, text, opened)
 
     def _add_executed(self, order: Order, quantity: Decimal) -> None:
         order.cum_qty = EXACT.add(order.cum_qty, quantity)

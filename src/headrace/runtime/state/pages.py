@@ -24,6 +24,9 @@ from headrace.runtime.state.page import (
     size_of,
 )
 
+PAGE_ENTRIES = 256
+"""Entries are so small at times that reading them costs more than the call: bytes are not all."""
+
 _SAMPLED = 128
 _KEY_BYTES = 16
 
@@ -201,7 +204,8 @@ class HashedPages(ABC):
         if not table.entries:
             table.count = 1  # every page is empty, so there is nothing to merge
             return
-        wanted = max(1, min(-(-size_bytes // self._page_bytes), table.entries))
+        wanted = min(-(-size_bytes // self._page_bytes), table.entries)
+        wanted = max(1, wanted, table.entries // PAGE_ENTRIES)
         old = table.count
         if wanted > old:
             self._rehash({page_number(new, old) for new in range(old, wanted)}, wanted)
@@ -255,12 +259,13 @@ class HashedPages(ABC):
                 store.remove(f"{self._prefix}{number}")
             table.size_bytes += size_bytes - page.size_bytes
 
-    def _number_of(self, key: Any) -> int:
-        hashed = self.hash_of(key)
-        return ODD_PAGE if hashed == ODD_PAGE else page_number(hashed, self.table.count)
-
     def _page_of(self, key: Any) -> Page:
-        number = self._number_of(key)
+        hashed = self.hash_of(key)
+        number = hashed & self._mask
+        if number >= self.table.count:
+            number &= self._mask >> 1
+        if hashed == ODD_PAGE:
+            number = ODD_PAGE
         page = self._pages.get(number)
         return self._page(number) if page is None else page
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from itertools import groupby
+from functools import partial
+from itertools import groupby, repeat
 from operator import itemgetter
 from typing import Any
 
 from headrace.runtime.state.backend import PageStore, Timer
 from headrace.runtime.state.page import required
 
-LEAF_TIMERS = 512
+LEAF_TIMERS = 256
+"""Adding one timer rewrites a leaf; firing many reads one after the other."""
+
+_timer = partial(tuple.__new__, Timer)  # twice as fast as Timer(...)
 
 Leaves = tuple[list[int], list[int], dict[int, tuple[int, int]]]
 """A directory: first times (ms), ids, and for wide leaves id to ``(buckets, timers)``."""
@@ -50,7 +54,7 @@ class LeafStore:
         times, keys, namespaces, orders = pickle.loads(data)
         if isinstance(times, int):
             times = [times] * len(keys)
-        timers = map(Timer, times, keys, namespaces or [None] * len(keys))
+        timers = map(_timer, zip(times, keys, namespaces or repeat(None), strict=False))
         return list(zip(times, orders, timers, strict=True))
 
     def put(self, place: Place, items: list[Item]) -> None:

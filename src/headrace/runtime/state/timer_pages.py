@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right
 from collections.abc import Callable
+from itertools import chain
 from operator import itemgetter
 
 from headrace.runtime.state.backend import Timer, TimerStore
@@ -44,6 +45,8 @@ class TimerPages(TimerStore):
         self._wide: dict[int, tuple[int, int]] = {}
         self._live: dict[Timer, int] = {}
         self._heap: list[Item] = []
+        self._ready: list[Item] = []
+        """Loaded because they were due, latest first: popping is cheaper than from the heap."""
         self._loaded: dict[Place, int] = {}
         """(leaf id, bucket) to how many timers it held when it was read."""
         self._clean: set[Place] = set()
@@ -76,24 +79,26 @@ class TimerPages(TimerStore):
 
     def earliest_ms(self) -> int | None:
         """The time of the next timer, or None."""
-        self._drop_deleted()
-        floor = self._floor
-        if self._heap and (floor is None or self._heap[0][0] < floor):
-            return self._heap[0][0]
-        return floor
+        item = self._next()
+        if item is None or (self._floor is not None and self._floor < item[0]):
+            return self._floor
+        return item[0]
 
     def pop_due(self, time_ms: int) -> Timer | None:
         """Remove and give back the next timer at or before ``time_ms``, or None."""
-        self._drop_deleted()
-        heap = self._heap
+        item = self._next()
         floor = self._floor
-        while floor is not None and floor <= time_ms and not (heap and heap[0][0] < floor):
+        while floor is not None and floor <= time_ms and (item is None or item[0] >= floor):
             self._load_first()
-            self._drop_deleted()
+            item = self._next()
             floor = self._floor
-        if not heap or heap[0][0] > time_ms:
+        if item is None or item[0] > time_ms:
             return None
-        timer = heapq.heappop(heap)[2]
+        if self._ready and self._ready[-1] is item:
+            self._ready.pop()
+        else:
+            heapq.heappop(self._heap)
+        timer = item[2]
         del self._live[timer]
         if self._clean:
             self._touch(timer)
@@ -106,6 +111,7 @@ class TimerPages(TimerStore):
             self._state = self._rebuild()
         self._live.clear()
         self._heap.clear()
+        self._ready.clear()
         self._loaded.clear()
         self._loaded_timers.clear()
         self._clean.clear()
@@ -113,12 +119,18 @@ class TimerPages(TimerStore):
         self._floor = self._state[0] if self._state else None
         return self._state
 
-    def _drop_deleted(self) -> None:
+    def _next(self) -> Item | None:
+        """The earliest timer in memory; deleted ones are thrown away on the way to it."""
         if self._read_state is not None:
             self._open()
-        heap, live = self._heap, self._live
+        heap, ready, live = self._heap, self._ready, self._live
         while heap and live.get(heap[0][2]) != heap[0][1]:
             heapq.heappop(heap)
+        while ready and live.get(ready[-1][2]) != ready[-1][1]:
+            ready.pop()
+        if ready and not (heap and heap[0] < ready[-1]):
+            return ready[-1]
+        return heap[0] if heap else None
 
     def _open(self) -> None:
         """Learn from the header when the earliest timer is."""
@@ -157,7 +169,9 @@ class TimerPages(TimerStore):
         """Load the place of a timer."""
         place = self._place(timer)
         if place is not None and place not in self._loaded:
-            self._load(place)
+            for item in self._read(place):
+                self._live[item[2]] = item[1]
+                heapq.heappush(self._heap, item)
             self._set_floor()
         return place
 
@@ -173,24 +187,23 @@ class TimerPages(TimerStore):
         assert self._floor is not None
         index = bisect_right(self._directory(), self._floor) - 1
         id_ = self._ids[index]
+        items: list[Item] = []
         for bucket in range(self._wide.get(id_, (1, 0))[0]):
-            if (id_, bucket) not in self._loaded:
-                self._load((id_, bucket))
-            self._clean.discard((id_, bucket))  # its timers are due, so it is about to change
+            place = (id_, bucket)
+            if place not in self._loaded:
+                items += self._read(place)
+            self._clean.discard(place)  # its timers are due, so it is about to change
+        self._live.update((item[2], item[1]) for item in items)
+        self._ready += items
+        self._ready.sort(reverse=True)
         self._set_floor()
 
-    def _load(self, place: Place) -> None:
+    def _read(self, place: Place) -> list[Item]:
         items = self._leaves.read(place, place[0] in self._wide)
-        for item in items:
-            self._live[item[2]] = item[1]
-        if self._heap:
-            for item in items:
-                heapq.heappush(self._heap, item)
-        else:
-            self._heap.extend(items)  # in order, so a heap
         self._loaded[place] = len(items)
         self._loaded_timers[place[0]] = self._loaded_timers.get(place[0], 0) + len(items)
         self._clean.add(place)
+        return items
 
     def _set_floor(self) -> None:
         """Find the earliest leaf that is not wholly loaded, from the last such one on."""
@@ -214,7 +227,8 @@ class TimerPages(TimerStore):
     def _rebuild(self) -> TimerState:
         """Write the changed leaves, dealing their timers out anew; the new state."""
         store, live = self._leaves, self._live
-        items = sorted(item for item in self._heap if live.get(item[2]) == item[1])
+        every = chain(self._ready, self._heap)
+        items = sorted(item for item in every if live.get(item[2]) == item[1])
         external = self._state is not None and self._state[2] is None
         old_firsts, old_ids, old_wide = self._directory(), self._ids, self._wide
         out = LeafWriter(store)

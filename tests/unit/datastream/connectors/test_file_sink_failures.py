@@ -13,8 +13,9 @@ import pytest
 from headrace.common.serialization import Encoder
 from headrace.datastream.connectors.base import CommitterContext, WriterContext
 from headrace.datastream.connectors.file_committer import FileCommitter
-from headrace.datastream.connectors.file_sink import STAGING, FileWriter
+from headrace.datastream.connectors.file_sink import STAGING
 from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
+from headrace.datastream.connectors.file_writer import FileWriter
 from headrace.datastream.connectors.local_files import LocalFiles
 from headrace.datastream.formats.csv import CsvEncoder
 

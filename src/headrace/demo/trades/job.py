@@ -1,0 +1,282 @@
+"""The trade-lifecycle job: three feeds in, order hierarchies and anomalies out.
+
+    alpha.fix  ─▶ decode ─▶ time ─▶ normalise ─┐
+    beta.jsonl ─▶ decode ─▶ time ─▶ normalise ─┼─▶ by instrument ─▶ link ─▶ orders
+    gamma.csv  ─▶ decode ─▶ time ─▶ normalise ─┘         │            └──▶ anomalies
+                    └──────────────────┴─────────────────┴───────────────▶
+
+The same program is a stream and a batch: the environment's runtime mode decides.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from headrace.common import Duration, Encoder, WatermarkStrategy
+from headrace.datastream import DataStream, OutputTag, StreamExecutionEnvironment
+from headrace.datastream.connectors.file_system import (
+    FileSink,
+    FileSource,
+    OutputFileConfig,
+    RollingPolicy,
+    StreamFormat,
+)
+from headrace.datastream.functions import (
+    KeyedProcessFunction,
+    ProcessFunction,
+    RuntimeContext,
+)
+from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from headrace.demo.trades import beta, fix, gamma
+from headrace.demo.trades.book import Book
+from headrace.demo.trades.events import Anomaly, DecodedEvent, NormalisedEvent
+from headrace.demo.trades.hierarchy import OrderDocument
+from headrace.demo.trades.linker import Linker
+from headrace.demo.trades.reference import Enricher
+from headrace.errors import DecodeError
+
+FEEDS = ("alpha.fix", "beta.jsonl", "gamma.csv")
+ANOMALIES = OutputTag("anomalies")
+
+Line = tuple[bytes, str, int]
+"""A line without its end, the path of its file, and its byte offset."""
+
+
+class Decode(ProcessFunction):
+    """A line of a feed as (event, raw line); one that cannot be read is an anomaly."""
+
+    def __init__(self, feed: str, columns: dict[str, tuple[str, ...]] | None = None) -> None:
+        self._feed = feed
+        self._columns = columns
+        self._decoders: dict[str, gamma.Decoder] = {}
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Register the counters."""
+        self._malformed = runtime_context.get_metrics_group().counter("MALFORMED")
+        self._records = runtime_context.get_metrics_group().counter("records")
+
+    def process_element(self, value: Line, ctx: Any) -> Iterator[Any]:
+        """The decoded event of one line."""
+        line, path, position = value
+        if not line.strip():
+            return  # an empty line is no record
+        if position == 0 and self._columns is not None and path in self._columns:
+            return  # the header
+        self._records.inc()
+        try:
+            event = self._decode(line, path)
+        except DecodeError as error:
+            self._malformed.inc()
+            source = Path(path).name
+            yield (
+                ANOMALIES,
+                Anomaly("MALFORMED", None, source, position, error.message, line),
+            )
+        else:
+            yield event, line
+
+    def _decode(self, line: bytes, path: str) -> DecodedEvent:
+        if self._columns is None:
+            return (fix if self._feed == "alpha.fix" else beta).decode(line)
+        decoder = self._decoders.get(path)
+        if decoder is None:
+            # A piece without a header of its own goes by the first one.
+            columns = self._columns.get(path) or next(iter(self._columns.values()), gamma.COLUMNS)
+            decoder = self._decoders[path] = gamma.Decoder(columns)
+        return decoder.decode(line)
+
+
+class Normalise(ProcessFunction):
+    """The event in the firm's own terms; what is unknown in it is an anomaly."""
+
+    def __init__(self, enricher: Enricher) -> None:
+        self._enricher = enricher
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Register the counters."""
+        self._group = runtime_context.get_metrics_group()
+
+    def process_element(
+        self, value: tuple[DecodedEvent, bytes], ctx: Any
+    ) -> Iterator[Any]:
+        """The normalised event of a decoded one."""
+        event, anomalies = self._enricher.normalise(*value)
+        for anomaly in anomalies:
+            self._group.counter(anomaly.kind).inc()
+            yield ANOMALIES, anomaly
+        if event is not None:
+            yield event
+
+
+class Link(KeyedProcessFunction):
+    """The hierarchies of one instrument: events wait for their turn, then go to the linker."""
+
+    def __init__(self, allowed_lateness_ms: int) -> None:
+        self._allowed_lateness_ms = allowed_lateness_ms
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        """Open the instrument's book on keyed state."""
+
+        def table(name: str) -> Any:
+            return runtime_context.get_map_state(MapStateDescriptor(name, None, None))
+
+        self._pending = table("pending")
+        self._linker = Linker(
+            Book(
+                hierarchies=table("hierarchies"),
+                orders=table("orders"),
+                executions=table("executions"),
+                waiting=table("waiting"),
+                seen=table("seen"),
+                due=table("due"),
+                deadlines=runtime_context.get_state(ValueStateDescriptor("deadlines", None)),
+            )
+        )
+        self._group = runtime_context.get_metrics_group()
+        self._documents = self._group.counter("documents")
+        self._hierarchies = self._group.counter("hierarchies")
+        self._open = self._group.counter("open")
+
+    def process_element(self, value: NormalisedEvent, ctx: Any) -> Iterator[Any]:
+        """Keep an event until the watermark says that nothing comes before it any more."""
+        moment = value.event_time_ms
+        timers = ctx.timer_service()
+        if moment <= timers.current_watermark() - self._allowed_lateness_ms:
+            behind = timers.current_watermark() - moment
+            reason = f"the event is {behind} ms behind the watermark"
+            yield ANOMALIES, self._counted(Anomaly("LATE", value.event_id, reason=reason))
+            return
+        events = self._pending.get(moment)
+        if events is None:
+            events = []
+        events.append(value)
+        self._pending.put(moment, events)
+        timers.register_event_time_timer(moment)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        """Apply the events of a moment in their order, then what is due by then."""
+        outputs: list[OrderDocument | Anomaly] = []
+        events = self._pending.get(timestamp)
+        if events is not None:
+            self._pending.remove(timestamp)
+            for event in sorted(events, key=lambda event: event.turn):
+                outputs += self._linker.apply(event)
+        outputs += self._linker.advance(timestamp)
+        deadline = self._linker.deadline()
+        if deadline is not None:
+            ctx.timer_service().register_event_time_timer(deadline)
+        for output in outputs:
+            if isinstance(output, Anomaly):
+                yield ANOMALIES, self._counted(output)
+            else:
+                self._count(output)
+                yield output.text
+
+    def _counted(self, anomaly: Anomaly) -> Anomaly:
+        self._group.counter(anomaly.kind).inc()
+        return anomaly
+
+    def _count(self, document: OrderDocument) -> None:
+        self._documents.inc()
+        if document.version == 1:
+            self._hierarchies.inc()
+        self._open.inc(document.opened)
+
+
+def feed_paths(directory: Path, feed: str) -> list[Path]:
+    """The files of a feed: ``alpha.fix``, and its pieces ``alpha*.fix`` or ``alpha/*`` if any."""
+    stem, suffix = feed.split(".")
+    found = {*directory.glob(f"{stem}*.{suffix}"), *(directory / stem).glob(f"*.{suffix}")}
+    return sorted(path for path in found if path.is_file())
+
+
+def build(
+    env: StreamExecutionEnvironment,
+    input_dir: Path,
+    out_of_orderness_ms: int = 5_000,
+    allowed_lateness_ms: int = 0,
+) -> tuple[DataStream, DataStream]:
+    """The streams of order documents (JSON text) and anomalies (``Anomaly``) of a folder."""
+    enricher = Enricher.read(input_dir)
+    normalised: list[DataStream] = []
+    anomalies: list[DataStream] = []
+    for feed in FEEDS:
+        paths = feed_paths(input_dir, feed)
+        if not paths:
+            continue
+        source = FileSource.for_record_stream_format(
+            StreamFormat.bytes_line_format(with_position=True), *map(str, paths)
+        ).build()
+        columns = _headers(paths) if feed == "gamma.csv" else None
+        decoded = (
+            env.from_source(source, None, feed)
+            .uid(f"read-{feed}")
+            .process(Decode(feed, columns))
+            .name(f"decode {feed}")
+            .uid(f"decode-{feed}")
+        )
+        timed = decoded.assign_timestamps_and_watermarks(
+            WatermarkStrategy.for_bounded_out_of_orderness(
+                Duration.of_millis(out_of_orderness_ms)
+            ).with_timestamp_assigner(lambda pair: pair[0].event_time_ms)
+        )
+        events = (
+            timed.process(Normalise(enricher))
+            .name(f"normalise {feed}")
+            .uid(f"normalise-{feed}")
+        )
+        normalised.append(events)
+        anomalies += [decoded.get_side_output(ANOMALIES), events.get_side_output(ANOMALIES)]
+    if not normalised:
+        raise FileNotFoundError(f"no feed in {input_dir}: expected {', '.join(FEEDS)}")
+    linked = (
+        normalised[0]
+        .union(*normalised[1:])
+        .key_by(lambda event: event.instrument_id)
+        .process(Link(allowed_lateness_ms))
+        .name("link orders")
+        .uid("link")
+    )
+    found = anomalies[0].union(*anomalies[1:], linked.get_side_output(ANOMALIES))
+    return linked, found
+
+
+def write(documents: DataStream, anomalies: DataStream, output_dir: Path) -> None:
+    """Write both streams to files, exactly once."""
+    documents.sink_to(_lines(output_dir / "orders")).name("orders").uid("orders")
+    anomalies.map(_anomaly_line).name("to JSON").sink_to(
+        _lines(output_dir / "anomalies")
+    ).name("anomalies").uid("anomalies")
+
+
+def _anomaly_line(anomaly: Anomaly) -> str:
+    return json.dumps(anomaly.to_json())
+
+
+def _lines(directory: Path) -> FileSink:
+    return (
+        FileSink.for_row_format(str(directory), Encoder.simple_string_encoder())
+        .with_output_file_config(OutputFileConfig("part", ".jsonl"))
+        .with_rolling_policy(RollingPolicy.default_rolling_policy(part_size=1 << 30))
+        .build()
+    )
+
+
+def _headers(paths: list[Path]) -> dict[str, tuple[str, ...]]:
+    """The columns of the files that have a header, by path."""
+    found = {str(path): _header(path) for path in paths}
+    return {path: columns for path, columns in found.items() if columns is not None}
+
+
+def _header(path: Path) -> tuple[str, ...] | None:
+    """The columns that a GAMMA file names in its first line, or None where it has records there."""
+    with path.open("rb") as file:
+        columns = gamma.header(file.readline().rstrip(b"\r\n"))
+    return columns if "seq" in columns else None
+
+
+
+__all__ = ["ANOMALIES", "FEEDS", "build", "feed_paths", "write"]
