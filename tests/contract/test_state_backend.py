@@ -7,18 +7,7 @@ from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.paged import PagedBackend
 
 from .state_backend import StateBackendContract
-
-
-class DictStore(dict[str, bytes]):
-    """A store in memory."""
-
-    def put(self, name: str, data: bytes) -> None:
-        """Store bytes under a name."""
-        self[name] = data
-
-    def remove(self, name: str) -> None:
-        """Forget a name."""
-        self.pop(name, None)
+from .stores import CountingStore
 
 
 class TestHeapBackend(StateBackendContract):
@@ -37,14 +26,15 @@ class TestPagedBackend(StateBackendContract):
     page_bytes = 100
 
     def make(self) -> StateBackend:
-        self.store = DictStore()
+        self.store = CountingStore()
         return PagedBackend(self.store, 4, self.page_bytes)
 
     def reopen(self, backend: StateBackend) -> StateBackend:
         return PagedBackend(self.store, 4, self.page_bytes)
 
     def check_empty(self, backend: StateBackend) -> None:
-        assert self.store == {}
+        super().check_empty(backend)
+        assert self.store.records == {}
 
 
 class TestPagedBackendWithLargerPages(TestPagedBackend):

@@ -21,8 +21,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from encoding import canonical
+from tests.differential.encoding import canonical
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
@@ -117,7 +118,7 @@ def load(program: Program, folder: Path, library: str = "pyflink") -> ModuleType
     return importlib.import_module(program.name)
 
 
-def named_streams(built: object) -> dict[str, object]:
+def named_streams(built: object) -> dict[str, Any]:
     """What ``build`` gave back as named streams; a lone stream is called ``result``."""
     return dict(built) if isinstance(built, Mapping) else {UNNAMED: built}
 
@@ -145,9 +146,9 @@ def arranged_lines(program: Program, lines: list[str]) -> list[str]:
     return sorted(_SUBTASK_PREFIX.sub("N> ", line, count=1) for line in lines)
 
 
-def read_golden(program: Program, mode: str) -> dict[str, object]:
+def read_golden(program: Program, mode: str) -> dict[str, Any]:
     """What PyFlink answered, as ``record.py`` wrote it."""
-    golden: dict[str, object] = json.loads(program.golden(mode).read_text(encoding="utf-8"))
+    golden: dict[str, Any] = json.loads(program.golden(mode).read_text(encoding="utf-8"))
     return golden
 
 

@@ -1,9 +1,9 @@
 """Record what real PyFlink answers to every program of the corpus, into ``goldens/``.
 
-Run it with an interpreter that has ``apache-flink`` installed, and its folder first on the PATH
-(Flink starts ``python`` by that name):
+Run it at the root of the repository, with an interpreter that has ``apache-flink`` installed and
+its folder first on the PATH (Flink starts ``python`` by that name):
 
-    python tests/differential/record.py [--mode streaming|batch] [NAME ...]
+    python -m tests.differential.record [--mode streaming|batch] [NAME ...]
 
 With names (or their beginnings, such as ``07``), only those programs are recorded. The goldens are
 facts: they come from here and are never edited by hand.
@@ -21,17 +21,16 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from corpus import MODES, Program, importable, load, named_streams, programs  # noqa: E402
-from encoding import canonical, encode  # noqa: E402
+from tests.differential.corpus import MODES, Program, importable, load, named_streams, programs
+from tests.differential.encoding import canonical, encode
 
 COPIES = Path(tempfile.gettempdir()) / f"differential-corpus-{os.getpid()}"
 PYTHON_ERROR = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): (.*)$", re.MULTILINE)
 
 
-def environment(program: Program, mode: str, execution_mode: str) -> object:
+def environment(program: Program, mode: str, execution_mode: str) -> Any:
     """A fresh PyFlink environment for one run of the program."""
     from pyflink.common import Configuration
     from pyflink.datastream import StreamExecutionEnvironment
@@ -63,7 +62,9 @@ def failure(error: Exception, when: str) -> dict[str, object]:
     }
 
 
-def outcome(program: Program, mode: str, name: str | None, execution_mode: str) -> dict[str, object]:
+def outcome(
+    program: Program, mode: str, name: str | None, execution_mode: str
+) -> dict[str, object]:
     """The values of one named stream (of the first, for None), or how the program failed."""
     when = "build"
     try:

@@ -121,7 +121,8 @@ def program_of(graph: StreamGraph, configuration: Configuration, job_name: str |
             settings=settings,
         ),
     )
-    return replace(program, run_id=uuid.uuid4().hex)
+    run_id = uuid.uuid4().hex
+    return replace(program, run_id=run_id, scope=run_id[:12])
 
 
 def start(

@@ -70,7 +70,7 @@ class LocalRun:
         self._source_task = SourceTask(program, self._facts(program.parallelism), self.metrics)
         self._tasks: dict[tuple[int, int], KeyedTask] = {}
         self._committers = {
-            sink.index: sink.sink.committer(CommitterContext(f"sink-{sink.index}", program.name))
+            sink.index: sink.sink.committer(CommitterContext(program.sink_id(sink), program.name))
             for sink in program.sinks
             if not delivery.takes(sink)
         }
@@ -177,7 +177,11 @@ class LocalRun:
                     self.delivery.deliver(sink, envelope.group, values_of(envelope.payload))
                 continue
             context = WriterContext(
-                f"sink-{sink.index}", self.program.name, self.batch_id, 0, f"local-{self.batch_id}"
+                self.program.sink_id(sink),
+                self.program.name,
+                self.batch_id,
+                0,
+                f"local-{self.batch_id}",
             )
             committables: list[Any] = []
             if received:

@@ -61,7 +61,7 @@ class KeyedTask:
         head = self._chain.operators[vertex.chain.root]
         self._keyed = head if isinstance(head, KeyedOperator) and vertex.keyed else None
         self._context = self._chain.contexts[vertex.chain.root]
-        self._records_in = metrics.counter("numRecordsIn")
+        self._records_in = self._context.get_metrics_group().counter("numRecordsIn")
 
     def advance(self, task: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
         """Work through a micro-batch; gives out what is to be sent, and flushes the backend."""

@@ -149,7 +149,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class JobProgram:
-    """Everything a worker needs. ``run_id`` differs for every start of the job."""
+    """Everything a worker needs.
+
+    ``run_id`` differs for every start of the job; ``scope`` for every new checkpoint, so that a
+    sink never takes one run's micro-batch for a repetition of another's.
+    """
 
     name: str
     run_id: str
@@ -161,11 +165,16 @@ class JobProgram:
     batch: bool = False
     needs_ticks: bool = False
     fingerprint: str = ""
+    scope: str = ""
 
     @property
     def sink_stage(self) -> int:
         """The stage number of sinks: behind every operator's."""
         return len(self.stages) + 1
+
+    def sink_id(self, sink: SinkProgram) -> str:
+        """What a sink's files and markers are known by."""
+        return "-".join(filter(None, (sink.uid or f"sink-{sink.index}", self.scope)))
 
     def for_workers(self) -> JobProgram:
         """The same without what only the driver needs (a collection's values, say)."""

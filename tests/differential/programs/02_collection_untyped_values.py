@@ -5,7 +5,7 @@ parallelism: 1
 mode: streaming, batch
 """
 
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
 from pyflink.common import Row
@@ -29,7 +29,7 @@ VALUES = [
     date(2024, 2, 29),
     time(12, 30, 1, 250),
     datetime(2024, 2, 29, 12, 30, 1, 250),
-    datetime(2024, 2, 29, 12, 30, tzinfo=timezone.utc),
+    datetime(2024, 2, 29, 12, 30, tzinfo=UTC),
     timedelta(days=1, seconds=2, microseconds=3),
 ]
 

@@ -20,7 +20,7 @@ CASES = {
     "long": (Types.LONG(), [1, -(2**63), 2**63 - 1]),
     "float": (Types.FLOAT(), [1.5, 0.1]),
     "double": (Types.DOUBLE(), [1.5, 0.1]),
-    "big_int": (Types.BIG_INT(), [1, 2**70]),
+    "big_int": (Types.BIG_INT(), [2**70, -(2**65)]),
     "big_dec": (Types.BIG_DEC(), [Decimal("1.50"), Decimal("-0.001")]),
     "instant": (Types.INSTANT(), [Instant.of_epoch_milli(1_700_000_000_123)]),
 }

@@ -32,7 +32,9 @@ class Total:
 
 class Sum(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext):
-        self.total = runtime_context.get_state(ValueStateDescriptor("total", Types.PICKLED_BYTE_ARRAY()))
+        self.total = runtime_context.get_state(
+            ValueStateDescriptor("total", Types.PICKLED_BYTE_ARRAY())
+        )
 
     def process_element(self, value, ctx):
         total = self.total.value() or Total()

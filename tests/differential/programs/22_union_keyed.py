@@ -17,7 +17,9 @@ from pyflink.datastream.state import ValueStateDescriptor
 
 class Count(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext):
-        self.seen = runtime_context.get_state(ValueStateDescriptor("seen", Types.PICKLED_BYTE_ARRAY()))
+        self.seen = runtime_context.get_state(
+            ValueStateDescriptor("seen", Types.PICKLED_BYTE_ARRAY())
+        )
 
     def process_element(self, value, ctx):
         count = (self.seen.value() or 0) + 1

@@ -1,6 +1,6 @@
 """A timer that registers one behind the watermark: it fires too, with its own time.
 
-Multiset: PyFlink's process mode fires what was due first, its thread mode goes back in time at once.
+PyFlink's process mode fires first what was due before, its thread mode goes back in time at once.
 
 compare: multiset
 parallelism: 1

@@ -19,6 +19,4 @@ class Later(KeyedProcessFunction):
 
 
 def build(env: StreamExecutionEnvironment) -> DataStream:
-    return (
-        env.from_collection([("a", 1), ("b", 2)]).key_by(lambda pair: pair[0]).process(Later())
-    )
+    return env.from_collection([("a", 1), ("b", 2)]).key_by(lambda pair: pair[0]).process(Later())

@@ -31,8 +31,4 @@ class Count(KeyedProcessFunction):
 
 def build(env: StreamExecutionEnvironment) -> DataStream:
     records = [(index, number) for number in range(3) for index in range(len(KEYS))]
-    return (
-        env.from_collection(records)
-        .key_by(lambda pair: KEYS[pair[0]])
-        .process(Count())
-    )
+    return env.from_collection(records).key_by(lambda pair: KEYS[pair[0]]).process(Count())

@@ -23,6 +23,6 @@ class Stamp(ProcessFunction):
 
 def build(env: StreamExecutionEnvironment) -> DataStream:
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Minutes())
-    return env.from_source(
-        NumberSequenceSource(1, 5), strategy, "numbers", Types.LONG()
-    ).process(Stamp())
+    return env.from_source(NumberSequenceSource(1, 5), strategy, "numbers", Types.LONG()).process(
+        Stamp()
+    )

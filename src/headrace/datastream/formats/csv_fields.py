@@ -125,6 +125,14 @@ class CsvLines:
             if len(row) != width:
                 raise TypeMismatchError(f"{len(row)} fields for {width} columns: {row!r:.120}")
             lines.append([write(value) for write, value in zip(writes, row, strict=True)])
+        return self.of_fields(lines)
+
+    def of_fields(self, lines: Sequence[Sequence[Any]]) -> bytes:
+        """The lines of rows whose values are text, or as good as: numbers.
+
+        Raises:
+            TypeMismatchError: a field needs a quote, and there is none.
+        """
         try:
             self._writer.writerows(lines)
             return self._text.getvalue().encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
 
 from headrace.common.serialization import BulkWriterFactory
@@ -14,6 +14,9 @@ from headrace.errors import PlanError
 
 if TYPE_CHECKING:
     from headrace.datastream.formats.csv import CsvSchema
+
+_PLAIN = frozenset({str, int, float, Decimal})
+"""What the csv module writes as it should be; it would write True and None as Python does."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +67,12 @@ class CsvEncoder:
 
     def encode_all(self, values: Sequence[Any]) -> bytes:
         """The lines of many records."""
-        rows = [fields_of(value, self.columns) for value in values]
-        write, dialect = field_writer(None, "", self.null_value), self._dialect()
-        return b"".join(
-            CsvLines([write] * width, dialect).of(list(run))
-            for width, run in groupby(rows, key=len)
-        )
+        write, names = field_writer(None, "", self.null_value), self.columns
+        rows = [
+            [part if type(part) in _PLAIN else write(part) for part in fields_of(value, names)]
+            for value in values
+        ]
+        return CsvLines((), self._dialect()).of_fields(rows)
 
 
 class CsvBulkWriters:

@@ -265,6 +265,11 @@ def _lines(directory: Path) -> FileSink:
     )
 
 
+def has_header(path: Path) -> bool:
+    """True when a GAMMA file names its columns in its first line."""
+    return _header(path) is not None
+
+
 def _headers(paths: list[Path]) -> dict[str, tuple[str, ...]]:
     """The columns of the files that have a header, by path."""
     found = {str(path): _header(path) for path in paths}
@@ -279,4 +284,4 @@ def _header(path: Path) -> tuple[str, ...] | None:
 
 
 
-__all__ = ["ANOMALIES", "FEEDS", "build", "feed_paths", "write"]
+__all__ = ["ANOMALIES", "FEEDS", "build", "feed_paths", "has_header", "write"]

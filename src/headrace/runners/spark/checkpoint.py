@@ -1,7 +1,7 @@
 """A job's checkpoint: its folder, who may use it, and whose it is.
 
     <execution.checkpointing.dir>/<pipeline.name>/
-        headrace.json    the shape of the job, its number of shuffle partitions
+        headrace.json    the job's shape, its shuffle partitions, the scope of its sinks
         driver.lock      held (flock) by the driver that runs; names its processes
         owner            the run id whose commits count
         commit.lock      held during a commit
@@ -19,8 +19,10 @@ import re
 import shutil
 import tempfile
 import time
+import uuid
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.runners.spark.sink import OWNER_FILE
@@ -134,7 +136,11 @@ class Checkpoint:
 
     @staticmethod
     def _write_facts(path: Path, program: JobProgram) -> None:
-        facts = {"fingerprint": program.fingerprint, "partitions": program.parallelism}
+        facts = {
+            "fingerprint": program.fingerprint,
+            "partitions": program.parallelism,
+            "scope": uuid.uuid4().hex[:12],
+        }
         aside = path.with_suffix(".tmp")
         aside.write_text(json.dumps(facts))
         aside.replace(path)
@@ -142,8 +148,16 @@ class Checkpoint:
     @property
     def partitions(self) -> int:
         """The number of shuffle partitions, fixed when the checkpoint was made."""
-        facts = json.loads((self.directory / "headrace.json").read_text())
-        return int(facts["partitions"])
+        return int(self._facts()["partitions"])
+
+    @property
+    def scope(self) -> str:
+        """What tells this checkpoint's sinks from those of any other."""
+        return str(self._facts()["scope"])
+
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = json.loads((self.directory / "headrace.json").read_text())
+        return facts
 
     def close(self) -> None:
         """Release the lock; a temporary checkpoint is removed."""

@@ -26,7 +26,6 @@ from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.keyed_stage import BatchStage, StageProcessor
 from headrace.runners.spark.link import BatchReport, DriverLink
 from headrace.runners.spark.session import activate, log_path, settings_of_query
-from headrace.runners.spark.sink import sink_id
 from headrace.runners.spark.source import FORMAT, DriverPlan, HeadraceDataSource
 from headrace.runners.spark.worker import ENVELOPE_DDL, ProgramRef
 from headrace.runtime.program import JobProgram
@@ -94,8 +93,14 @@ class SparkJob:
         return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
 
     def accumulators(self) -> Mapping[str, Any]:
-        """The job's counters so far."""
-        return dict(self.metrics)
+        """The job's counters so far, the watermark (ms) and the number of micro-batches."""
+        found: dict[str, Any] = dict(self.metrics)
+        report = self.last_report
+        if report is not None:
+            found["microBatches"] = report.batch_id + 1
+            if report.watermark is not None:
+                found["currentWatermark"] = report.watermark
+        return found
 
     # The run.
 
@@ -139,7 +144,7 @@ class SparkJob:
             return
         for sink in self._program.sinks:
             if not Delivery.takes(sink):
-                context = CommitterContext(sink_id(sink), self._program.name)
+                context = CommitterContext(self._program.sink_id(sink), self._program.name)
                 sink.sink.committer(context).finish()
 
     def _plan_path(self) -> str:
@@ -186,7 +191,8 @@ class SparkJob:
                 if self._cancelled.is_set() or self._link.failure is not None:
                     query.stop()
         except PySparkException as error:
-            raise _explained(error) from None
+            found = _explained(error)
+            raise found from found.__cause__
 
     def _run_batch(self) -> None:
         spark = self._spark
@@ -205,7 +211,8 @@ class SparkJob:
             try:
                 frame.write.format(FORMAT).option("plan", path).mode("append").save()
             except PySparkException as error:
-                raise _explained(error) from None
+                found = _explained(error)
+                raise found from found.__cause__
 
 
 def _explained(error: PySparkException) -> BaseException:

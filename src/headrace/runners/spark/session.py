@@ -36,11 +36,13 @@ _LOCAL_CHECKPOINTS = {
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
+logger.state.name = org.apache.spark.sql.execution.python.streaming
+logger.state.level = error
 appender.file.type = File
 appender.file.name = file
 appender.file.fileName = {path}
 appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c{{1}}: %m%n%ex
+appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c: %m%n%ex
 """
 
 
@@ -76,6 +78,7 @@ def _local_session(settings: Mapping[str, str], parallelism: int | None) -> Spar
         "spark.log.level": "WARN",
         "spark.sql.session.timeZone": "UTC",
         "spark.python.worker.reuse": "true",
+        "spark.python.daemon.module": "headrace.runners.spark.daemon",
         "spark.sql.streaming.metricsEnabled": "false",
         "spark.sql.streaming.pollingDelay": "10ms",
     }

@@ -89,7 +89,7 @@ def _write(
     program: JobProgram, sink: SinkProgram, rows: list[tuple[int, int, int, bytes]], batch: int
 ) -> Any:
     context = WriterContext(
-        sink_id(sink), program.name, batch, partition_id(), attempt_name()
+        program.sink_id(sink), program.name, batch, partition_id(), attempt_name()
     )
     writer = sink.sink.writer(context)
     try:
@@ -101,11 +101,6 @@ def _write(
     except Exception:
         writer.abort()
         raise
-
-
-def sink_id(sink: SinkProgram) -> str:
-    """What a sink's files and markers are known by: the uid, else the number."""
-    return sink.uid or f"sink-{sink.index}"
 
 
 class _Commit:
@@ -124,7 +119,7 @@ class _Commit:
                 if Delivery.takes(sink):
                     continue
                 parts = [m.committables.get(sink.index) for m in present]
-                context = CommitterContext(sink_id(sink), program.name)
+                context = CommitterContext(program.sink_id(sink), program.name)
                 sink.sink.committer(context).commit(batch, [p for p in parts if p is not None])
             watermark = self._save_states(present)
             send_report(self._address, self._token, _report(present, batch, watermark))
@@ -146,7 +141,7 @@ class _Commit:
             if Delivery.takes(sink):
                 continue
             parts = [m.committables.get(sink.index) for m in present]
-            context = CommitterContext(sink_id(sink), program.name)
+            context = CommitterContext(program.sink_id(sink), program.name)
             sink.sink.committer(context).abort(batch, [p for p in parts if p is not None])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from headrace.common import options
@@ -36,6 +37,7 @@ def start_on_spark(
         settings = options.spark_settings(configuration.to_dict())
         parallelism = options.read(configuration, options.PARALLELISM)
         spark = session_for(settings, parallelism)
+        program = replace(program, scope=checkpoint.scope)
         return SparkJob(spark, program, checkpoint, delivery, bounded, on_report)
     except BaseException:
         checkpoint.close()

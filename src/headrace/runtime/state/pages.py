@@ -45,6 +45,7 @@ class HashedPages(ABC):
         self._prefix = prefix
         self._page_bytes = page_bytes
         self._pages: dict[int, Page] = {}
+        self._set_count(table.count)
 
     @abstractmethod
     def hash_of(self, key: Any) -> int:
@@ -127,15 +128,12 @@ class HashedPages(ABC):
         self._pages.clear()
         self.changed.clear()
         self.table = PageTable()
+        self._set_count(1)
 
     def fill(self, values: dict[Any, Any]) -> None:
         """Take over the values of a new mapping that has no page yet."""
         for key in values:
-            number = self._number_of(key)
-            page = self._pages.get(number)
-            if page is None:
-                page = self._pages[number] = Page()
-            page.live[key] = values[key]
+            self._page_of(key).live[key] = values[key]
         self.changed.update(values)
 
     def flush(self) -> None:
@@ -188,7 +186,7 @@ class HashedPages(ABC):
         """The bytes of all pages as they will be; an estimate where sizes are not known yet."""
         size_bytes = self.table.size_bytes
         if self.table.entries <= entries_before:
-            return size_bytes
+            return size_bytes * self.table.entries // max(1, entries_before)
         plain_count = sum(len(page.plain) for page in dirty)
         if plain_count:
             every = chain.from_iterable(page.plain.items() for page in dirty)
@@ -202,7 +200,7 @@ class HashedPages(ABC):
     def _resize(self, size_bytes: int) -> None:
         table = self.table
         if not table.entries:
-            table.count = 1  # every page is empty, so there is nothing to merge
+            self._set_count(1)  # every page is empty, so there is nothing to merge
             return
         wanted = min(-(-size_bytes // self._page_bytes), table.entries)
         wanted = max(1, wanted, table.entries // PAGE_ENTRIES)
@@ -218,8 +216,8 @@ class HashedPages(ABC):
         """Deal the entries of the affected pages out among ``count`` pages."""
         old_count = self.table.count
         pages = [(number, self._page(number)) for number in sorted(affected)]
-        self.table.count = count
-        mask = (1 << (count - 1).bit_length()) - 1
+        self._set_count(count)
+        mask = self._mask
         hash_of, every = self.hash_of, self._pages
         for number, page in pages:
             plain, packed = page.plain, page.packed
@@ -258,6 +256,10 @@ class HashedPages(ABC):
             elif page.size_bytes:
                 store.remove(f"{self._prefix}{number}")
             table.size_bytes += size_bytes - page.size_bytes
+
+    def _set_count(self, count: int) -> None:
+        self.table.count = count
+        self._mask = (1 << (count - 1).bit_length()) - 1
 
     def _page_of(self, key: Any) -> Page:
         hashed = self.hash_of(key)

@@ -1,0 +1,172 @@
+"""Writes what works, by runner: docs/capabilities.md, and the table in README.md.
+
+    python scripts/capabilities.py           write both
+    python scripts/capabilities.py --check   say whether they are up to date; exits 1 if not
+
+Nothing is listed by hand. A test says what it shows with a mark, and the tests are collected:
+
+    @pytest.mark.capability("Event-time timers", runners="local, batch, streaming")
+
+A test that is marked to be skipped or expected to fail shows nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterable
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "capabilities.md"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- capabilities -->", "<!-- /capabilities -->"
+
+RUNNERS = ("local", "batch", "streaming")
+_SHOWS_NOTHING = frozenset({"skip", "xfail"})
+
+_INTRODUCTION = """\
+# What works
+
+<!-- Written by scripts/capabilities.py; do not edit. -->
+
+Each row stands for the tests named in it, and they pass: `make test` runs them. *Local* is one
+plain Python process, *batch* is a Spark batch job, *streaming* is a Spark Structured Streaming
+query. PyFlink's names, one by one, are in [API coverage](api-coverage.md).
+"""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One mark on one test: ``test`` is ``path::function``."""
+
+    name: str
+    runners: tuple[str, ...]
+    test: str
+
+
+class Collector:
+    """A pytest plugin that reads the marks of collected tests and runs none of them."""
+
+    def __init__(self) -> None:
+        self.shown: list[Shown] = []
+        self.failures: list[str] = []
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Take the marks of the tests that were found."""
+        for item in items:
+            names = {mark.name for mark in item.iter_markers()}
+            if names & _SHOWS_NOTHING:
+                continue
+            for mark in item.iter_markers("capability"):
+                test = item.nodeid.partition("[")[0]
+                self.shown.append(shown(mark, test))
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note what could not be collected."""
+        if report.failed:
+            self.failures.append(report.nodeid)
+
+
+def shown(mark: Any, test: str) -> Shown:
+    """What a mark says.
+
+    Raises:
+        ValueError: it lacks the name, or names another runner than there is.
+    """
+    if len(mark.args) != 1 or set(mark.kwargs) != {"runners"}:
+        raise ValueError(f"{test}: capability(name, runners=…) is wanted, not {mark}")
+    runners = tuple(part.strip() for part in mark.kwargs["runners"].split(","))
+    unknown = [runner for runner in runners if runner not in RUNNERS]
+    if unknown:
+        raise ValueError(f"{test}: {unknown} is none of {RUNNERS}")
+    return Shown(mark.args[0], runners, test)
+
+
+def collect(root: Path = ROOT) -> list[Shown]:
+    """The marks of all tests below ``root``, in the order of the tests.
+
+    Raises:
+        SystemExit: tests cannot be collected, so the table would lack rows.
+    """
+    collector = Collector()
+    options = ["--collect-only", "-qq", "-p", "no:cacheprovider", "--rootdir", str(root)]
+    with redirect_stdout(io.StringIO()):
+        status = pytest.main([*options, str(root / "tests")], [collector])
+    if status != pytest.ExitCode.OK or collector.failures:
+        found = ", ".join(collector.failures) or f"pytest ended with {status!r}"
+        raise SystemExit(f"tests cannot be collected: {found}")
+    return collector.shown
+
+
+def table(shown: Iterable[Shown], *, with_tests: bool) -> str:
+    """The Markdown table: one row per capability, in the order of their first test."""
+    rows: dict[str, list[Shown]] = {}
+    for each in shown:
+        rows.setdefault(each.name, []).append(each)
+    heads = ["", *RUNNERS, *(["shown by"] if with_tests else [])]
+    lines = [_row(heads), "|---" + "|:-:" * len(RUNNERS) + ("|---" if with_tests else "") + "|"]
+    for name, marks in rows.items():
+        cells = [name, *("✓" if _runs(marks, runner) else "" for runner in RUNNERS)]
+        if with_tests:
+            tests = dict.fromkeys(mark.test.removeprefix("tests/") for mark in marks)
+            cells.append("<br>".join(f"`{test}`" for test in tests))
+        lines.append(_row(cells))
+    return "\n".join(lines)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _runs(marks: Iterable[Shown], runner: str) -> bool:
+    return any(runner in mark.runners for mark in marks)
+
+
+def page(shown: list[Shown]) -> str:
+    """The page."""
+    return f"{_INTRODUCTION}\n{table(shown, with_tests=True)}\n"
+
+
+def replaced(text: str, content: str) -> str:
+    """The text with what lies between the two marks replaced.
+
+    Raises:
+        ValueError: the marks are not there, or not once.
+    """
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise ValueError(f"{README.name} needs {BEGIN} and {END}, once each")
+    before, _, rest = text.partition(BEGIN)
+    _, _, behind = rest.partition(END)
+    return f"{before}{BEGIN}\n{content}\n{END}{behind}"
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check both files."""
+    found = collect()
+    readme = README.read_text("utf-8")
+    wanted = {
+        PAGE: page(found),
+        README: replaced(readme, table(found, with_tests=False)),
+    }
+    if arguments != ["--check"]:
+        for path, text in wanted.items():
+            path.write_text(text, "utf-8")
+        return 0
+    stale = [
+        path.relative_to(ROOT)
+        for path, text in wanted.items()
+        if not path.exists() or path.read_text("utf-8") != text
+    ]
+    for path in stale:
+        print(f"{path} is out of date: run python scripts/capabilities.py")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

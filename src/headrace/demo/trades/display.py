@@ -1,0 +1,113 @@
+"""What is shown while the job runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+_ANOMALIES = (
+    "MALFORMED",
+    "UNKNOWN_INSTRUMENT",
+    "UNKNOWN_ACCOUNT",
+    "DUPLICATE",
+    "OVERFILL",
+    "CLOSED_ORDER",
+    "ORPHAN",
+    "LATE",
+)
+_PLAIN_SECONDS = 5.0
+
+
+class Progress:
+    """A live table of the job's counters; without a terminal, a line every few seconds."""
+
+    def __init__(self, mode: str, console: Console, live: bool) -> None:
+        self._title = f"trades as a {'batch' if mode == 'BATCH' else 'stream'}"
+        self._console = console
+        self._started = time.monotonic()
+        self._live = Live(console=console, auto_refresh=False) if live and console.is_terminal else None
+        self._printed_at = self._started
+        self._records: list[tuple[float, int]] = []
+        self._shown: Mapping[str, Any] = {}
+
+    def __enter__(self) -> Progress:
+        if self._live is not None:
+            self._live.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._live is not None:
+            self._live.__exit__(kind, error, traceback)
+        elif error is None:
+            self._console.print(self._line())
+
+    def update(self, counters: Mapping[str, Any]) -> None:
+        """Show the counters as they are now."""
+        now = time.monotonic()
+        self._shown = counters
+        records = _total(counters, "records")
+        if not self._records or self._records[-1][1] != records:
+            self._records.append((now, records))
+        if self._live is not None:
+            self._live.update(self._table(now), refresh=True)
+        elif now - self._printed_at >= _PLAIN_SECONDS:
+            self._printed_at = now
+            self._console.print(self._line())
+
+    def _rate(self) -> float:
+        """Records per second, from the first micro-batch that was done to the last."""
+        if len(self._records) < 3:
+            return 0.0
+        (start, first), (end, last) = self._records[1], self._records[-1]
+        return (last - first) / (end - start) if end > start else 0.0
+
+    def _line(self) -> str:
+        shown = self._shown
+        anomalies = sum(_total(shown, kind) for kind in _ANOMALIES)
+        return (
+            f"{self._title}: {_total(shown, 'records'):,} records in,"
+            f" {_total(shown, 'documents'):,} documents and {anomalies:,} anomalies out,"
+            f" watermark {_moment(shown.get('currentWatermark'))}"
+        )
+
+    def _table(self, now: float) -> Table:
+        shown = self._shown
+        table = Table(title=self._title, show_header=False, min_width=48)
+        table.add_column()
+        table.add_column(justify="right")
+        hierarchies, still_open = _total(shown, "hierarchies"), _total(shown, "open")
+        table.add_row("seconds", f"{now - self._started:.0f}")
+        table.add_row("records in", f"{_total(shown, 'records'):,}")
+        table.add_row("records/s", f"{self._rate():,.0f}")
+        table.add_row("documents out", f"{_total(shown, 'documents'):,}")
+        table.add_row("watermark", _moment(shown.get("currentWatermark")))
+        table.add_row("hierarchies open", f"{still_open:,}")
+        table.add_row("hierarchies closed or filled", f"{hierarchies - still_open:,}")
+        for kind in _ANOMALIES:
+            count = _total(shown, kind)
+            if count:
+                table.add_row(f"anomaly {kind}", f"{count:,}")
+        return table
+
+
+def _total(counters: Mapping[str, Any], name: str) -> int:
+    """A counter added up over the operators that keep it."""
+    return sum(int(v) for key, v in counters.items() if key.rpartition(".")[2] == name)
+
+
+def _moment(watermark_ms: int | None) -> str:
+    if watermark_ms is None or abs(watermark_ms) > 1 << 52:
+        return "-"
+    return datetime.fromtimestamp(watermark_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")

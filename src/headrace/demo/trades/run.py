@@ -1,0 +1,205 @@
+"""``headrace demo trades``: the job as a stream, then as a batch, and whether they agree."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.demo.trades import generator, job
+from headrace.demo.trades.display import Progress
+from headrace.demo.trades.trees import hierarchy_tree
+
+DEFAULT_OUTPUT = Path("demo-output")
+RECORDS_PER_BATCH = 30_000
+_TREES_SHOWN = 3
+
+# Of these an input record yields nothing else; the other kinds come beside a document.
+TERMINAL = frozenset(
+    {"MALFORMED", "UNKNOWN_INSTRUMENT", "DUPLICATE", "CLOSED_ORDER", "ORPHAN", "LATE"}
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run of the job wrote."""
+
+    orders: Path
+    anomalies: Path
+    records: int
+    seconds: float
+
+    def final_documents(self) -> dict[str, dict[str, Any]]:
+        """The last document of each root."""
+        final: dict[str, str] = {}
+        with self.orders.open(encoding="utf-8") as lines:
+            for line in lines:
+                final[line[9 : line.index('"', 9)]] = line
+        return {root: json.loads(line) for root, line in final.items()}
+
+    def anomaly_kinds(self) -> Counter[str]:
+        """How many anomalies there are of each kind."""
+        with self.anomalies.open(encoding="utf-8") as lines:
+            return Counter(json.loads(line)["kind"] for line in lines)
+
+    def documents(self) -> int:
+        """How many documents were written."""
+        with self.orders.open("rb") as lines:
+            return sum(1 for _ in lines)
+
+
+def main(
+    *,
+    input_dir: Path | None,
+    output_dir: Path | None,
+    events: int,
+    seed: int,
+    display: bool,
+) -> int:
+    """Run the demo; 0 when stream and batch agree and every record is accounted for."""
+    console = Console()
+    output = (output_dir or DEFAULT_OUTPUT).resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    source = input_dir.resolve() if input_dir else _day(output / "day", events, seed, console)
+    stream = run_job(source, output, "STREAMING", console, display)
+    _show_trees(stream, console)
+    batch = run_job(source, output / "batch", "BATCH", console, display)
+    return _verdict(stream, batch, console)
+
+
+def _day(directory: Path, events: int, seed: int, console: Console) -> Path:
+    """A generated day, made anew unless the same one lies there complete."""
+    wanted = {"events": events, "seed": seed}
+    marker = directory / "day.json"
+    if marker.exists() and json.loads(marker.read_text()) == wanted:
+        console.print(f"The day of {events:,} events (seed {seed}) lies in {directory}")
+        return directory
+    shutil.rmtree(directory, ignore_errors=True)
+    started = time.monotonic()
+    day = generator.generate(directory, events=events, seed=seed)
+    marker.write_text(json.dumps(wanted))
+    feeds = ", ".join(f"{name} {count:,}" for name, count in day.records.items())
+    seconds = time.monotonic() - started
+    console.print(f"Made a day of {events:,} events (seed {seed}) in {seconds:.1f} s: {feeds}")
+    return directory
+
+
+def configuration(output: Path, mode: str) -> Configuration:
+    """The job's configuration: its name, its mode, and where its checkpoint lies."""
+    settings = Configuration()
+    settings.set_string("pipeline.name", "trades")
+    settings.set_string("execution.runtime-mode", mode)
+    settings.set_integer("headrace.source.max-records-per-batch", RECORDS_PER_BATCH)
+    if mode == "STREAMING":
+        settings.set_string("execution.checkpointing.dir", str(output / "checkpoint"))
+    return settings
+
+
+def run_job(source: Path, output: Path, mode: str, console: Console, display: bool) -> Outcome:
+    """Run the job once, to ``orders.jsonl`` and ``anomalies.jsonl`` in ``output``.
+
+    A stream that was killed goes on from its checkpoint; anything else starts anew.
+    """
+    parts, checkpoint = output / "parts", output / "checkpoint"
+    if mode == "BATCH" or not (checkpoint / "trades" / "spark").exists():
+        shutil.rmtree(parts, ignore_errors=True)
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    output.mkdir(parents=True, exist_ok=True)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration(output, mode))
+    job.write(*job.build(env, source), parts)
+    started = time.monotonic()
+    client = env.execute_async("trades")
+    result = client.get_job_execution_result()
+    with Progress(mode, console, live=display) as progress:
+        while not result.done():
+            progress.update(client.get_accumulators().result())
+            time.sleep(0.2)
+        counters = result.result().get_all_accumulator_results()
+        progress.update(counters)
+    seconds = time.monotonic() - started
+    outcome = Outcome(
+        _gather(parts / "orders", output / "orders.jsonl"),
+        _gather(parts / "anomalies", output / "anomalies.jsonl"),
+        count_records(source),
+        seconds,
+    )
+    shutil.rmtree(parts)
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    return outcome
+
+
+def _gather(parts: Path, target: Path) -> Path:
+    """One file of all part files, in the order of their names."""
+    aside = target.with_suffix(".tmp")
+    with aside.open("wb") as out:
+        for part in sorted(parts.glob("*.jsonl")) if parts.exists() else []:
+            with part.open("rb") as lines:
+                shutil.copyfileobj(lines, out, 1 << 20)
+    return aside.replace(target)
+
+
+def count_records(source: Path) -> int:
+    """How many records the feeds hold: lines that are not empty, headers apart."""
+    count = 0
+    for feed in job.FEEDS:
+        for path in job.feed_paths(source, feed):
+            with path.open("rb") as lines:
+                count += sum(1 for line in lines if line.strip())
+            if feed == "gamma.csv" and job.has_header(path):
+                count -= 1
+    return count
+
+
+def _show_trees(outcome: Outcome, console: Console) -> None:
+    """A few hierarchies of different shapes."""
+    documents = sorted(
+        outcome.final_documents().values(), key=lambda document: -len(document["orders"])
+    )
+    step = max(len(documents) // (8 * _TREES_SHOWN), 1)
+    for document in documents[:: step][:_TREES_SHOWN]:
+        console.print(hierarchy_tree(document))
+
+
+def _verdict(stream: Outcome, batch: Outcome, console: Console) -> int:
+    """Print what was found; 0 when all is as it should be."""
+    table = Table(title="What became of the records")
+    table.add_column("")
+    table.add_column("stream", justify="right")
+    table.add_column("batch", justify="right")
+    runs = (stream, batch)
+    kinds = [run.anomaly_kinds() for run in runs]
+    documents = [run.documents() for run in runs]
+    table.add_row("records in", *(f"{run.records:,}" for run in runs))
+    table.add_row("documents out", *(f"{count:,}" for count in documents))
+    for kind in sorted(kinds[0].keys() | kinds[1].keys()):
+        table.add_row(f"anomaly {kind}", *(f"{found[kind]:,}" for found in kinds))
+    accounted = [
+        count + sum(found[kind] for kind in TERMINAL)
+        for count, found in zip(documents, kinds, strict=True)
+    ]
+    table.add_row("records accounted for", *(f"{count:,}" for count in accounted))
+    table.add_row("seconds", *(f"{run.seconds:.1f}" for run in runs))
+    console.print(table)
+    complete = all(
+        count == run.records for count, run in zip(accounted, runs, strict=True)
+    )
+    first, second = stream.final_documents(), batch.final_documents()
+    different = [root for root in first.keys() | second.keys() if first.get(root) != second.get(root)]
+    if different:
+        console.print(f"[red]{len(different):,} final documents differ[/], {different[0]} is one")
+    else:
+        console.print(f"[green]All {len(first):,} final documents are equal in stream and batch.[/]")
+    if not complete:
+        console.print("[red]Not every record is accounted for.[/]")
+    for run, name in zip(runs, ("stream", "batch"), strict=True):
+        console.print(f"{name}: {run.orders} and {run.anomalies.name}", soft_wrap=True)
+    return 0 if complete and not different else 1

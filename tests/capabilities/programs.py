@@ -1,0 +1,335 @@
+"""What the table of capabilities stands on: one small program and its answer for each row.
+
+A program is a function of an environment and a folder that gives back one stream. ``expected`` is
+what the stream holds, as a multiset; ``in_batch`` where a batch gives final results only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.common import Row, Types, WatermarkStrategy
+from headrace.common.watermark_strategy import WatermarkGenerator, WatermarkOutput
+from headrace.datastream import (
+    AggregateFunction,
+    DataStream,
+    KeyedProcessFunction,
+    OutputTag,
+    ProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
+from headrace.datastream.connectors.datagen import DataGeneratorSource
+from headrace.datastream.connectors.file_system import FileSource, StreamFormat
+from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
+from headrace.datastream.formats.parquet import ParquetFormat
+from headrace.datastream.state import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    StateTtlConfig,
+    ValueStateDescriptor,
+)
+
+Build = Callable[[StreamExecutionEnvironment, Path], DataStream]
+PAIRS = [("a", 1), ("b", 2), ("a", 3), ("b", 5), ("a", 8)]
+
+
+@dataclass(frozen=True)
+class Capability:
+    """A row of the table: its name, its program, its answer."""
+
+    name: str
+    build: Build
+    expected: list[Any]
+    in_batch: list[Any] | None = None
+
+
+CAPABILITIES: list[Capability] = []
+
+
+def capability(
+    name: str, expected: list[Any], in_batch: list[Any] | None = None
+) -> Callable[[Build], Build]:
+    def enlist(build: Build) -> Build:
+        CAPABILITIES.append(Capability(name, build, expected, in_batch))
+        return build
+
+    return enlist
+
+
+def first(pair: tuple[str, int]) -> str:
+    return pair[0]
+
+
+def by_second(strategy: WatermarkStrategy) -> WatermarkStrategy:
+    return strategy.with_timestamp_assigner(lambda pair: pair[1])
+
+
+@capability("map, flat_map, filter, process, project", [(2,), (2,), (4,), (4,)])
+def stateless(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    class Pair(ProcessFunction):
+        def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
+            yield "even", value
+
+    return (
+        env.from_sequence(1, 5)
+        .filter(lambda number: number % 2 == 0)
+        .flat_map(lambda number: [number, number])
+        .map(lambda number: number)
+        .process(Pair())
+        .project(1)
+    )
+
+
+@capability(
+    "reduce, sum, min, max, min_by, max_by",
+    [("a", 1), ("b", 2), ("a", 4), ("b", 7), ("a", 12)],
+    [("a", 12), ("b", 7)],
+)
+def rolling(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    return env.from_collection(PAIRS).key_by(first).sum(1)
+
+
+@capability(
+    "Keyed state: value, list, map, reducing, aggregating",
+    [("a", [1, 3, 8], {1: "a", 3: "a", 8: "a"}, 12, 3), ("b", [2, 5], {2: "b", 5: "b"}, 7, 2)],
+)
+def keyed_state(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    class Count(AggregateFunction):
+        def create_accumulator(self) -> int:
+            return 0
+
+        def add(self, value: Any, accumulator: int) -> int:
+            return accumulator + 1
+
+        def get_result(self, accumulator: int) -> int:
+            return accumulator
+
+        def merge(self, acc_a: int, acc_b: int) -> int:
+            return acc_a + acc_b
+
+    class Everything(KeyedProcessFunction):
+        def __init__(self, totals: dict[str, int]) -> None:
+            self.totals = totals
+
+        def open(self, runtime_context: RuntimeContext) -> None:
+            self.seen = runtime_context.get_state(ValueStateDescriptor("seen"))
+            self.list = runtime_context.get_list_state(ListStateDescriptor("list"))
+            self.map = runtime_context.get_map_state(MapStateDescriptor("map"))
+            self.sum = runtime_context.get_reducing_state(
+                ReducingStateDescriptor("sum", lambda one, other: one + other)
+            )
+            self.count = runtime_context.get_aggregating_state(
+                AggregatingStateDescriptor("count", Count())
+            )
+
+        def process_element(self, value: tuple[str, int], ctx: Any) -> Iterator[Any]:
+            key, number = value
+            self.seen.update((self.seen.value() or 0) + 1)
+            self.list.add(number)
+            self.map.put(number, key)
+            self.sum.add(number)
+            self.count.add(number)
+            if self.seen.value() == self.totals[key]:
+                found = sorted(self.map.items())
+                yield key, sorted(self.list.get()), dict(found), self.sum.get(), self.count.get()
+
+    return env.from_collection(PAIRS).key_by(first).process(Everything({"a": 3, "b": 2}))
+
+
+@capability("State that expires, by event time", [(1, None), (50, 1), (200, None)])
+def expiring(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    class Last(KeyedProcessFunction):
+        def open(self, runtime_context: RuntimeContext) -> None:
+            descriptor = ValueStateDescriptor("last")
+            descriptor.enable_time_to_live(
+                StateTtlConfig.new_builder(dt.timedelta(milliseconds=100))
+                .use_event_time()
+                .build()
+            )
+            self.last = runtime_context.get_state(descriptor)
+
+        def process_element(self, value: tuple[str, int], ctx: Any) -> Iterator[Any]:
+            yield value[1], self.last.value()
+            self.last.update(value[1])
+
+    return (
+        env.from_collection([("a", 1), ("a", 50), ("a", 200)])
+        .assign_timestamps_and_watermarks(by_second(WatermarkStrategy.for_monotonous_timestamps()))
+        .key_by(first)
+        .process(Last())
+    )
+
+
+class Bell(KeyedProcessFunction):
+    """Rings at the time of each record, but for the one whose timer is taken back."""
+
+    def process_element(self, value: tuple[str, int], ctx: Any) -> None:
+        ctx.timer_service().register_event_time_timer(value[1])
+        ctx.timer_service().register_event_time_timer(value[1] + 1)
+        ctx.timer_service().delete_event_time_timer(value[1] + 1)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield ctx.get_current_key(), timestamp
+
+
+@capability("Event-time timers", PAIRS)
+def event_timers(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    return (
+        env.from_collection(PAIRS)
+        .assign_timestamps_and_watermarks(by_second(WatermarkStrategy.for_monotonous_timestamps()))
+        .key_by(first)
+        .process(Bell())
+    )
+
+
+@capability("Watermarks: monotonous, bounded, of one's own; idleness", PAIRS * 2)
+def watermarks(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    class Punctuated(WatermarkGenerator):
+        def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+            output.emit_watermark(event_timestamp - 1)
+
+        def on_periodic_emit(self, output: WatermarkOutput) -> None:
+            pass
+
+    bounded = WatermarkStrategy.for_bounded_out_of_orderness(dt.timedelta(milliseconds=5))
+    mine = WatermarkStrategy.for_generator(Punctuated).with_idleness(dt.timedelta(minutes=1))
+    one, other = (
+        env.from_collection(PAIRS)
+        .assign_timestamps_and_watermarks(by_second(strategy))
+        .key_by(first)
+        .process(Bell())
+        for strategy in (bounded, mine)
+    )
+    return one.union(other)
+
+
+@capability("Several keyed stages in one job", [3, 4], [4])
+def stages(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    counted = env.from_collection(["x", "x", "y", "y"]).map(lambda word: (word, 1))
+    return (
+        counted.key_by(first)
+        .sum(1)
+        .filter(lambda pair: pair[1] == 2)
+        .key_by(lambda pair: pair[1])
+        .reduce(lambda one, other: (f"{one[0]}{other[0]}", one[1] + other[1]))
+        .map(lambda pair: pair[1] if pair[1] == 4 else pair[1] + 1)
+    )
+
+
+@capability("Side outputs, keyed and not", ["even 2", "even 4", "odd 1", "odd 3"])
+def side_outputs(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    even = OutputTag("even")
+
+    class Split(ProcessFunction):
+        def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
+            if value % 2 == 0:
+                yield even, f"even {value}"
+            else:
+                yield f"odd {value}"
+
+    odd = env.from_sequence(1, 4).process(Split())
+    return odd.union(odd.get_side_output(even))
+
+
+@capability("union of streams", ["a", "b", "c"])
+def unions(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    return env.from_collection(["a", "b"]).union(env.from_collection(["c"]))
+
+
+@capability("rebalance, rescale, shuffle, forward, partition_custom", [10, 20, 30, 40])
+def partitioned(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    return (
+        env.from_sequence(1, 4)
+        .rebalance()
+        .map(lambda number: number)
+        .partition_custom(lambda key, partitions: key % partitions, lambda number: number)
+        .map(lambda number: number * 10)
+    )
+
+
+@dataclasses.dataclass
+class Trade:
+    """A record of a user's own class."""
+
+    symbol: str
+    price: Decimal
+    at: dt.datetime
+    note: str | None = None
+
+
+TRADE = Trade("ABC", Decimal("1.10"), dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC))
+
+
+@capability(
+    "Dataclasses, tuples, dicts, Row, Decimal, datetime, None",
+    [TRADE, ("t", None), {"k": [1]}, Row(a=1)],
+)
+def values(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    found = [TRADE, ("t", None), {"k": [1]}, Row(a=1)]
+    return env.from_collection(found).rebalance().map(lambda value: value)
+
+
+@capability("Declared types: records are checked and shaped", [Row(name="a", size=1)])
+def typed(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    kind = Types.ROW_NAMED(["name", "size"], [Types.STRING(), Types.INT()])
+    return env.from_collection([("a", 1)]).map(lambda pair: Row(*pair), kind)
+
+
+@capability("Sources: collection, sequence, data generator", [0, 1, 2, 4, 7])
+def sources(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    squares = DataGeneratorSource(lambda index: index * index, count=3)
+    made = env.from_source(squares, WatermarkStrategy.no_watermarks(), "squares")
+    return made.union(env.from_collection([7]), env.from_sequence(2, 2))
+
+
+@capability("Files as sources: text, JSON lines, CSV, Parquet", ["csv", "json", "parquet", "text"])
+def files(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    (folder / "a.txt").write_text("text\n")
+    (folder / "a.jsonl").write_text(json.dumps({"name": "json"}) + "\n")
+    (folder / "a.csv").write_text("name,size\ncsv,1\n")
+    pq.write_table(pa.table({"name": ["parquet"]}), folder / "a.parquet")
+    schema = CsvSchema.builder().add_string_column("name").set_use_header().build()
+
+    def read(builder: Any, name: str) -> DataStream:
+        return env.from_source(builder.build(), WatermarkStrategy.no_watermarks(), name)
+
+    def lines(kind: StreamFormat, name: str) -> DataStream:
+        return read(FileSource.for_record_stream_format(kind, str(folder / name)), name)
+
+    text = lines(StreamFormat.text_line_format(), "a.txt")
+    jsons = lines(StreamFormat.json_lines_format(), "a.jsonl").map(lambda record: record["name"])
+    csv = lines(CsvReaderFormat.for_schema(schema), "a.csv").map(lambda row: row["name"])
+    parquet = read(
+        FileSource.for_bulk_file_format(ParquetFormat(), str(folder / "a.parquet")), "a.parquet"
+    ).map(lambda record: record["name"])
+    return text.union(jsons, csv, parquet)
+
+
+@capability("Undecodable input to a side output", ["good 1", "bad b'not JSON' at 9"])
+def bad_input(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    (folder / "bad.jsonl").write_text('{"n": 1}\nnot JSON\n')
+    bad = OutputTag("bad")
+    source = (
+        FileSource.for_record_stream_format(
+            StreamFormat.json_lines_format(), str(folder / "bad.jsonl")
+        )
+        .on_error(bad)
+        .build()
+    )
+    good = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines")
+    return good.map(lambda record: f"good {record['n']}").union(
+        good.get_side_output(bad).map(lambda record: f"bad {record.raw!r} at {record.position}")
+    )

@@ -1,0 +1,177 @@
+"""Each row of docs/capabilities.md, shown by a program of its own on every runner.
+
+In one plain process each program is a job. On Spark all of them are one job: their streams are
+named, united and collected, so that the suite costs one start of Spark and two jobs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.capabilities.programs import CAPABILITIES, PAIRS, Capability
+
+from headrace.common import Configuration, Encoder, Types
+from headrace.common.job_status import JobStatus
+from headrace.datastream import DataStream, MapFunction, RuntimeContext, StreamExecutionEnvironment
+from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.formats.json import JsonLinesEncoder
+from headrace.datastream.formats.parquet import ParquetBulkWriters
+
+MODES = {"local": "STREAMING", "batch": "BATCH", "streaming": "STREAMING"}
+NAMES = [capability.name for capability in CAPABILITIES]
+
+FILES_OUT = "Files as sinks: text, JSON lines, Parquet"
+ERRORS = "A user's exception, with its operator and record"
+COUNTERS = "Counters of user functions"
+
+
+def environment(runner: str) -> StreamExecutionEnvironment:
+    configuration = Configuration()
+    configuration.set_string("execution.runtime-mode", MODES[runner])
+    configuration.set_string("parallelism.default", "2")
+    if runner == "local":
+        configuration.set_string("execution.target", "local")
+    return StreamExecutionEnvironment.get_execution_environment(configuration)
+
+
+def rows(names: list[str]) -> list[Any]:
+    """One parameter set for each name and runner, marked as that row of the table."""
+    return [
+        pytest.param(
+            name,
+            runner,
+            id=f"{name}-{runner}",
+            marks=[
+                pytest.mark.capability(name, runners=runner),
+                *([] if runner == "local" else [pytest.mark.spark]),
+            ],
+        )
+        for name in names
+        for runner in MODES
+    ]
+
+
+class Results:
+    """What the programs gave on each runner; a runner is started when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._on_spark: dict[str, dict[str, list[Any]]] = {}
+
+    def of(self, capability: Capability, runner: str) -> list[Any]:
+        if runner == "local":
+            return collected(capability.build(environment(runner), self._new_folder()))
+        if runner not in self._on_spark:
+            self._on_spark[runner] = self._all(runner)
+        return self._on_spark[runner][capability.name]
+
+    def _new_folder(self) -> Path:
+        folder = self._folder / str(len(list(self._folder.iterdir())))
+        folder.mkdir()
+        return folder
+
+    def _all(self, runner: str) -> dict[str, list[Any]]:
+        env = environment(runner)
+        streams = [
+            named(capability.build(env, self._new_folder()), capability.name)
+            for capability in CAPABILITIES
+        ]
+        found: dict[str, list[Any]] = {name: [] for name in NAMES}
+        for name, value in collected(streams[0].union(*streams[1:])):
+            found[name].append(value)
+        return found
+
+
+def named(stream: DataStream, name: str) -> DataStream:
+    return stream.map(lambda value: (name, value))
+
+
+def collected(stream: DataStream) -> list[Any]:
+    results: Any = stream.execute_and_collect()
+    with results:
+        return list(results)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return Results(tmp_path_factory.mktemp("capabilities"))
+
+
+@pytest.mark.parametrize(("name", "runner"), rows(NAMES))
+def test_program(name: str, runner: str, results: Results) -> None:
+    capability = next(one for one in CAPABILITIES if one.name == name)
+    expected = capability.expected
+    if runner == "batch" and capability.in_batch is not None:
+        expected = capability.in_batch
+    found = results.of(capability, runner)
+    assert Counter(map(repr, found)) == Counter(map(repr, expected))
+
+
+@pytest.mark.parametrize(("name", "runner"), rows([FILES_OUT]))
+def test_files_written(name: str, runner: str, tmp_path: Path) -> None:
+    env = environment(runner)
+    kind = Types.ROW_NAMED(["name", "size"], [Types.STRING(), Types.INT()])
+    pairs = env.from_collection(PAIRS)
+    pairs.map(str).sink_to(
+        FileSink.for_row_format(str(tmp_path / "text"), Encoder.simple_string_encoder()).build()
+    )
+    pairs.sink_to(FileSink.for_row_format(str(tmp_path / "json"), JsonLinesEncoder()).build())
+    pairs.map(lambda pair: pair, kind).sink_to(
+        FileSink.for_bulk_format(
+            str(tmp_path / "parquet"), ParquetBulkWriters.for_row_type(kind)
+        ).build()
+    )
+    env.execute("files")
+    assert lines_below(tmp_path / "text") == sorted(map(str, PAIRS))
+    assert lines_below(tmp_path / "json") == sorted(f'["{name}",{size}]' for name, size in PAIRS)
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(sorted(visible(tmp_path / "parquet")))
+    assert sorted((row["name"], row["size"]) for row in table.to_pylist()) == sorted(PAIRS)
+
+
+def visible(folder: Path) -> list[Path]:
+    return [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and not any(part.startswith(".") for part in path.parts)
+    ]
+
+
+def lines_below(folder: Path) -> list[str]:
+    return sorted(line for path in visible(folder) for line in path.read_text().splitlines())
+
+
+class Counting(MapFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.seen = runtime_context.get_metrics_group().counter("seen")
+
+    def map(self, value: Any) -> Any:
+        self.seen.inc()
+        return value
+
+
+@pytest.mark.parametrize(("name", "runner"), rows([COUNTERS]))
+def test_counters(name: str, runner: str, capsys: pytest.CaptureFixture[str]) -> None:
+    env = environment(runner)
+    env.from_sequence(1, 7).map(Counting()).name("counting").print()
+    client = env.execute_async("counters")
+    result = client.get_job_execution_result().result()
+    assert client.get_job_status().result() is JobStatus.FINISHED
+    counted = [v for k, v in result.get_all_accumulator_results().items() if k.endswith("seen")]
+    assert sum(counted) == 7
+    assert len(capsys.readouterr().out.splitlines()) == 7
+
+
+@pytest.mark.parametrize(("name", "runner"), rows([ERRORS]))
+def test_exceptions(name: str, runner: str) -> None:
+    env = environment(runner)
+    env.from_collection([1, 0]).map(lambda value: 1 // value).name("invert").uid("i").print()
+    with pytest.raises(ZeroDivisionError) as caught:
+        env.execute("errors")
+    notes = "\n".join(caught.value.__notes__)
+    assert "operator: invert (uid=i)" in notes
+    assert "record:   0" in notes

@@ -1,0 +1,136 @@
+"""The corpus on Headrace, against what PyFlink answered to the same programs.
+
+Each program of ``programs/`` is loaded with the first word of its imports changed, run, and
+compared with its golden by the rule in its header. PyFlink itself is not needed here.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.differential.corpus import (
+    GOLDENS,
+    Program,
+    arranged,
+    arranged_lines,
+    load,
+    named_streams,
+    programs,
+    read_golden,
+)
+from tests.differential.encoding import encode
+
+pytestmark = pytest.mark.differential
+
+CORPUS = programs()
+CASES = [(program, mode) for program in CORPUS for mode in program.modes]
+
+# Programs whose golden Headrace means to differ from, by name and mode, each with its reason.
+# The marks are strict: a program that comes to agree has to leave this list.
+DEVIATIONS: dict[tuple[str, str], str] = {}
+
+# The handful that also runs on Spark: one for each road a record can take.
+ON_SPARK = (
+    "13_map_flat_map_filter",
+    "21_union",
+    "30_side_output_keyed",
+    "35_reduce",
+    "47_map_state",
+    "54_timers_register_timers",
+    "61_chained_keyed_stages_with_timers",
+)
+
+
+def case(program: Program, mode: str, *marks: pytest.MarkDecorator) -> Any:
+    """One parameter set, marked where Headrace differs on purpose."""
+    reason = DEVIATIONS.get((program.name, mode))
+    expected = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+    return pytest.param(program, mode, id=f"{program.name}-{mode}", marks=[*expected, *marks])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the programs lie with their imports changed."""
+    return tmp_path_factory.mktemp("headrace-programs")
+
+
+@pytest.mark.parametrize(("program", "mode"), [case(*pair) for pair in CASES])
+def test_local(
+    program: Program, mode: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    check(program, mode, "local", folder, lambda: capfd.readouterr().out)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("program", "mode"), [case(*pair) for pair in CASES if pair[0].name in ON_SPARK]
+)
+def test_spark(
+    program: Program, mode: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    check(program, mode, "spark", folder, lambda: capfd.readouterr().out)
+
+
+def test_every_golden_has_its_program() -> None:
+    """A golden without a program, or a program without its golden, is a test that never runs."""
+    wanted = {program.golden(mode).name for program, mode in CASES}
+    assert {path.name for path in GOLDENS.glob("*.json")} == wanted
+    assert set(ON_SPARK) <= {program.name for program in CORPUS}
+    assert set(DEVIATIONS) <= {(program.name, mode) for program, mode in CASES}
+
+
+@pytest.mark.parametrize(("program", "mode"), [case(*pair) for pair in CASES])
+def test_golden_says_what_its_header_says(program: Program, mode: str) -> None:
+    golden = read_golden(program, mode)
+    assert (golden["program"], golden["mode"]) == (program.name, mode)
+    outcomes = [golden["printed"]] if program.prints else list(golden["streams"].values())
+    failed = ["error" in outcome for outcome in outcomes]
+    assert failed == [program.rule == "raises"] * len(outcomes)
+
+
+def check(
+    program: Program, mode: str, target: str, folder: Path, printed: Callable[[], str]
+) -> None:
+    """Run the program on Headrace and hold its results against the golden."""
+    golden = read_golden(program, mode)
+    if program.rule == "raises":
+        error_type = getattr(builtins, program.argument or "Exception")
+        with pytest.raises(error_type):
+            run(program, mode, target, folder, None)
+    elif program.prints:
+        env = environment(program, mode, target)
+        load(program, folder, "headrace").build(env)
+        printed()
+        env.execute(program.name)
+        lines = printed().splitlines()
+        assert arranged_lines(program, lines) == arranged_lines(program, golden["printed"]["lines"])
+    else:
+        for name, outcome in golden["streams"].items():
+            values = run(program, mode, target, folder, name)
+            assert arranged(program, values) == arranged(program, outcome["values"]), name
+
+
+def run(program: Program, mode: str, target: str, folder: Path, name: str | None) -> list[object]:
+    """The encoded values of one named stream (of the first, for None), the program built anew."""
+    env = environment(program, mode, target)
+    streams = named_streams(load(program, folder, "headrace").build(env))
+    stream: Any = streams[name or next(iter(streams))]
+    with stream.execute_and_collect() as results:
+        return [encode(value) for value in results]
+
+
+def environment(program: Program, mode: str, target: str) -> Any:
+    """A fresh Headrace environment for one run of the program."""
+    config = importlib.import_module("headrace.common").Configuration()
+    if target != "spark":
+        config.set_string("execution.target", target)
+    config.set_string("execution.runtime-mode", mode.upper())
+    config.set_string("parallelism.default", str(program.parallelism))
+    environments = importlib.import_module("headrace.datastream").StreamExecutionEnvironment
+    return environments.get_execution_environment(config)
