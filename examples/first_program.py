@@ -1,4 +1,4 @@
-"""Visits to a web site: clicks of one user, until thirty seconds pass without another."""
+"""Visits to a web site: a visit ends when its user has not clicked for thirty seconds."""
 
 from headrace.common import WatermarkStrategy
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
@@ -16,10 +16,12 @@ class Visits(KeyedProcessFunction):
         ctx.timer_service().register_event_time_timer(click[1] + 30_000)
 
     def on_timer(self, timestamp, ctx):
-        clicks = list(self.clicks.get())
-        if timestamp == clicks[-1] + 30_000:
-            yield f"{ctx.get_current_key()}: {len(clicks)} clicks, the last at {clicks[-1]} ms"
-            self.clicks.clear()
+        clicks = sorted(self.clicks.get())
+        visit = [at_ms for at_ms in clicks if at_ms <= timestamp - 30_000]
+        later = clicks[len(visit) :]
+        if not later or later[0] >= timestamp:
+            self.clicks.update(later)
+            yield f"{ctx.get_current_key()}: {len(visit)} clicks from {visit[0]} to {visit[-1]} ms"
 
 
 env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)

@@ -40,6 +40,7 @@ def environment(program: Program, mode: str, execution_mode: str) -> Any:
     config.set_string("execution.runtime-mode", mode.upper())
     config.set_string("parallelism.default", str(program.parallelism))
     config.set_string("restart-strategy.type", "none")
+    config.set_string("heartbeat.timeout", "600 s")  # a busy machine is not a lost one
     env = StreamExecutionEnvironment.get_execution_environment(config)
     if execution_mode == "process":
         # As execute does, and execute_and_collect in 2.3 forgets: Python workers as threads of

@@ -32,12 +32,12 @@ def execute_and_collect(
     env: StreamExecutionEnvironment, stream: DataStream, job_name: str | None, limit: int | None
 ) -> CloseableIterator:
     """Start the environment's sinks and one that brings a stream's records here."""
-    collected = _collecting(stream)
-    graph = StreamGraph.of((*env._take_sinks(), collected))
-    results: CloseableIterator = _launch().execute_and_collect(
-        graph, collected, env._configuration, job_name, limit
+    from headrace.datastream.closeable_iterator import CloseableIterator
+
+    graph = StreamGraph.of((*env._take_sinks(), _collecting(stream)))
+    return CloseableIterator(
+        *_launch().execute_and_collect(graph, env._configuration, job_name, limit)
     )
-    return results
 
 
 def execution_plan(env: StreamExecutionEnvironment) -> str:

@@ -126,10 +126,10 @@ class RuntimeContext(KeyedStateStore):
 class Function(ABC):  # noqa: B024 - what it marks is the life cycle below
     """Something with a life cycle: opened once per task, closed at its end."""
 
-    def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027
+    def open(self, runtime_context: RuntimeContext) -> None:
         """Called before the first record."""
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:
         """Called after the last record."""
 
 

@@ -1,0 +1,1 @@
+"""What a program says: nodes, edges, and the checks on them."""

@@ -80,7 +80,8 @@ class StreamGraph:
             if bare is None:
                 continue
             raise MissingWatermarksError(
-                f"{node.display_name!r} needs event time, but no watermark strategy is set upstream",
+                f"{node.display_name!r} needs event time, but no watermark strategy is set"
+                " upstream",
                 where={
                     "operator": f"{node.display_name} (uid={node.uid or 'none'}),"
                     f" built at {node.site}",

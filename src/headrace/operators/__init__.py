@@ -1,0 +1,1 @@
+"""One file per operator: a frozen spec and its logic."""

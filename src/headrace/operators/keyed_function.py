@@ -103,7 +103,9 @@ class KeyedFunctionOperator(StatefulOperator):
         """Call the function for each record of a block."""
         cell, down, apply = self.cell, self._down, self._apply
         function, enter, node = self._function.bound(), cell.backend.enter, self.node  # noqa: F841
-        for key, value, timestamp in zip(keys, values, timestamps or [None] * len(values)):
+        for key, value, timestamp in zip(
+            keys, values, timestamps or [None] * len(values), strict=True
+        ):
             cell.key = key
             cell.entry = enter(key)
             cell.event_ms = timestamp

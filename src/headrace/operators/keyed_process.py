@@ -130,7 +130,9 @@ class KeyedProcessOperator(StatefulOperator):
         """Call the function for each record of a block."""
         cell, context, emit = self.cell, self._context, self._emit
         element, enter, node = self._element, cell.backend.enter, self.node  # noqa: F841
-        for key, value, timestamp in zip(keys, values, timestamps or [None] * len(values)):
+        for key, value, timestamp in zip(
+            keys, values, timestamps or [None] * len(values), strict=True
+        ):
             cell.key = key
             cell.entry = enter(key)
             cell.event_ms = context._timestamp = timestamp
@@ -150,5 +152,3 @@ class KeyedProcessOperator(StatefulOperator):
         results = self._on_timer(timestamp, context)
         if results is not None:
             self._emit(results, timestamp if event_time else None)
-
-

@@ -58,7 +58,9 @@ class ReduceOperator(StatefulOperator):
         backend, down, only_last = self.cell.backend, self._down, self.context.is_batch
         reduce, enter, changed = self._spec.function.bound(), backend.enter, backend.changed
         node = self.node  # noqa: F841
-        for key, value, timestamp in zip(keys, values, timestamps or [None] * len(values)):
+        for key, value, timestamp in zip(
+            keys, values, timestamps or [None] * len(values), strict=True
+        ):
             entry = enter(key)
             held = entry.get(SLOT)
             if held is not None:

@@ -9,6 +9,8 @@ from headrace.common.watermark_strategy import (
     MAX_WATERMARK,
     MIN_WATERMARK,
     Watermark,
+    WatermarkGenerator,
+    WatermarkOutput,
     WatermarkStrategy,
 )
 from headrace.operators.spec import OperatorSpec, Traits
@@ -36,7 +38,7 @@ class TimestampsSpec(OperatorSpec):
         return TimestampsOperator(self)
 
 
-class TimestampsOperator(Operator):
+class TimestampsOperator(Operator, WatermarkOutput):
     """Runs one watermark generator per split (or per key group, behind a keyed stage)."""
 
     def __init__(self, spec: TimestampsSpec) -> None:
@@ -82,7 +84,7 @@ class TimestampsOperator(Operator):
 
     # What a watermark generator calls.
 
-    def emit_watermark(self, watermark: int | Watermark) -> None:
+    def emit_watermark(self, watermark: Watermark | int) -> None:
         """Emit a watermark (ms); one that does not rise is ignored."""
         moment = watermark if isinstance(watermark, int) else watermark.timestamp
         if moment > self._last and not self._silent:
@@ -110,4 +112,6 @@ class TimestampsOperator(Operator):
         """Go on with a generator, or start a new one."""
         if state is None:
             state = (self._strategy.create_generator(), MIN_WATERMARK, False)
-        self._generator, self._last, self._idle = state
+        generator: WatermarkGenerator = state[0]
+        self._generator = generator
+        self._last, self._idle = state[1:]

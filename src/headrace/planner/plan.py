@@ -121,7 +121,9 @@ class _Planner:
                         seen.add(target)
                         pending.append(target)
                 else:
-                    links.append(Link("exchange", self._connect(draft, edge, target, partitioning), tag))
+                    links.append(
+                        Link("exchange", self._connect(draft, edge, target, partitioning), tag)
+                    )
             spec = node.spec
             draft.nodes[node.id] = NodeProgram(
                 node.id, node.name, node.uid, str(node.site), spec, tuple(links)

@@ -18,10 +18,8 @@ from headrace.common.job_client import JobClient, JobHandle
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.errors import PlanError
 from headrace.graph.stream_graph import StreamGraph
-from headrace.graph.transformation import SinkTransformation
 from headrace.planner.explain import explain_text, plan_json
 from headrace.planner.plan import PlanOptions, plan
 from headrace.runners.delivery import Delivery
@@ -80,7 +78,9 @@ class LocalJob:
         return self._run.metrics.snapshot()
 
 
-def program_of(graph: StreamGraph, configuration: Configuration, job_name: str | None) -> JobProgram:
+def program_of(
+    graph: StreamGraph, configuration: Configuration, job_name: str | None
+) -> JobProgram:
     """The program of a graph under a configuration.
 
     Raises:
@@ -170,12 +170,11 @@ def execute_async(
 
 def execute_and_collect(
     graph: StreamGraph,
-    collected: SinkTransformation,
     configuration: Configuration,
     job_name: str | None,
     limit: int | None,
-) -> CloseableIterator:
-    """Start a job and give back the records it collects, as they come."""
+) -> tuple[Iterator[Any], Callable[[], None]]:
+    """Start a job; the records it collects, as they come, and what ends it early."""
     job: Any = start(graph, configuration, job_name)
 
     def results() -> Iterator[Any]:
@@ -185,7 +184,7 @@ def execute_and_collect(
         else:
             job.cancel()
 
-    return CloseableIterator(results(), job.cancel)
+    return results(), job.cancel
 
 
 def execution_plan(graph: StreamGraph, configuration: Configuration) -> str:

@@ -1,0 +1,1 @@
+"""The pure core, named after what a record meets."""

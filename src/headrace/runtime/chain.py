@@ -9,11 +9,11 @@ from typing import Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
+from headrace.operators.spec import UserFunction
 from headrace.runtime.block import Envelope
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.exchange import Endpoint, Outbox, Push, key_push, sink_push, subtask_push
 from headrace.runtime.failure import annotate
-from headrace.operators.spec import UserFunction
 from headrace.runtime.program import ChainProgram, JobProgram, Link, NodeProgram
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import Cell
@@ -26,7 +26,7 @@ Signal = Callable[[int, bool], None]
 class Outputs:
     """Where an operator emits: ``main``, or ``side`` by tag id (a tag nobody reads is dropped)."""
 
-    __slots__ = ("main", "signal", "_sides")
+    __slots__ = ("_sides", "main", "signal")
 
     def __init__(self, main: Push, sides: Mapping[str, Push], signal: Signal) -> None:
         self.main = main
@@ -129,7 +129,9 @@ class Chain:
         self._facts, self._metrics, self._job = facts, metrics, job
         self._merged = merged_marks
         self._exchanges = {
-            e.index: Endpoint(self.outbox, e.stage, e.target, e.groups, e.mode == "key", str(e.index))
+            e.index: Endpoint(
+                self.outbox, e.stage, e.target, e.groups, e.mode == "key", str(e.index)
+            )
             for e in program.exchanges
         }
         self._sinks: dict[int, Endpoint] = {}

@@ -47,7 +47,9 @@ class Coordinator:
 
     def initial(self, now_ms: int) -> Offset:
         """The offset before anything was read."""
-        sources = {str(i): {"pos": {}, "done": [], "idle": [], "ended": False} for i in self._sources}
+        sources = {
+            str(i): {"pos": {}, "done": [], "idle": [], "ended": False} for i in self._sources
+        }
         return {"epoch": 0, "now": now_ms, "sources": sources}
 
     def latest(self, start: Offset, now_ms: int, budget: Budget | None = None) -> Offset:
@@ -98,7 +100,7 @@ class Coordinator:
         positions = before["pos"]
         known = dict(positions) if epoch or positions else dict(enumerator.initial(now_ms))
         progress = enumerator.advance(known, budget, now_ms, paused)
-        after = {
+        after: dict[str, Any] = {
             "pos": dict(progress.positions),
             "done": sorted(progress.finished),
             "idle": [],
@@ -127,7 +129,9 @@ class Coordinator:
                 if split in info["idle"]:
                     continue
                 state = states.get((source.id, split), NEW_SPLIT)
-                groups.setdefault(source.alignment[0], []).append((source.id, split, state.watermark))
+                groups.setdefault(source.alignment[0], []).append(
+                    (source.id, split, state.watermark)
+                )
         paused: dict[int, set[str]] = {}
         for members in groups.values():
             slowest = min(watermark for _, _, watermark in members)
@@ -152,8 +156,7 @@ class Coordinator:
             SplitWork(work.source, work.split, announce=True) for work in works if work.announce
         ]
         tasks = [
-            tuple(task)
-            for task in _spread(works, max(self._job.parallelism, 1), self._sources)
+            tuple(task) for task in _spread(works, max(self._job.parallelism, 1), self._sources)
         ]
         if opening:
             tasks.insert(0, tuple(opening))
@@ -210,7 +213,9 @@ class Coordinator:
             enumerator.close()
 
 
-def merge_states(before: States, parts: Sequence[States], end: Offset | None = None) -> dict[Any, Any]:
+def merge_states(
+    before: States, parts: Sequence[States], end: Offset | None = None
+) -> dict[Any, Any]:
     """The split states after a micro-batch: those before it, overwritten by the tasks' parts.
 
     Where two tasks read one split, the one that got further counts. Splits finished in ``end``

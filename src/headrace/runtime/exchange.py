@@ -20,7 +20,15 @@ SENDERS_PER_VERTEX = 1 << 20
 class Outbox:
     """What every endpoint of one task run shares: who sends, when, and in which order."""
 
-    __slots__ = ("home", "home_groups", "keyed_watermark", "now_ms", "object_reuse", "seq", "sender")
+    __slots__ = (
+        "home",
+        "home_groups",
+        "keyed_watermark",
+        "now_ms",
+        "object_reuse",
+        "sender",
+        "seq",
+    )
 
     def __init__(self, object_reuse: bool) -> None:
         self.object_reuse = object_reuse
@@ -47,7 +55,13 @@ class Endpoint:
     """Gathers records for ``groups`` receivers and gives them back as envelopes."""
 
     def __init__(
-        self, outbox: Outbox, stage: int, target: int, groups: int, keyed: bool, exchange: str | None
+        self,
+        outbox: Outbox,
+        stage: int,
+        target: int,
+        groups: int,
+        keyed: bool,
+        exchange: str | None,
     ) -> None:
         self.outbox = outbox
         self.stage = stage

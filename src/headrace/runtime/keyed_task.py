@@ -182,7 +182,7 @@ class KeyedTask:
             yield lowest
 
     def _batch_order(self, blocks: Iterable[Block]) -> Iterator[_Run | Mark]:
-        """All records by timestamp (those without one first), then the marks: as in Flink's batch."""
+        """All records by timestamp (those without one first), then the marks, as in Flink."""
         keys: list[Any] = []
         values: list[Any] = []
         stamps: list[int | None] = []

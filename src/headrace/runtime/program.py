@@ -144,7 +144,7 @@ class Settings:
     max_records: int = 500_000
     max_bytes: int = 64 << 20
     tick_ms: int = 200
-    job_parameters: Mapping[str, str] = field(default_factory=dict)
+    job_parameters: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

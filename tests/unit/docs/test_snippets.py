@@ -49,10 +49,10 @@ def test_page(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_first_program(capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(FIRST_PROGRAM), run_name="__main__")
     assert capsys.readouterr().out.splitlines() == [
-        "ann: 2 clicks, the last at 9000 ms",
-        "bob: 1 clicks, the last at 2000 ms",
-        "bob: 1 clicks, the last at 70000 ms",
-        "ann: 1 clicks, the last at 95000 ms",
+        "bob: 1 clicks from 2000 to 2000 ms",
+        "ann: 2 clicks from 1000 to 9000 ms",
+        "bob: 1 clicks from 70000 to 70000 ms",
+        "ann: 1 clicks from 95000 to 95000 ms",
     ]
 
 

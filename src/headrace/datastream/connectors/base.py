@@ -31,7 +31,7 @@ class DeliveryGuarantee(Enum):
 
 @dataclass(frozen=True)
 class Budget:
-    """How much one micro-batch may take from one source: records and bytes, at least one of each."""
+    """How much one micro-batch may take from one source; at least one record and byte."""
 
     max_records: int
     max_bytes: int
@@ -125,7 +125,7 @@ class SplitEnumerator(ABC):
         """
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
-        """All records before ``positions`` are in the sinks for good (Kafka commits offsets here)."""
+        """All records before ``positions`` are in the sinks for good; a broker may be told."""
 
     def close(self) -> None:
         """Release what the enumerator holds."""
@@ -205,7 +205,7 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def prepare_commit(self) -> Any | None:
-        """Flush; give back what the committer needs (picklable), or None when nothing was written."""
+        """Flush; give back what the committer needs (picklable), or None for nothing written."""
 
     def abort(self) -> None:
         """The task failed: remove what was written."""

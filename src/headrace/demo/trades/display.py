@@ -32,7 +32,9 @@ class Progress:
         self._title = f"trades as a {'batch' if mode == 'BATCH' else 'stream'}"
         self._console = console
         self._started = time.monotonic()
-        self._live = Live(console=console, auto_refresh=False) if live and console.is_terminal else None
+        self._live = (
+            Live(console=console, auto_refresh=False) if live and console.is_terminal else None
+        )
         self._printed_at = self._started
         self._records: list[tuple[float, int]] = []
         self._shown: Mapping[str, Any] = {}

@@ -80,7 +80,7 @@ class Decode(ProcessFunction):
 
     def _decode(self, line: bytes, path: str) -> DecodedEvent:
         if self._columns is None:
-            return (fix if self._feed == "alpha.fix" else beta).decode(line)
+            return fix.decode(line) if self._feed == "alpha.fix" else beta.decode(line)
         decoder = self._decoders.get(path)
         if decoder is None:
             # A piece without a header of its own goes by the first one.
@@ -99,9 +99,7 @@ class Normalise(ProcessFunction):
         """Register the counters."""
         self._group = runtime_context.get_metrics_group()
 
-    def process_element(
-        self, value: tuple[DecodedEvent, bytes], ctx: Any
-    ) -> Iterator[Any]:
+    def process_element(self, value: tuple[DecodedEvent, bytes], ctx: Any) -> Iterator[Any]:
         """The normalised event of a decoded one."""
         event, anomalies = self._enricher.normalise(*value)
         for anomaly in anomalies:
@@ -224,9 +222,7 @@ def build(
             ).with_timestamp_assigner(lambda pair: pair[0].event_time_ms)
         )
         events = (
-            timed.process(Normalise(enricher))
-            .name(f"normalise {feed}")
-            .uid(f"normalise-{feed}")
+            timed.process(Normalise(enricher)).name(f"normalise {feed}").uid(f"normalise-{feed}")
         )
         normalised.append(events)
         anomalies += [decoded.get_side_output(ANOMALIES), events.get_side_output(ANOMALIES)]
@@ -247,9 +243,9 @@ def build(
 def write(documents: DataStream, anomalies: DataStream, output_dir: Path) -> None:
     """Write both streams to files, exactly once."""
     documents.sink_to(_lines(output_dir / "orders")).name("orders").uid("orders")
-    anomalies.map(_anomaly_line).name("to JSON").sink_to(
-        _lines(output_dir / "anomalies")
-    ).name("anomalies").uid("anomalies")
+    anomalies.map(_anomaly_line).name("to JSON").sink_to(_lines(output_dir / "anomalies")).name(
+        "anomalies"
+    ).uid("anomalies")
 
 
 def _anomaly_line(anomaly: Anomaly) -> str:
@@ -281,7 +277,6 @@ def _header(path: Path) -> tuple[str, ...] | None:
     with path.open("rb") as file:
         columns = gamma.header(file.readline().rstrip(b"\r\n"))
     return columns if "seq" in columns else None
-
 
 
 __all__ = ["ANOMALIES", "FEEDS", "build", "feed_paths", "has_header", "write"]

@@ -165,7 +165,7 @@ def _show_trees(outcome: Outcome, console: Console) -> None:
         outcome.final_documents().values(), key=lambda document: -len(document["orders"])
     )
     step = max(len(documents) // (8 * _TREES_SHOWN), 1)
-    for document in documents[:: step][:_TREES_SHOWN]:
+    for document in documents[::step][:_TREES_SHOWN]:
         console.print(hierarchy_tree(document))
 
 
@@ -189,15 +189,17 @@ def _verdict(stream: Outcome, batch: Outcome, console: Console) -> int:
     table.add_row("records accounted for", *(f"{count:,}" for count in accounted))
     table.add_row("seconds", *(f"{run.seconds:.1f}" for run in runs))
     console.print(table)
-    complete = all(
-        count == run.records for count, run in zip(accounted, runs, strict=True)
-    )
+    complete = all(count == run.records for count, run in zip(accounted, runs, strict=True))
     first, second = stream.final_documents(), batch.final_documents()
-    different = [root for root in first.keys() | second.keys() if first.get(root) != second.get(root)]
+    different = [
+        root for root in first.keys() | second.keys() if first.get(root) != second.get(root)
+    ]
     if different:
         console.print(f"[red]{len(different):,} final documents differ[/], {different[0]} is one")
     else:
-        console.print(f"[green]All {len(first):,} final documents are equal in stream and batch.[/]")
+        console.print(
+            f"[green]All {len(first):,} final documents are equal in stream and batch.[/]"
+        )
     if not complete:
         console.print("[red]Not every record is accounted for.[/]")
     for run, name in zip(runs, ("stream", "batch"), strict=True):

@@ -1,13 +1,13 @@
 """A job's checkpoint: its folder, who may use it, and whose it is.
 
-    <execution.checkpointing.dir>/<pipeline.name>/
-        headrace.json    the job's shape, its shuffle partitions, the scope of its sinks
-        driver.lock      held (flock) by the driver that runs; names its processes
-        owner            the run id whose commits count
-        commit.lock      held during a commit
-        splits/          what splits remember (see states.py)
-        source-<n>/      what a source's enumerator keeps
-        spark/           Spark's own checkpoint
+<execution.checkpointing.dir>/<pipeline.name>/
+    headrace.json    the job's shape, its shuffle partitions, the scope of its sinks
+    driver.lock      held (flock) by the driver that runs; names its processes
+    owner            the run id whose commits count
+    commit.lock      held during a commit
+    splits/          what splits remember (see states.py)
+    source-<n>/      what a source's enumerator keeps
+    spark/           Spark's own checkpoint
 """
 
 from __future__ import annotations

@@ -63,11 +63,7 @@ def failure_in(text: str) -> BaseException | None:
     if found is None:
         return None
     data, name, message, trace, notes = pickle.loads(base64.b64decode(found.group(1)))
-    error: BaseException
-    if data:
-        error = pickle.loads(data)
-    else:
-        error = JobError(f"{name}: {message}")
+    error: BaseException = pickle.loads(data) if data else JobError(f"{name}: {message}")
     if not getattr(error, "__notes__", None):
         for note in notes:
             error.add_note(note)

@@ -13,7 +13,7 @@ from typing import Any
 import cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
@@ -30,7 +30,7 @@ from headrace.runners.spark.source import FORMAT, DriverPlan, HeadraceDataSource
 from headrace.runners.spark.worker import ENVELOPE_DDL, ProgramRef
 from headrace.runtime.program import JobProgram
 
-_POLL_SECONDS = 0.2
+_POLL_SECONDS = 1
 
 OnReport = Callable[[BatchReport], None]
 

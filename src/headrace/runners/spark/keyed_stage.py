@@ -7,7 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Row
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import (
+    StatefulProcessor,
+    StatefulProcessorHandle,
+)
 
 from headrace.runners.spark.worker import (
     ProgramRef,
@@ -78,8 +81,11 @@ class StageProcessor(StatefulProcessor):
         """Open the state store."""
         self._pages = handle.getMapState("pages", "name string", "data binary")
 
-    def handleInputRows(  # noqa: N802
-        self, key: Any, rows: Iterator[Row], timerValues: Any  # noqa: N803
+    def handleInputRows(
+        self,
+        key: Any,
+        rows: Iterator[Row],
+        timerValues: Any,
     ) -> Iterator[Row]:
         """Work through a key group's envelopes."""
         received = [

@@ -31,7 +31,7 @@ class DriverLink:
     def __init__(self, on_report: Callable[[BatchReport], None]) -> None:
         self.token = os.urandom(16)
         self._listener = Listener(("127.0.0.1", 0), authkey=self.token)
-        self.address: tuple[str, int] = self._listener.address  # type: ignore[assignment]
+        self.address: tuple[str, int] = self._listener.address
         self._on_report = on_report
         self._last = -1
         self._closing = False

@@ -184,11 +184,11 @@ class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
         except Exception as error:
             raise_encoded(error)
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Publish a micro-batch."""
         self._publish(messages, batchId)
 
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Discard a micro-batch."""
         self._discard(messages, batchId)
 

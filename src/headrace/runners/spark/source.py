@@ -114,18 +114,18 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._made = _coordinator(self._plan)
         return self._made
 
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+    def initialOffset(self) -> dict[str, Any]:
         """The offset before anything was read."""
         return self._coordinator.initial(_now_ms())
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+    def getDefaultReadLimit(self) -> ReadLimit:
         """The job's own settings limit a micro-batch."""
         return ReadAllAvailable()
 
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+    def prepareForTriggerAvailableNow(self) -> None:
         """Nothing to prepare: bounded sources end by themselves."""
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The offset to read up to next."""
         return self._coordinator.latest(start, _now_ms())
 
@@ -194,7 +194,7 @@ class HeadraceDataSource(DataSource):
         plan: DriverPlan = pickle.loads(Path(options["plan"]).read_bytes())
         return plan
 
-    def streamReader(self, schema: Any) -> StreamReader:  # noqa: N802
+    def streamReader(self, schema: Any) -> StreamReader:
         """A reader for a streaming query."""
         return StreamReader(self._driver_plan())
 
@@ -202,7 +202,7 @@ class HeadraceDataSource(DataSource):
         """A reader for a batch."""
         return BatchReader(self._driver_plan())
 
-    def streamWriter(self, schema: Any, overwrite: bool) -> StreamSinkWriter:  # noqa: N802
+    def streamWriter(self, schema: Any, overwrite: bool) -> StreamSinkWriter:
         """The writer of all sinks of a streaming query."""
         return StreamSinkWriter(self._driver_plan())
 

@@ -1,0 +1,1 @@
+"""Keyed state: the seam, its backends, and the handles over it."""

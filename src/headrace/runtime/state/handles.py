@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import NotKeyedError
@@ -115,6 +115,9 @@ class _Handle:
             self.clear()
             return False
         return True
+
+
+H = TypeVar("H", bound=_Handle)
 
 
 class ValueHandle(_Handle):
@@ -417,9 +420,9 @@ class StateStore:
             state_descriptor, AggregatingHandle, state_descriptor.get_agg_function()
         )
 
-    def _handle(self, descriptor: Any, kind: type[Any], *more: Any) -> Any:
+    def _handle(self, descriptor: Any, kind: type[H], *more: Any) -> H:
         name = descriptor.get_name()
-        handle = self._handles.get(name)
+        handle: Any = self._handles.get(name)
         if handle is None:
             ttl = Ttl.of(getattr(descriptor, "_ttl_config", None))
             handle = self._handles[name] = kind(self._cell, name, ttl, *more)
@@ -430,7 +433,8 @@ class StateStore:
                 f"state {name!r} is declared twice, as {type(handle).__name__[:-6]}State"
                 f" and as {kind.__name__[:-6]}State"
             )
-        return handle
+        found: H = handle
+        return found
 
     def purge(self) -> None:
         """Remove what has expired under the current key, and look again if something is left."""
