@@ -72,16 +72,14 @@ def _table(found: Iterable[ConfigOption[Any]]) -> str:
     lines = ["| key | type | default | what it does |", "|---|---|---|---|"]
     for option in sorted(found, key=lambda one: one.key):
         names = "<br>".join(f"`{key}`" for key in (option.key, *option.fallback_keys))
-        lines.append(
-            f"| {names} | {_kind(option)} | {_default(option)} | {option.description} |"
-        )
+        lines.append(f"| {names} | {_kind(option)} | {_default(option)} | {option.description} |")
     return "\n".join(lines)
 
 
 def _kind(option: ConfigOption[Any]) -> str:
     if option.kind is ValueKind.CHOICE:
         return " ".join(f"`{choice}`" for choice in option.choices)
-    return option.kind.value
+    return str(option.kind.value)
 
 
 def _default(option: ConfigOption[Any]) -> str:
@@ -92,9 +90,7 @@ def _default(option: ConfigOption[Any]) -> str:
         return f"{value} ms"
     if option.kind is ValueKind.MEMORY:
         return f"{value} bytes"
-    if option.kind is ValueKind.BOOLEAN:
-        return str(value).lower()
-    return str(value)
+    return str(value).lower() if option.kind is ValueKind.BOOLEAN else str(value)
 
 
 def _reasons(found: Iterable[ConfigOption[Any]]) -> str:

@@ -93,13 +93,32 @@ def stateless(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     )
 
 
-@capability(
-    "reduce, sum, min, max, min_by, max_by",
-    [("a", 1), ("b", 2), ("a", 4), ("b", 7), ("a", 12)],
-    [("a", 12), ("b", 7)],
-)
+LAST_OF_EACH = [
+    ("reduce", "a", 12), ("sum", "a", 12), ("min", "a", 1), ("max", "a", 8), ("min_by", "a", 1),
+    ("max_by", "a", 8), ("reduce", "b", 7), ("sum", "b", 7), ("min", "b", 2), ("max", "b", 5),
+    ("min_by", "b", 2), ("max_by", "b", 5),
+]  # fmt: skip
+BEFORE_THE_LAST = [
+    ("reduce", "a", 1), ("reduce", "a", 4), ("sum", "a", 1), ("sum", "a", 4), ("min", "a", 1),
+    ("min", "a", 1), ("max", "a", 1), ("max", "a", 3), ("min_by", "a", 1), ("min_by", "a", 1),
+    ("max_by", "a", 1), ("max_by", "a", 3), ("reduce", "b", 2), ("sum", "b", 2), ("min", "b", 2),
+    ("max", "b", 2), ("min_by", "b", 2), ("max_by", "b", 2),
+]  # fmt: skip
+
+
+@capability("reduce, sum, min, max, min_by, max_by", LAST_OF_EACH + BEFORE_THE_LAST, LAST_OF_EACH)
 def rolling(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
-    return env.from_collection(PAIRS).key_by(first).sum(1)
+    keyed = env.from_collection(PAIRS).key_by(first)
+    streams = {
+        "reduce": keyed.reduce(lambda one, other: (one[0], one[1] + other[1])),
+        "sum": keyed.sum(1),
+        "min": keyed.min(1),
+        "max": keyed.max(1),
+        "min_by": keyed.min_by(1),
+        "max_by": keyed.max_by(1),
+    }
+    named = [stream.map(lambda pair, name=name: (name, *pair)) for name, stream in streams.items()]
+    return named[0].union(*named[1:])
 
 
 @capability(
@@ -155,9 +174,7 @@ def expiring(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
         def open(self, runtime_context: RuntimeContext) -> None:
             descriptor = ValueStateDescriptor("last")
             descriptor.enable_time_to_live(
-                StateTtlConfig.new_builder(dt.timedelta(milliseconds=100))
-                .use_event_time()
-                .build()
+                StateTtlConfig.new_builder(dt.timedelta(milliseconds=100)).use_event_time().build()
             )
             self.last = runtime_context.get_state(descriptor)
 
@@ -195,25 +212,29 @@ def event_timers(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     )
 
 
-@capability("Watermarks: monotonous, bounded, of one's own; idleness", PAIRS * 2)
+class Punctuated(WatermarkGenerator):
+    """A watermark behind every record."""
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        output.emit_watermark(event_timestamp - 1)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        pass
+
+
+@capability("Watermarks: monotonous, bounded, of one's own; idleness", PAIRS * 3)
 def watermarks(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
-    class Punctuated(WatermarkGenerator):
-        def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
-            output.emit_watermark(event_timestamp - 1)
-
-        def on_periodic_emit(self, output: WatermarkOutput) -> None:
-            pass
-
     bounded = WatermarkStrategy.for_bounded_out_of_orderness(dt.timedelta(milliseconds=5))
     mine = WatermarkStrategy.for_generator(Punctuated).with_idleness(dt.timedelta(minutes=1))
-    one, other = (
+    ordered = WatermarkStrategy.for_monotonous_timestamps()
+    one, two, three = (
         env.from_collection(PAIRS)
         .assign_timestamps_and_watermarks(by_second(strategy))
         .key_by(first)
         .process(Bell())
-        for strategy in (bounded, mine)
+        for strategy in (ordered, bounded, mine)
     )
-    return one.union(other)
+    return one.union(two, three)
 
 
 @capability("Several keyed stages in one job", [3, 4], [4])
@@ -251,11 +272,14 @@ def unions(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
 
 @capability("rebalance, rescale, shuffle, forward, partition_custom", [10, 20, 30, 40])
 def partitioned(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    def same(number: int) -> int:
+        return number
+
+    numbers = env.from_sequence(1, 4).rebalance().map(same).rescale().map(same).shuffle().map(same)
     return (
-        env.from_sequence(1, 4)
-        .rebalance()
-        .map(lambda number: number)
-        .partition_custom(lambda key, partitions: key % partitions, lambda number: number)
+        numbers.forward()
+        .map(same)
+        .partition_custom(lambda key, partitions: key % partitions, same)
         .map(lambda number: number * 10)
     )
 

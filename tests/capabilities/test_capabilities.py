@@ -10,8 +10,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
-from tests.capabilities.programs import CAPABILITIES, PAIRS, Capability
 
 from headrace.common import Configuration, Encoder, Types
 from headrace.common.job_status import JobStatus
@@ -19,6 +19,7 @@ from headrace.datastream import DataStream, MapFunction, RuntimeContext, StreamE
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.formats.json import JsonLinesEncoder
 from headrace.datastream.formats.parquet import ParquetBulkWriters
+from tests.capabilities.programs import CAPABILITIES, PAIRS, Capability
 
 MODES = {"local": "STREAMING", "batch": "BATCH", "streaming": "STREAMING"}
 NAMES = [capability.name for capability in CAPABILITIES]
@@ -127,8 +128,6 @@ def test_files_written(name: str, runner: str, tmp_path: Path) -> None:
     env.execute("files")
     assert lines_below(tmp_path / "text") == sorted(map(str, PAIRS))
     assert lines_below(tmp_path / "json") == sorted(f'["{name}",{size}]' for name, size in PAIRS)
-    import pyarrow.parquet as pq
-
     table = pq.read_table(sorted(visible(tmp_path / "parquet")))
     assert sorted((row["name"], row["size"]) for row in table.to_pylist()) == sorted(PAIRS)
 

@@ -36,17 +36,15 @@ def environment(program: Program, mode: str, execution_mode: str) -> Any:
     from pyflink.datastream import StreamExecutionEnvironment
 
     config = Configuration()
+    # Named local, PyFlink runs its Python workers as threads of this process, and not as a new
+    # interpreter for every operator of every job.
+    config.set_string("execution.target", "local")
     config.set_string("python.execution-mode", execution_mode)
     config.set_string("execution.runtime-mode", mode.upper())
     config.set_string("parallelism.default", str(program.parallelism))
     config.set_string("restart-strategy.type", "none")
     config.set_string("heartbeat.timeout", "600 s")  # a busy machine is not a lost one
-    env = StreamExecutionEnvironment.get_execution_environment(config)
-    if execution_mode == "process":
-        # As execute does, and execute_and_collect in 2.3 forgets: Python workers as threads of
-        # this process, instead of a new interpreter for every operator of every job.
-        env._open()
-    return env
+    return StreamExecutionEnvironment.get_execution_environment(config)
 
 
 def failure(error: Exception, when: str) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from headrace.common.time_domain import TimeDomain
@@ -22,9 +23,9 @@ class KeyedProcessSpec(OperatorSpec):
 
     function: UserFunction
 
-    @property
+    @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
-        """What the function's code says it uses."""
+        """What the function's code says it uses: read once, it takes milliseconds."""
         uses = inspect_function(self.function.target)
         return Traits(
             keyed=True,

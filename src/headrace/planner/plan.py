@@ -78,6 +78,8 @@ class _Planner:
             for edge in node.inputs:
                 self._consumers.setdefault(edge.source, []).append((edge, node))
         self._exchange_count = 0
+        # State is found again by these numbers, so they follow from the program alone.
+        self._numbers = {node: number for number, node in enumerate(graph.nodes, 1)}
 
     def program(self) -> JobProgram:
         """The whole program."""
@@ -116,7 +118,7 @@ class _Planner:
                     continue
                 partitioning = self._exchange(edge, target)
                 if partitioning is None:
-                    links.append(Link("node", target.id, tag))
+                    links.append(Link("node", self._numbers[target], tag))
                     if target not in seen:
                         seen.add(target)
                         pending.append(target)
@@ -125,8 +127,9 @@ class _Planner:
                         Link("exchange", self._connect(draft, edge, target, partitioning), tag)
                     )
             spec = node.spec
-            draft.nodes[node.id] = NodeProgram(
-                node.id, node.name, node.uid, str(node.site), spec, tuple(links)
+            number = self._numbers[node]
+            draft.nodes[number] = NodeProgram(
+                number, node.name, node.uid, str(node.site), spec, tuple(links)
             )
 
     def _exchange(self, edge: Edge, target: Transformation) -> Partitioning | None:
@@ -151,7 +154,9 @@ class _Planner:
     def _parallelism(self, node: Transformation) -> int | None:
         if node.parallelism is not None or not node.inputs:
             return node.parallelism
-        return self._parallelism(node.inputs[0].source)
+        # Behind an exchange an operator has the job's parallelism, not that of what feeds it.
+        edge = node.inputs[0]
+        return self._parallelism(edge.source) if isinstance(edge.partitioning, Forward) else None
 
     def _groups(self, node: Transformation) -> int:
         if self._keyed(node):
@@ -197,7 +202,7 @@ class _Planner:
     def _chain(self, draft: _Draft) -> ChainProgram:
         stages = {vertex.id: vertex.stage for vertex in self._vertices.values()}
         exchanges = tuple(replace(e, stage=stages[e.target]) for e in draft.exchanges)
-        return ChainProgram(draft.head.id, draft.nodes, exchanges)
+        return ChainProgram(self._numbers[draft.head], draft.nodes, exchanges)
 
     def _vertex(self, draft: _Draft, sources: list[_Draft]) -> VertexProgram:
         channels: list[str] = []

@@ -28,6 +28,7 @@ from headrace.runtime.state.heap import HeapBackend
 Clock = Callable[[], int]
 MakeBackend = Callable[[VertexProgram, int], StateBackend]
 IDLE_SLEEP_SECONDS = 0.01
+EVERYTHING = 1 << 60
 
 
 def wall_clock_ms() -> int:
@@ -75,6 +76,7 @@ class LocalRun:
             if not delivery.takes(sink)
         }
         self._offset: Offset = self._coordinator.initial(clock())
+        self._planned = self._offset
 
     def _facts(self, parallelism: int, max_parallelism: int = 128, subtask: int = 0) -> TaskFacts:
         return TaskFacts(
@@ -92,11 +94,7 @@ class LocalRun:
 
     def step(self) -> bool:
         """Do one micro-batch; False when there was nothing to do."""
-        budget = None
-        if self._budgets is not None:
-            records = next(self._budgets)
-            budget = Budget(records, max(records, 1) * 16)
-        end = self._coordinator.latest(self._offset, self._clock(), budget)
+        end = self._next_offset()
         if end is self._offset:
             return False
         to_sinks: list[Envelope] = []
@@ -107,11 +105,30 @@ class LocalRun:
         for number in range(1, len(self.program.stages) + 1):
             self._stage(number, waiting.pop(number, []), waiting, to_sinks, parts)
         self._write(to_sinks)
-        self._states = merge_states(self._states, parts)
+        self._states = merge_states(self._states, parts, end)
         self._offset = end
         self._coordinator.committed(end)
         self.batch_id += 1
         return True
+
+    def _next_offset(self) -> Offset:
+        budget = None
+        if self.program.batch:
+            budget = Budget(EVERYTHING, EVERYTHING)
+        elif self._budgets is not None:
+            records = next(self._budgets)
+            budget = Budget(records, max(records, 1) * 16)
+        start, end = self._planned, self._coordinator.latest(self._planned, self._clock(), budget)
+        if not self.program.batch or end is start:
+            self._planned = end
+            return end if end is not start else self._offset
+        # A batch is one micro-batch: it begins once all of its input is there.
+        sources = {
+            key: {**info, "done": sorted({*info["done"], *start["sources"][key]["done"]})}
+            for key, info in end["sources"].items()
+        }
+        self._planned = {**end, "sources": sources}
+        return self._planned if self._coordinator.ended(end) else self._offset
 
     def _route(
         self,

@@ -8,7 +8,6 @@ frozen dataclasses of them) need no such care and are encoded together with thei
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import decimal
 import pickle
@@ -34,6 +33,7 @@ ATOMS: frozenset[type] = frozenset(
         uuid.UUID,
     }
 )
+_OWN_PICKLING = {"__getstate__", "__reduce__", "__reduce_ex__"}
 _only_atoms = ATOMS.issuperset
 _frozen_classes: dict[type, bool] = {}
 
@@ -56,15 +56,15 @@ def is_plain(value: Any) -> bool:
 
 def _is_frozen_class(kind: type) -> bool:
     if issubclass(kind, tuple):
-        return hasattr(kind, "_fields") and not hasattr(kind, "__dict__")
-    params = getattr(kind, "__dataclass_params__", None)
-    return bool(
-        dataclasses.is_dataclass(kind)
-        and params
-        and params.frozen
-        and "__slots__" not in vars(kind)
-        and "__getstate__" not in vars(kind)
-        and "__reduce__" not in vars(kind)
+        # a named tuple whose objects have no attributes of their own
+        return hasattr(kind, "_fields") and kind.__dictoffset__ == 0
+    # A subclass that is no dataclass itself inherits the parameters, but lets attributes be set.
+    params = vars(kind).get("__dataclass_params__")
+    if params is None or not params.frozen or kind.__dictoffset__ == 0:
+        return False
+    return not any(
+        vars(base).get("__slots__") or not _OWN_PICKLING.isdisjoint(vars(base))
+        for base in kind.__mro__[:-1]
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.spec import UserFunction
-from headrace.runtime.block import Envelope
+from headrace.runtime.block import Envelope, is_plain
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.exchange import Endpoint, Outbox, Push, key_push, sink_push, subtask_push
 from headrace.runtime.failure import annotate
@@ -127,7 +128,8 @@ class Chain:
         self.operators: dict[int, Operator] = {}
         self.contexts: dict[int, TaskContext] = {}
         self._facts, self._metrics, self._job = facts, metrics, job
-        self._merged = merged_marks
+        # A chain that makes watermarks has one sequence of them per group.
+        self._merged = merged_marks and not program.assigns_time
         self._exchanges = {
             e.index: Endpoint(
                 self.outbox, e.stage, e.target, e.groups, e.mode == "key", str(e.index)
@@ -202,13 +204,27 @@ class Chain:
     def _outputs(self, node: NodeProgram) -> Outputs:
         by_tag: dict[str | None, list[Push]] = {}
         signals: list[Signal] = []
-        for link in node.links:
+        # Exchanges and sinks encode a record at once: they take it before an operator changes it.
+        links = sorted(node.links, key=lambda link: link.kind == "node")
+        for index, link in enumerate(links):
             push, signal = self._link(node.id, link)
+            if link.kind == "node" and any(link.tag == other.tag for other in links[index + 1 :]):
+                push = self._copying(push)
             by_tag.setdefault(link.tag, []).append(push)
             if signal is not None and signal not in signals:
                 signals.append(signal)
         sides = {tag: _fan_out(pushes) for tag, pushes in by_tag.items() if tag is not None}
         return Outputs(_fan_out(by_tag.get(None, [])), sides, _fan_out_signal(signals))
+
+    def _copying(self, push: Push) -> Push:
+        """A push of a copy, where an operator beside the receiver gets the same record."""
+        if self.outbox.object_reuse:
+            return push
+
+        def copy(value: Any, timestamp: int | None) -> None:
+            push(value if is_plain(value) else pickle.loads(pickle.dumps(value, 5)), timestamp)
+
+        return copy
 
     def _link(self, parent: int, link: Link) -> tuple[Push, Signal | None]:
         if link.kind == "node":
@@ -269,7 +285,7 @@ class Chain:
         self.outbox.begin(sender, now_ms, home, home_groups, watermark)
         for endpoint in self._sinks.values():
             endpoint.begin(None, False)
-        merged = self._merged and not self.program.assigns_time
+        merged = self._merged
         for index, endpoint in self._exchanges.items():
             endpoint.begin(str(index) if merged else f"{index}@{home}", merged)
 
@@ -278,25 +294,38 @@ class Chain:
         """Where the chain's records leave it for other tasks."""
         return self._exchanges.values()
 
+    def begin_shared_channel(self, prefix: str) -> None:
+        """Records and marks belong to one channel that all tasks of this run share."""
+        for index, endpoint in self._exchanges.items():
+            endpoint.begin(f"{prefix}{index}", merged=True)
+
     def begin_channel(self, name: str, states: Mapping[int, Any]) -> None:
         """From now on records and marks belong to a split; operators go on from its states."""
         for index, endpoint in self._exchanges.items():
             endpoint.channel = f"{index}:{name}"
             endpoint.watermark = None
-        for inputs in self._inputs.values():
-            for channel in inputs.state:
-                inputs.state[channel] = (MIN_WATERMARK, False)
-            inputs.current = MIN_WATERMARK
         self.restore(states)
 
     def restore(self, states: Mapping[int, Any]) -> None:
-        """Let operators that keep time of their own go on from ``snapshot``'s result."""
+        """Let operators that keep time of their own go on from ``snapshot``'s result.
+
+        One chain serves many splits or key groups: what is not restored here leaks between them.
+        """
         for node_id, operator in self.operators.items():
             operator.restore(states.get(node_id))
+        for node_id, inputs in self._inputs.items():
+            channels, current = states.get(-node_id, ({}, MIN_WATERMARK))
+            state = {c: channels.get(c, (MIN_WATERMARK, False)) for c in inputs.state}
+            inputs.restart(state, current)
 
     def snapshot(self) -> dict[int, Any]:
-        """What operators must find again in the next micro-batch, by node id."""
+        """What operators must find again in the next micro-batch, by node id.
+
+        The watermarks of a node's inputs, where it has several, lie under its id made negative.
+        """
         states = {node_id: operator.snapshot() for node_id, operator in self.operators.items()}
+        for node_id, inputs in self._inputs.items():
+            states[-node_id] = (dict(inputs.state), inputs.current)
         return {node_id: state for node_id, state in states.items() if state is not None}
 
     def waiting(self) -> int:
@@ -311,6 +340,10 @@ class Chain:
     def close(self) -> None:
         """Close the user functions."""
         with contextlib.ExitStack() as stack:
+            for program in self.program.exchanges:
+                for function in (program.selector, program.partitioner):
+                    if function is not None:
+                        stack.callback(close_function, function)
             for operator in self.operators.values():
                 stack.callback(operator.close)
 

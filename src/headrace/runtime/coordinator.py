@@ -40,7 +40,9 @@ class Coordinator:
         load_states: LoadStates,
     ) -> None:
         self._job = job
-        self._sources = {source.id: source for source in job.sources}
+        # A DataFrame has no enumerator: Spark reads it beside the sources that are planned here.
+        self._sources = {s.id: s for s in job.sources if s.id in enumerators}
+        self._endless = len(self._sources) < len(job.sources)
         self._enumerators = dict(enumerators)
         self._load_states = load_states
         self._aligned = any(source.alignment for source in job.sources)
@@ -75,7 +77,8 @@ class Coordinator:
             )
             sources[str(source_id)] = after
             moved = moved or _text(_settled(before)) != _text(after)
-        tick = self._job.needs_ticks and running and now_ms - start["now"] >= settings.tick_ms
+        wanted = self._job.needs_ticks and (running or self._endless)
+        tick = wanted and now_ms - start["now"] >= settings.tick_ms
         if not moved and not tick:
             return start
         for source_id in self._sources:
@@ -84,7 +87,7 @@ class Coordinator:
         return {"epoch": start["epoch"] + 1, "now": now_ms, "sources": sources}
 
     def ended(self, offset: Offset) -> bool:
-        """True when every source has ended."""
+        """True when every source planned here has ended."""
         return all(source["ended"] for source in offset["sources"].values())
 
     def _advance(
@@ -121,7 +124,7 @@ class Coordinator:
         """Splits whose watermark is too far ahead of the slowest of their alignment group."""
         states = self._load_states(offset["epoch"])
         groups: dict[str, list[tuple[int, str, int]]] = {}
-        for source in self._job.sources:
+        for source in self._sources.values():
             info = offset["sources"][str(source.id)]
             if source.alignment is None or info["ended"]:
                 continue
@@ -145,7 +148,7 @@ class Coordinator:
         """The source tasks of the micro-batch between two offsets, in the order of senders."""
         states = self._load_states(start["epoch"])
         works: list[SplitWork] = []
-        for source in self._job.sources:
+        for source in self._sources.values():
             key = str(source.id)
             works.extend(
                 self._split_works(source, start["sources"][key], end["sources"][key], states)
@@ -226,8 +229,14 @@ def merge_states(
         for key, state in part.items():
             if key not in merged or state.watermark >= merged[key].watermark:
                 merged[key] = state
+    sources = {} if end is None else end["sources"]
+    finished = {(int(source), split) for source, info in sources.items() for split in info["done"]}
     result = {**before, **merged}
-    return {key: state for key, state in result.items() if state.watermark < MAX_WATERMARK}
+    return {
+        key: state
+        for key, state in result.items()
+        if state.watermark < MAX_WATERMARK and key not in finished
+    }
 
 
 def _settled(source: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
 from headrace.runtime.block import ATOMS, Block, BlockBuffer, Envelope, Kind, Mark, is_plain, take
 from headrace.runtime.key_groups import KeyGroups
@@ -140,11 +141,13 @@ def key_push(endpoint: Endpoint, program: ExchangeProgram) -> Push:
     groups = KeyGroups(program.groups)
     buffers, open_buffer = endpoint.buffers, endpoint.buffer
     reuse = endpoint.outbox.object_reuse
-    atoms, dumps = ATOMS, pickle.dumps
+    atoms, dumps, loads = ATOMS, pickle.dumps, pickle.loads
     node = exchange_node(program)
 
     def push(value: Any, timestamp: int | None, node: Any = node) -> None:
         key = key_of(value)
+        if type(key) is Row:
+            key = loads(dumps(key, 5))  # the one kind of key that its owner may still change
         try:
             group = groups[key]
         except TypeError as error:

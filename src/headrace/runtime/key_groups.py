@@ -59,6 +59,10 @@ def _raw_hash(key: Any) -> int:
         if key.tzinfo is not None:
             key = key.astimezone(dt.UTC)
         return crc32(key.replace(fold=0).isoformat().encode(), 0x2B)
+    if isinstance(key, dt.time) and (offset := key.utcoffset()) is not None:
+        # 12:00 in UTC and 13:00 an hour east of it are equal
+        moment = dt.datetime.combine(dt.date.min, key.replace(tzinfo=None)) - dt.datetime.min
+        return _combine(0x2C, (moment - offset,))
     if isinstance(key, dt.date | dt.time):
         return crc32(key.isoformat().encode(), 0x2C)
     if isinstance(key, dt.timedelta):
@@ -66,7 +70,7 @@ def _raw_hash(key: Any) -> int:
     if isinstance(key, uuid.UUID):
         return crc32(key.bytes, 0x2E)
     if isinstance(key, Row):
-        return _combine(0x2F, tuple(key))
+        return _combine(0x2F, _row_values(key))
     if isinstance(key, tuple):
         return _combine(0x7F, key)
     if isinstance(key, frozenset):
@@ -80,6 +84,14 @@ def _raw_hash(key: Any) -> int:
         hint="use str, numbers, bytes, dates, enums, a tuple or Row of these,"
         " or a dataclass declared with frozen=True",
     )
+
+
+def _row_values(row: Row) -> list[Any]:
+    """The values; of a named row by name, as rows are equal whatever the order of their fields."""
+    names = getattr(row, "_fields", None)
+    if names is None:
+        return list(row)
+    return [value for _, value in sorted(zip(names, row, strict=False), key=lambda pair: pair[0])]
 
 
 def _combine(seed: int, items: Any) -> int:

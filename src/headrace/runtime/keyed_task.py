@@ -15,6 +15,7 @@ from headrace.runtime.exchange import SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.ttl import CLEANUP
 from headrace.runtime.watermarks import ChannelWatermarks
 
 DATAFRAME_CHANNEL = "df:"
@@ -157,11 +158,11 @@ class KeyedTask:
             if position < len(values):
                 runs.append(_Run(since, block, values, position, len(values)))
         runs.sort(key=attrgetter("since"))
-        reached: int | None = None
+        reached, _ = self._watermarks.state.get(channel, (MIN_WATERMARK, False))
         for run in runs:
-            if reached is not None and run.since > reached:
+            if run.since > reached:
                 yield Mark(0, channel, run.since)
-            reached = run.since
+                reached = run.since
             yield run
         if last is not None:
             yield last
@@ -202,8 +203,12 @@ class KeyedTask:
             stamps = [stamps[i] for i in order]
         whole = Block(keys, values, stamps, False, [], None, 0)
         yield _Run(0, whole, values, 0, len(values))
-        # A new split is announced before another one's end: the least marks come first.
-        yield from sorted(marks, key=attrgetter("watermark"))
+        # A batch is all there is: behind its records every input has ended.
+        channels = dict.fromkeys([*self._watermarks.state, *(mark.channel for mark in marks)])
+        for channel in channels:
+            self._watermarks.state.setdefault(channel, (MIN_WATERMARK, False))
+        for channel in channels:
+            yield Mark(0, channel, MAX_WATERMARK)
 
     def _records(self, block: Block, values: list[Any], start: int, stop: int) -> None:
         keys, timestamps = block.keys, block.timestamps
@@ -243,7 +248,9 @@ class KeyedTask:
             return
         timers, fire = self._backend.processing_timers, self._keyed.fire
         while (timer := timers.pop_due(now_ms)) is not None:
-            fire(timer, False)
+            # At the end of a batch the clock stands still, so no value expires any more.
+            if now_ms < MAX_WATERMARK or timer.namespace != CLEANUP:
+                fire(timer, False)
 
     def _finish(self) -> None:
         """The input has ended: a batch fires what waits for the clock, and its final results."""

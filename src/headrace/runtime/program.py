@@ -31,7 +31,7 @@ class Link:
 
 @dataclass(frozen=True)
 class NodeProgram:
-    """One operator of a chain. ``id`` is the transformation's; ``spec`` None is a source's root."""
+    """One operator of a chain. ``id``: its number in the graph; ``spec`` None: a source's root."""
 
     id: int
     name: str

@@ -99,6 +99,8 @@ class SourceTask:
                 # Two sources in one task are two senders, each with an order of its own.
                 chain.begin(task.sender * len(self._sources) + work.source, task.now_ms, home)
             yield from self._work(chain, work)
+            if not work.ranges and not work.finished and work.idle is None:
+                continue  # only announced: what is known of the split is up to its reader
             nodes = chain.snapshot()
             reached = [e.watermark for e in chain.endpoints if e.watermark is not None]
             watermark = max(min(reached, default=MIN_WATERMARK), work.state.watermark)

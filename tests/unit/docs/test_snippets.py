@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.docs.snippets import snippets
 
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
+from tests.unit.docs.snippets import snippets
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])

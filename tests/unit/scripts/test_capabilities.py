@@ -55,7 +55,8 @@ def project(root: Path, name: str, test: str) -> Path:
     (root / "tests").mkdir()
     (root / "tests" / f"test_{name}.py").write_text(f"import pytest\n{test}")
     (root / "pytest.ini").write_text(
-        "[pytest]\naddopts = --import-mode=importlib\nmarkers =\n  capability(name, runners): a row\n"
+        "[pytest]\naddopts = --import-mode=importlib\n"
+        "markers =\n  capability(name, runners): a row\n"
     )
     return root
 

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from headrace.errors import PlanError
-
-if TYPE_CHECKING:
-    from headrace.datastream.connectors.base import Source
+from headrace.datastream.connectors.base import Source, SplitEnumerator, SplitReader
+from headrace.errors import JobError, PlanError
 
 
 @dataclass(frozen=True, eq=False)
-class DataFrameSource:
+class DataFrameSource(Source):
     """The rows of a DataFrame. Spark itself reads them, so there are no splits and no readers.
 
     The DataFrame stays with the driver: a copy sent to a worker holds None in its place.
     """
 
     dataframe: Any
-    bounded: bool
+    ends: bool
 
     is_dataframe = True
-    bad_record_tag = None
+
+    @property
+    def bounded(self) -> bool:
+        """True for a DataFrame that is not a streaming one."""
+        return self.ends
 
     @property
     def name(self) -> str:
@@ -30,7 +32,23 @@ class DataFrameSource:
         return "DataFrame"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"dataframe": None, "bounded": self.bounded}
+        return {"dataframe": None, "ends": self.ends}
+
+    def enumerator(self, directory: str) -> SplitEnumerator:
+        """None: Spark reads the rows.
+
+        Raises:
+            JobError: always.
+        """
+        raise JobError("a DataFrame needs Spark: this runner has none")
+
+    def reader(self) -> SplitReader:
+        """None: Spark reads the rows.
+
+        Raises:
+            JobError: always.
+        """
+        raise JobError("a DataFrame needs Spark: this runner has none")
 
 
 def from_dataframe(dataframe: Any) -> Source:
@@ -42,5 +60,4 @@ def from_dataframe(dataframe: Any) -> Source:
     is_streaming = getattr(dataframe, "isStreaming", None)
     if not isinstance(is_streaming, bool):
         raise PlanError(f"from_dataframe() takes a Spark DataFrame, not {dataframe!r:.100}")
-    source: Any = DataFrameSource(dataframe, bounded=not is_streaming)
-    return source  # type: ignore[no-any-return]  # used as a Source, though it has no splits
+    return DataFrameSource(dataframe, ends=not is_streaming)

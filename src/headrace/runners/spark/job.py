@@ -22,10 +22,16 @@ from headrace.datastream.connectors.base import CommitterContext
 from headrace.errors import JobError
 from headrace.runners.delivery import Delivery
 from headrace.runners.spark.checkpoint import Checkpoint, own_jvm_pid
+from headrace.runners.spark.dataframes import (
+    dataframe_sinks,
+    with_dataframes,
+    write_dataframes,
+)
 from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.keyed_stage import BatchStage, StageProcessor
 from headrace.runners.spark.link import BatchReport, DriverLink
 from headrace.runners.spark.session import activate, log_path, settings_of_query
+from headrace.runners.spark.sink import served_by_committer
 from headrace.runners.spark.source import FORMAT, DriverPlan, HeadraceDataSource
 from headrace.runners.spark.worker import ENVELOPE_DDL, ProgramRef
 from headrace.runtime.program import JobProgram
@@ -143,7 +149,7 @@ class SparkJob:
         if self._cancelled.is_set() or not self._bounded:
             return
         for sink in self._program.sinks:
-            if not Delivery.takes(sink):
+            if served_by_committer(sink):
                 context = CommitterContext(self._program.sink_id(sink), self._program.name)
                 sink.sink.committer(context).finish()
 
@@ -166,6 +172,7 @@ class SparkJob:
         path = self._plan_path()
         with settings_of_query(spark, checkpoint.partitions, checkpoint.spark):
             frame = spark.readStream.format(FORMAT).option("plan", path).load()
+            frame = with_dataframes(frame, self._program, self._ref)
             for number in range(1, len(self._program.stages) + 1):
                 frame = frame.groupBy("key_group").transformWithState(
                     statefulProcessor=StageProcessor(self._ref, number),
@@ -174,12 +181,14 @@ class SparkJob:
                     timeMode="None",
                 )
             writer = (
-                frame.writeStream.format(FORMAT)
-                .option("plan", path)
-                .option("checkpointLocation", checkpoint.spark)
+                frame.writeStream.option("checkpointLocation", checkpoint.spark)
                 .outputMode("append")
                 .queryName(f"{self._program.name}-{self._program.run_id[:8]}")
             )
+            if dataframe_sinks(self._program):
+                writer = writer.foreachBatch(lambda rows, batch: self._write(rows, path, batch))
+            else:
+                writer = writer.format(FORMAT).option("plan", path)
             writer = (
                 writer.trigger(availableNow=True)
                 if self._bounded
@@ -194,6 +203,19 @@ class SparkJob:
             found = _explained(error)
             raise found from found.__cause__
 
+    def _write(self, frame: DataFrame, path: str, batch: int) -> None:
+        """Write one micro-batch, or the batch, to every sink."""
+        own = bool(dataframe_sinks(self._program))
+        if own:
+            frame = frame.persist()
+        try:
+            write_dataframes(frame, self._program, self._ref, batch)
+            writer = frame.write.format(FORMAT).option("plan", path)
+            writer.option("batch", str(batch)).mode("append").save()
+        finally:
+            if own:
+                frame.unpersist()
+
     def _run_batch(self) -> None:
         spark = self._spark
         spark.dataSource.register(HeadraceDataSource)
@@ -202,6 +224,7 @@ class SparkJob:
         spark.sparkContext.setJobGroup(str(self.job_id), self._program.name, True)
         with settings_of_query(spark, partitions, None):
             frame: DataFrame = spark.read.format(FORMAT).option("plan", path).load()
+            frame = with_dataframes(frame, self._program, self._ref)
             for number in range(1, len(self._program.stages) + 1):
                 frame = (
                     frame.repartition(partitions, "key_group")
@@ -209,7 +232,7 @@ class SparkJob:
                     .mapInArrow(BatchStage(self._ref, number), ENVELOPE_DDL)
                 )
             try:
-                frame.write.format(FORMAT).option("plan", path).mode("append").save()
+                self._write(frame, path, 0)
             except PySparkException as error:
                 found = _explained(error)
                 raise found from found.__cause__

@@ -18,6 +18,7 @@ from pyspark.sql.datasource import (
 )
 
 from headrace.datastream.connectors.base import CommitterContext, WriterContext
+from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.errors import CheckpointLockedError
 from headrace.runners.delivery import Delivery
 from headrace.runners.spark.failures import raise_encoded
@@ -51,6 +52,11 @@ class TaskMessage(WriterCommitMessage):
     metrics: list[dict[str, float]] = field(default_factory=list)
 
 
+def served_by_committer(sink: SinkProgram) -> bool:
+    """True for sinks with writers and a committer: not those that the driver or Spark serves."""
+    return not (Delivery.takes(sink) or isinstance(sink.sink, DataFrameSink))
+
+
 def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -> TaskMessage:
     """Write one task's records to every sink."""
     program = worker_job(ref).program
@@ -76,6 +82,8 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
     for target in sorted(rows):
         received = sorted(rows.pop(target), key=lambda row: row[:2])
         sink = program.sinks[target]
+        if isinstance(sink.sink, DataFrameSink):
+            continue  # Spark writes these from the same rows
         if Delivery.takes(sink):
             message.delivered[target] = [
                 (group, values_of(payload_of(Kind.DATA, data))) for _, _, group, data in received
@@ -116,7 +124,7 @@ class _Commit:
         present = [m for m in messages if isinstance(m, TaskMessage)]
         with _commit_lock(Path(self._directory), self._ref.run_id):
             for sink in program.sinks:
-                if Delivery.takes(sink):
+                if not served_by_committer(sink):
                     continue
                 parts = [m.committables.get(sink.index) for m in present]
                 context = CommitterContext(program.sink_id(sink), program.name)
@@ -138,7 +146,7 @@ class _Commit:
         program: JobProgram = pickle.loads(self._ref.data)
         present = [m for m in messages if isinstance(m, TaskMessage)]
         for sink in program.sinks:
-            if Delivery.takes(sink):
+            if not served_by_committer(sink):
                 continue
             parts = [m.committables.get(sink.index) for m in present]
             context = CommitterContext(program.sink_id(sink), program.name)

@@ -169,6 +169,8 @@ class BatchReader(DataSourceReader):
                 )
             start = offset
         coordinator.close()
+        # Spark reads a source without partitions all the same.
+        tasks = tasks or [SourceTaskInput(0, 1, now_ms)]
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -11,6 +11,7 @@ from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.runners.delivery import Delivery
 from headrace.runners.spark.checkpoint import Checkpoint
+from headrace.runners.spark.dataframes import as_files
 from headrace.runners.spark.job import SparkJob
 from headrace.runners.spark.session import session_for
 from headrace.runtime.program import JobProgram
@@ -38,6 +39,8 @@ def start_on_spark(
         parallelism = options.read(configuration, options.PARALLELISM)
         spark = session_for(settings, parallelism)
         program = replace(program, scope=checkpoint.scope)
+        if not program.batch:
+            program = as_files(program, checkpoint.directory)
         return SparkJob(spark, program, checkpoint, delivery, bounded, on_report)
     except BaseException:
         checkpoint.close()

@@ -18,6 +18,7 @@ from pyspark import TaskContext
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.spark.failures import raise_encoded
 from headrace.runtime.block import Block, Envelope, Kind, decode, encode
+from headrace.runtime.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.keyed_task import KeyedTask
 from headrace.runtime.program import JobProgram, VertexProgram
@@ -57,6 +58,7 @@ class WorkerJob:
         self.metrics = MetricGroup()
         self._source_task: SourceTask | None = None
         self._tasks: dict[tuple[int, int], KeyedTask] = {}
+        self._frames: dict[int, Chain] = {}
         self._reported: dict[str, float] = {}
 
     def _facts(
@@ -90,6 +92,17 @@ class WorkerJob:
             )
         return task
 
+    def dataframe_chain(self, source_id: int) -> Chain:
+        """The chain behind a DataFrame, opened when first used."""
+        chain = self._frames.get(source_id)
+        if chain is None:
+            source = next(s for s in self.program.sources if s.id == source_id)
+            facts = self._facts(self.program.parallelism, 128, _partition)
+            chain = self._frames[source_id] = Chain(
+                source.chain, self.program, facts, self.metrics, merged_marks=False
+            )
+        return chain
+
     def metric_changes(self) -> dict[str, float]:
         """How much each counter grew since it was last asked for."""
         now = {k: v for k, v in self.metrics.snapshot().items() if isinstance(v, int | float)}
@@ -109,6 +122,8 @@ class WorkerJob:
         """Close user functions."""
         if self._source_task is not None:
             self._source_task.close()
+        for chain in self._frames.values():
+            chain.close()
         for task in self._tasks.values():
             task.close()
 

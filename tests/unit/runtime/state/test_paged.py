@@ -7,12 +7,12 @@ import pickle
 from typing import Any, ClassVar
 
 import pytest
-from contract.stores import CountingStore
 
 from headrace.errors import CheckpointError
 from headrace.runtime.state.bucketed_map import BucketedMap
 from headrace.runtime.state.chunked_list import ChunkedList
 from headrace.runtime.state.paged import PagedBackend
+from tests.contract.stores import CountingStore
 
 MANY = 1_000_000
 

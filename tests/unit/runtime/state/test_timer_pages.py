@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from contract.stores import CountingStore
 
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.paged import PagedBackend
 from headrace.runtime.state.timer_leaves import LEAF_TIMERS
+from tests.contract.stores import CountingStore
 
 START_MS = 1_700_000_000_000
 
@@ -143,3 +143,14 @@ def test_equal_namespaces_are_stored_once(store: CountingStore) -> None:
     backend.flush()
     (leaf,) = (data for name, data in store.records.items() if name.startswith("E"))
     assert len(leaf) < 3000
+
+
+def test_order_of_a_moment_of_which_a_part_was_read(store: CountingStore) -> None:
+    count = 10 * LEAF_TIMERS
+    fill(store, count, 0)
+    backend = call(store)
+    for key in (count - 1, 77):  # there already: reads their buckets
+        backend.event_timers.register(Timer(START_MS, key))
+    backend.event_timers.register(Timer(START_MS, "new"))
+    for key in [*range(count), "new"]:
+        assert backend.event_timers.pop_due(START_MS) == Timer(START_MS, key)

@@ -1,0 +1,158 @@
+"""An operator whose output a test can see: side outputs, timestamps and watermarks included."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.operators.spec import OperatorSpec, Traits, UserFunction
+from headrace.runtime.block import is_plain
+from headrace.runtime.chain import KeyedOperator, Operator, Outputs, Signal
+from headrace.runtime.context import TaskContext
+from headrace.runtime.exchange import Push
+from headrace.runtime.program import NodeProgram
+from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.handles import Cell
+
+Emitted = list[tuple[Any, int | None]]
+"""Pairs of a record and its timestamp (ms), in the order of emission."""
+
+
+def as_sent(value: Any) -> Any:
+    """What another task would receive: the value as it is now, whatever becomes of it here."""
+    return value if is_plain(value) else pickle.loads(pickle.dumps(value, 5))
+
+
+@dataclass
+class Captured:
+    """What an operator emitted, and what it was opened with."""
+
+    main: Emitted = field(default_factory=list)
+    sides: dict[str, Emitted] = field(default_factory=dict)
+    watermarks: list[int] = field(default_factory=list)
+    context: TaskContext | None = None
+    cell: Cell | None = None
+
+    def clear(self) -> None:
+        """Forget what was emitted."""
+        self.main.clear()
+        self.sides.clear()
+        self.watermarks.clear()
+
+
+class CapturingOutputs(Outputs):
+    """Keeps what is emitted; every tag has a taker."""
+
+    __slots__ = ("_captured",)
+
+    def __init__(self, captured: Captured, signal: Signal) -> None:
+        super().__init__(_into(captured.main), {}, signal)
+        self._captured = captured
+
+    def side(self, tag_id: str) -> Push:
+        """The push of a side output."""
+        sides = self._captured.sides
+
+        def push(value: Any, timestamp: int | None) -> None:
+            # looked up each time: the test may have cleared the output
+            sides.setdefault(tag_id, []).append((as_sent(value), timestamp))
+
+        return push
+
+
+def _into(emitted: Emitted) -> Push:
+    def push(value: Any, timestamp: int | None) -> None:
+        emitted.append((as_sent(value), timestamp))
+
+    return push
+
+
+@dataclass(frozen=True)
+class CapturedSpec(OperatorSpec):
+    """The spec of an operator under test, with the same traits and functions."""
+
+    inner: OperatorSpec
+    captured: Captured
+
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """Those of the operator under test."""
+        return self.inner.traits
+
+    @property
+    def label(self) -> str:
+        """The operator's default name."""
+        return self.inner.label
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        """The user functions inside."""
+        return self.inner.functions
+
+    def build(self) -> Operator:
+        """A new operator."""
+        return CapturedOperator(self.inner.build(), self.captured)
+
+
+class CapturedOperator(KeyedOperator):
+    """Hands everything to the operator under test, and keeps what it emits."""
+
+    def __init__(self, inner: Operator, captured: Captured) -> None:
+        self._inner = inner
+        self._captured = captured
+
+    def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
+        """Open the operator."""
+        self._captured.context, self._captured.cell = context, cell
+        self._inner.open(node, context, cell)
+
+    def bind(self, outputs: Outputs) -> Push:
+        """The operator's push, with its output captured."""
+
+        def signal(watermark: int, idle: bool) -> None:
+            if not idle:
+                self._captured.watermarks.append(watermark)
+            outputs.signal(watermark, idle)
+
+        self._signal = signal
+        return self._inner.bind(CapturingOutputs(self._captured, signal))
+
+    def process(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        """Hand on the records of a block."""
+        self._keyed.process(keys, values, timestamps)
+
+    def fire(self, timer: Timer, event_time: bool) -> None:
+        """Hand on a timer."""
+        self._keyed.fire(timer, event_time)
+
+    def finish(self, backend: StateBackend) -> None:
+        """Hand on the end of the input."""
+        self._keyed.finish(backend)
+
+    @property
+    def _keyed(self) -> KeyedOperator:
+        assert isinstance(self._inner, KeyedOperator)
+        return self._inner
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Hand on the watermark."""
+        self._inner.watermark(watermark, idle, self._signal)
+
+    def tick(self) -> None:
+        """Hand on the tick."""
+        self._inner.tick()
+
+    def snapshot(self) -> Any | None:
+        """What the operator remembers."""
+        return self._inner.snapshot()
+
+    def restore(self, state: Any | None) -> None:
+        """Let the operator go on from a snapshot."""
+        self._inner.restore(state)
+
+    def close(self) -> None:
+        """Close the operator."""
+        self._inner.close()

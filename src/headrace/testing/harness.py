@@ -1,0 +1,337 @@
+"""One operator at a desk: records, watermarks and time in; output, state and timers to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Self
+
+from headrace.common.output_tag import OutputTag
+from headrace.common.time_domain import TimeDomain
+from headrace.common.watermark_strategy import (
+    MAX_WATERMARK,
+    MIN_WATERMARK,
+    Watermark,
+    WatermarkOutput,
+    WatermarkStrategy,
+)
+from headrace.datastream.build import require_sendable
+from headrace.datastream.call_site import call_site
+from headrace.datastream.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    KeyedProcessFunction,
+    KeySelector,
+    MapFunction,
+    ProcessFunction,
+    ReduceFunction,
+)
+from headrace.datastream.keys import key_function
+from headrace.errors import NotKeyedError, PlanError
+from headrace.metrics.metricbase import MetricGroup
+from headrace.operators.filter import FilterSpec
+from headrace.operators.flat_map import FlatMapSpec
+from headrace.operators.keyed_function import KeyedFilterSpec, KeyedFlatMapSpec, KeyedMapSpec
+from headrace.operators.keyed_process import KeyedProcessSpec
+from headrace.operators.map import MapSpec
+from headrace.operators.process import ProcessSpec
+from headrace.operators.reduce import ReduceSpec
+from headrace.operators.spec import OperatorSpec, UserFunction
+from headrace.runtime.block import Block, Mark
+from headrace.runtime.context import TaskFacts
+from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.keyed_task import KeyedTask, TaskInput
+from headrace.runtime.program import (
+    ChainProgram,
+    JobProgram,
+    NodeProgram,
+    Settings,
+    VertexProgram,
+)
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.state.paged import PagedBackend
+from headrace.runtime.state.ttl import CLEANUP
+from headrace.testing.captured import Captured, CapturedSpec, as_sent
+from headrace.testing.clock import ManualClock
+from headrace.testing.snapshot import MemoryStore, Snapshot, pending_timers
+
+BackendName = Literal["heap", "paged"]
+
+_CHANNEL = "harness"
+_METHODS: list[tuple[type, str, Any, Any]] = [
+    (ProcessFunction, "process_element", ProcessSpec, KeyedProcessSpec),
+    (KeyedProcessFunction, "process_element", None, KeyedProcessSpec),
+    (MapFunction, "map", MapSpec, KeyedMapSpec),
+    (FlatMapFunction, "flat_map", FlatMapSpec, KeyedFlatMapSpec),
+    (FilterFunction, "filter", FilterSpec, KeyedFilterSpec),
+    (ReduceFunction, "reduce", None, ReduceSpec),
+]
+
+
+class PendingTimer(NamedTuple):
+    """A timer that is set: when (ms), for which key, and which clock it follows."""
+
+    time_ms: int
+    key: Any
+    domain: TimeDomain
+
+
+class _Harness:
+    """What both harnesses do. Records are pickled on the way in and out, as between tasks."""
+
+    def __init__(
+        self,
+        spec: OperatorSpec,
+        keyed: bool,
+        backend: BackendName,
+        watermarks: WatermarkStrategy | None,
+        batch: bool,
+        clock: ManualClock | None,
+    ) -> None:
+        site = call_site()
+        for function in spec.functions:
+            require_sendable(function, type(self).__name__, "the harness", site)
+        self.clock = clock or ManualClock()
+        self._captured = Captured()
+        node = NodeProgram(1, spec.label, None, str(site), CapturedSpec(spec, self._captured), ())
+        vertex = VertexProgram(0, 1, keyed, 1, 1, ChainProgram(1, {1: node}, ()))
+        job = JobProgram("harness", "", (), ((vertex,),), (), Settings(), 1, batch)
+        facts = TaskFacts(max_parallelism=1, is_batch=batch)
+        self.metrics = MetricGroup()
+        self._store = MemoryStore() if backend == "paged" else None
+        self._heap = HeapBackend()
+        self._task = KeyedTask(vertex, job, facts, self.metrics)
+        self._strategy = watermarks
+        self._generator = watermarks.create_generator() if watermarks is not None else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the function."""
+        self._task.close()
+
+    # Input
+
+    def _keys(self, value: Any) -> list[Any] | None:
+        return None
+
+    def process(self, value: Any, timestamp: int | None = None) -> None:
+        """Let the function take one record, with a timestamp in ms.
+
+        With a watermark strategy the timestamp and the watermark behind the record follow from it.
+        """
+        strategy, generator = self._strategy, self._generator
+        if strategy is not None and strategy.timestamp_of is not None:
+            timestamp = strategy.timestamp_of(value, timestamp)
+        # the key is computed from the record that was sent, as the sender does
+        self._advance(Block(self._keys(value), [as_sent(value)], [timestamp], False, [], None, 0))
+        if generator is not None and timestamp is not None:
+            moments = _Moments()
+            generator.on_event(value, timestamp, moments)
+            generator.on_periodic_emit(moments)
+            for moment in moments.emitted:
+                self.advance_watermark(moment)
+
+    def advance_watermark(self, to_ms: int) -> None:
+        """Let event time reach ``to_ms``; timers that are due fire. It never goes back."""
+        mark = Mark(0, _CHANNEL, to_ms)
+        self._advance(Block([], [], None, False, [mark], None, 0))
+
+    def advance_processing_time(self, to_ms: int) -> None:
+        """Set the clock to ``to_ms`` (ms since the epoch); timers that are due fire.
+
+        Raises:
+            PlanError: that is in the past.
+        """
+        self.clock.advance(to_ms - self.clock())
+        self._advance(Block([], [], None, False, [], None, 0))
+
+    def end_input(self) -> None:
+        """Say that nothing more comes: event time reaches its end, a batch its results."""
+        self.advance_watermark(MAX_WATERMARK)
+
+    def _advance(self, block: Block) -> None:
+        now_ms = self.clock()
+        task = TaskInput(0, [block._replace(now_ms=now_ms)], now_ms)
+        for envelope in self._task.advance(task, self._backend()):
+            raise AssertionError(f"the harness has no receivers, but {envelope} was sent")
+
+    def _backend(self) -> StateBackend:
+        # a new one each time, as in a micro-batch: what is not in the store is gone
+        return self._heap if self._store is None else PagedBackend(self._store, 1)
+
+    # Output
+
+    def output(self) -> list[Any]:
+        """The records of the main output so far, in order."""
+        return [value for value, _ in self._captured.main]
+
+    def output_with_timestamps(self) -> list[tuple[Any, int | None]]:
+        """The same, each with its timestamp (ms) or None."""
+        return list(self._captured.main)
+
+    def side_output(self, tag: OutputTag) -> list[Any]:
+        """The records of a side output so far, in order."""
+        return [value for value, _ in self._captured.sides.get(tag.tag_id, [])]
+
+    def watermarks(self) -> list[int]:
+        """The watermarks (ms) that the operator passed on so far."""
+        return list(self._captured.watermarks)
+
+    def clear_output(self) -> None:
+        """Forget the output so far."""
+        self._captured.clear()
+
+    # State
+
+    @property
+    def watermark(self) -> int:
+        """The watermark (ms) in front of the operator."""
+        watermark: int = self._backend().header.get("watermark", MIN_WATERMARK)
+        return watermark
+
+    def snapshot(self) -> Snapshot:
+        """State, timers and watermark as they are now; any harness can go on from it."""
+        if self._store is not None:
+            return Snapshot(dict(self._store.records), self.clock())
+        return Snapshot.of(self._heap, self.clock())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot, also one of the other backend; the clock does not go back."""
+        if self._store is not None:
+            self._store.records = dict(snapshot.records)
+        else:
+            self._heap = snapshot.on_heap()
+        self.clock.advance(max(snapshot.now_ms - self.clock(), 0))
+
+
+class KeyedHarness(_Harness):
+    """Runs a function with keyed state and timers.
+
+    ``function``: a ``KeyedProcessFunction``, or a Map-, FlatMap-, Filter- or ReduceFunction, or an
+    operator's spec. ``key_by``: as in ``DataStream.key_by``. ``backend``: ``heap``, or ``paged``
+    as on Spark, where all state goes through bytes after each call.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        key_by: Callable[[Any], Any] | KeySelector | int | str,
+        *,
+        backend: BackendName = "heap",
+        watermarks: WatermarkStrategy | None = None,
+        batch: bool = False,
+        clock: ManualClock | None = None,
+    ) -> None:
+        site = call_site()
+        self._key_of = key_function(key_by, "key_by", "the harness", site).bound()
+        super().__init__(_spec(function, True), True, backend, watermarks, batch, clock)
+
+    def _keys(self, value: Any) -> list[Any]:
+        key = self._key_of(value)
+        stable_hash(key)  # raises where the key would scatter
+        return [key]
+
+    def timers(self) -> list[PendingTimer]:
+        """The timers that are set: those of event time first, each kind in the order of firing."""
+        backend = self._backend()
+        kinds = (
+            (backend.event_timers, TimeDomain.EVENT_TIME),
+            (backend.processing_timers, TimeDomain.PROCESSING_TIME),
+        )
+        return [
+            PendingTimer(timer.time_ms, timer.key, domain)
+            for store, domain in kinds
+            for timer in pending_timers(store)
+            if timer.namespace != CLEANUP
+        ]
+
+    def keys(self) -> list[Any]:
+        """The keys that hold state, in no order."""
+        return list(self._backend().keys())
+
+    def state(self, name: str, key: Any) -> Any:
+        """What a state holds under a key, as the function would read it: a copy.
+
+        A value, or None; of list state a list; of map state a dict.
+
+        Raises:
+            PlanError: the function has asked for no state of this name.
+        """
+        context, cell = self._captured.context, self._captured.cell
+        assert context is not None and cell is not None and context.states is not None
+        handle: Any = context.states._handles.get(name)
+        if handle is None:
+            known = ", ".join(sorted(context.states._handles)) or "none"
+            raise PlanError(f"there is no state {name!r}; the function asked for: {known}")
+        copy = HeapBackend()
+        copy.enter(key).update(as_sent(dict(self._backend().enter(key))))
+        context.states.attach(copy)
+        cell.enter(key)
+        cell.now_ms = self.clock()
+        if handle.kind == "map":
+            return dict(handle.items())
+        if handle.kind == "list":
+            return handle.get()
+        return handle.value() if hasattr(handle, "value") else handle.get()
+
+
+class ProcessHarness(_Harness):
+    """Runs a function on a stream without keys.
+
+    ``function``: a Process-, Map-, FlatMap- or FilterFunction, or an operator's spec.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        *,
+        watermarks: WatermarkStrategy | None = None,
+        batch: bool = False,
+        clock: ManualClock | None = None,
+    ) -> None:
+        super().__init__(_spec(function, False), False, "heap", watermarks, batch, clock)
+
+
+class _Moments(WatermarkOutput):
+    """Keeps what a watermark generator emits."""
+
+    def __init__(self) -> None:
+        self.emitted: list[int] = []
+
+    def emit_watermark(self, watermark: Watermark | int) -> None:
+        self.emitted.append(watermark if isinstance(watermark, int) else watermark.timestamp)
+
+    def mark_idle(self) -> None:
+        """There is no other input to hold back."""
+
+    def mark_active(self) -> None:
+        """There is no other input to hold back."""
+
+
+def _spec(function: Any, keyed: bool) -> OperatorSpec:
+    if isinstance(function, OperatorSpec):
+        if function.traits.keyed and not keyed:
+            raise NotKeyedError(
+                f"{function.label} needs a keyed stream", hint="test it with a KeyedHarness"
+            )
+        if keyed and not function.traits.keyed:
+            raise PlanError(f"{function.label} has no key", hint="test it with a ProcessHarness")
+        return function
+    for kind, method, plain, with_key in _METHODS:
+        if isinstance(function, kind):
+            make = with_key if keyed else plain
+            if make is None:
+                raise NotKeyedError(
+                    f"a {kind.__name__} needs a keyed stream", hint="test it with a KeyedHarness"
+                )
+            spec: OperatorSpec = make(UserFunction(function, method))
+            return spec
+    raise PlanError(
+        f"a harness runs function objects and operator specs, not {function!r}",
+        hint="wrap a plain function: MapSpec(UserFunction(f)), or test it by calling it",
+    )

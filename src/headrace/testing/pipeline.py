@@ -1,0 +1,206 @@
+"""A whole program in this process: no thread, no JVM, no waiting."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import pickle
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import cloudpickle
+
+from headrace.common import options
+from headrace.common.configuration import Configuration
+from headrace.datastream.connectors.print import CollectSink
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.execution import _collecting
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+from headrace.errors import JobError, PlanError
+from headrace.graph.stream_graph import StreamGraph
+from headrace.runners.delivery import Delivery
+from headrace.runners.launch import program_of
+from headrace.runners.local import LocalRun
+from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.paged import PagedBackend
+from headrace.testing.clock import ManualClock
+from headrace.testing.snapshot import MemoryStore
+
+Streams = DataStream | Mapping[str, DataStream]
+Build = Callable[[StreamExecutionEnvironment], Streams]
+
+_ALL = 1 << 40
+_ONLY = "stream"
+
+
+@dataclass
+class PipelineResults(Mapping[str, list[Any]]):
+    """The records of each named stream, in the order of their arrival at its end.
+
+    ``counters``: what the operators counted (see ``MetricGroup``), since the last restart.
+    """
+
+    streams: dict[str, list[Any]]
+    micro_batches: int = 0
+    counters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def only(self) -> list[Any]:
+        """The records of a program that has one stream."""
+        (values,) = self.streams.values()
+        return values
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self.streams[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.streams)
+
+    def __len__(self) -> int:
+        return len(self.streams)
+
+
+def run_pipeline(
+    program: Streams | Build,
+    mode: Literal["streaming", "batch"] = "streaming",
+    *,
+    cuts: Iterable[int] | None = None,
+    clock: Callable[[], int] | None = None,
+    backends: Literal["heap", "paged"] = "heap",
+    key_groups: int | None = None,
+    parallelism: int = 1,
+    restarts: bool = False,
+    micro_batches: int | None = None,
+) -> PipelineResults:
+    """Run a program to its end; gives the records of its streams.
+
+    ``program``: a stream, streams by name, or a function from a new environment to one of these;
+    sinks that the program has beside them are run as well.
+
+    ``cuts``: how many records to take per micro-batch (shared by the sources); what is left when
+    they run out is taken at once. ``key_groups``: spread keyed state over so many, instead of
+    keeping it in one. ``parallelism``: of operators that set none. ``restarts``: begin anew from
+    the stored state after every micro-batch, as after a crash (with ``backends="paged"``).
+    ``micro_batches``: stop after so many, where the input has no end. ``clock``: gives the time
+    (ms), asked once per micro-batch; it stands at 0 otherwise.
+
+    Raises:
+        PlanError: the program cannot work, or would not end.
+        JobError: the input waits for a clock that stands still.
+    """
+    batch = mode == "batch"
+    if cuts is not None and batch:
+        raise PlanError("a batch is one micro-batch: it has no cuts")
+    if restarts and backends != "paged":
+        raise PlanError("only paged state outlives a restart", hint='backends="paged"')
+    job, streams = _job(program, batch, parallelism, key_groups)
+    if micro_batches is None and not all(source.source.bounded for source in job.sources):
+        raise PlanError(
+            "a source of the program has no end", hint="say after how many micro_batches to stop"
+        )
+    runs = _Runs(job, streams, clock or ManualClock(), _budgets(cuts), backends, key_groups)
+    try:
+        while not runs.run.ended and runs.run.batch_id != micro_batches:
+            if restarts and runs.run.batch_id:
+                runs.restart()
+            if not runs.run.step():
+                raise JobError(
+                    "nothing is left to read, but the input has not ended",
+                    hint="it may wait for the time: pass a clock that moves",
+                )
+    finally:
+        runs.run.close()
+    return PipelineResults(streams, runs.run.batch_id, dict(runs.run.metrics.snapshot()))
+
+
+def _job(
+    program: Streams | Build, batch: bool, parallelism: int, key_groups: int | None
+) -> tuple[JobProgram, dict[str, list[Any]]]:
+    made = program
+    if not isinstance(made, DataStream | Mapping):
+        made = made(StreamExecutionEnvironment())
+    named = {_ONLY: made} if isinstance(made, DataStream) else dict(made)
+    if not named or not all(isinstance(stream, DataStream) for stream in named.values()):
+        raise PlanError(
+            f"run_pipeline was given no stream, but {made!r}",
+            hint="give a stream, a dict of streams by name, or a function that returns one",
+        )
+    env = next(iter(named.values()))._env
+    sinks = list(env._take_sinks())
+    for name, stream in named.items():
+        if stream._env is not env:
+            raise PlanError("the streams belong to different environments")
+        sink = _collecting(stream)
+        sink.name = name
+        sinks.append(sink)
+    configuration = Configuration(env._configuration)
+    configuration.set_string(options.TARGET.key, "local")
+    configuration.set_string(options.RUNTIME_MODE.key, "BATCH" if batch else "STREAMING")
+    configuration.set_integer(options.PARALLELISM.key, parallelism)
+    if key_groups is not None:
+        configuration.set_integer(options.MAX_PARALLELISM.key, key_groups)
+    return program_of(StreamGraph.of(sinks), configuration, None), {name: [] for name in named}
+
+
+def _budgets(cuts: Iterable[int] | None) -> Iterator[int]:
+    return itertools.chain(cuts or (), itertools.repeat(_ALL))
+
+
+class _Gathering(Delivery):
+    """Collects by the names of the streams; prints what is printed."""
+
+    def __init__(self, streams: Mapping[str, list[Any]]) -> None:
+        super().__init__()
+        self._streams = streams
+
+    def deliver(self, sink: SinkProgram, group: int, values: Any) -> None:
+        """Take records that one task had for a sink."""
+        if isinstance(sink.sink, CollectSink):
+            self._streams[sink.name].extend(values)
+        else:
+            super().deliver(sink, group, values)
+
+
+class _Runs:
+    """A local run, and those that follow it after restarts."""
+
+    def __init__(
+        self,
+        job: JobProgram,
+        streams: Mapping[str, list[Any]],
+        clock: Callable[[], int],
+        budgets: Iterator[int],
+        backends: str,
+        key_groups: int | None,
+    ) -> None:
+        self._job, self._clock, self._budgets = job, clock, budgets
+        self._delivery = _Gathering(streams)
+        self._collapse = key_groups is None
+        self._stores: dict[tuple[int, int], MemoryStore] = {}
+        self._paged = backends == "paged"
+        self.run = self._start(job)
+
+    def _start(self, job: JobProgram) -> LocalRun:
+        backends = self._backend if self._paged else None
+        return LocalRun(job, self._delivery, self._clock, self._budgets, backends, self._collapse)
+
+    def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
+        store = self._stores.setdefault((vertex.id, group), MemoryStore())
+        groups = 1 if self._collapse else vertex.groups
+        return PagedBackend(store, groups, self._job.settings.page_bytes)
+
+    def restart(self) -> None:
+        """Go on in a new run, with nothing but what a checkpoint keeps."""
+        before = self.run
+        # functions are sent anew, so what they keep in attributes is gone
+        after = self._start(pickle.loads(cloudpickle.dumps(self._job)))
+        # what sources wrote for themselves lies with the checkpoint
+        shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
+        after._offset = after._planned = json.loads(json.dumps(before._offset))
+        after._states = pickle.loads(pickle.dumps(before._states))
+        after.batch_id = before.batch_id
+        before.close()
+        self.run = after

@@ -1,0 +1,77 @@
+"""State outside of a running task: kept in memory, copied from one backend to another."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headrace.common.watermark_strategy import MAX_WATERMARK
+from headrace.runtime.state.backend import StateBackend, Timer, TimerStore
+from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.state.paged import PagedBackend
+
+
+class MemoryStore:
+    """A ``PageStore`` in a dictionary."""
+
+    def __init__(self, records: Mapping[str, bytes] | None = None) -> None:
+        self.records: dict[str, bytes] = dict(records or {})
+
+    def get(self, name: str) -> bytes | None:
+        """The bytes under a name, or None."""
+        return self.records.get(name)
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store bytes under a name."""
+        self.records[name] = data
+
+    def remove(self, name: str) -> None:
+        """Forget a name; one that is not there is no error."""
+        self.records.pop(name, None)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """State, timers and watermark of one operator, and the time (ms) it was taken. Picklable."""
+
+    records: Mapping[str, bytes]
+    now_ms: int
+
+    @classmethod
+    def of(cls, backend: StateBackend, now_ms: int) -> Snapshot:
+        """The state of a backend."""
+        store = MemoryStore()
+        paged = PagedBackend(store, 1)
+        copy_state(backend, paged)
+        paged.flush()
+        return cls(store.records, now_ms)
+
+    def on_heap(self) -> HeapBackend:
+        """A backend in memory with this state."""
+        backend = HeapBackend()
+        copy_state(PagedBackend(MemoryStore(self.records), 1), backend)
+        return backend
+
+
+def copy_state(source: StateBackend, target: StateBackend) -> None:
+    """Put everything that ``source`` holds into an empty ``target``, sharing no object."""
+    for key in list(source.keys()):
+        # pickling makes plain lists and dicts of those that lie in chunks and buckets
+        target.enter(key).update(pickle.loads(pickle.dumps(dict(source.enter(key)), 5)))
+        target.changed(key)
+    for timer in pending_timers(source.event_timers):
+        target.event_timers.register(timer)
+    for timer in pending_timers(source.processing_timers):
+        target.processing_timers.register(timer)
+    target.header.update(pickle.loads(pickle.dumps(source.header, 5)))
+
+
+def pending_timers(timers: TimerStore) -> list[Timer]:
+    """The timers that are set, in the order in which they will fire."""
+    found: list[Timer] = []
+    while (timer := timers.pop_due(MAX_WATERMARK)) is not None:
+        found.append(timer)
+    for timer in found:
+        timers.register(timer)
+    return found

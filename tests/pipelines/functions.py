@@ -1,0 +1,179 @@
+"""The functions of generated programs, each beside its model: the same in plain Python."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from headrace.common.output_tag import OutputTag
+from headrace.common.typeinfo import Types
+from headrace.datastream.functions import KeyedProcessFunction, ProcessFunction
+from headrace.datastream.state import (
+    ListStateDescriptor,
+    MapStateDescriptor,
+    ReducingStateDescriptor,
+    ValueStateDescriptor,
+)
+
+Record = tuple[int, int, int]
+"""Key, number, timestamp (ms)."""
+
+ODD = OutputTag("odd")
+LATE = OutputTag("late")
+NUMBERS = Types.PICKLED_BYTE_ARRAY()
+
+
+def twice_or_not(value: Sequence[int]) -> list[tuple[int, int]]:
+    """Two records for an even number, none for each fifth, else one."""
+    key, number = value
+    if number % 5 == 0:
+        return []
+    return [(key, number), (key, number + 10)] if number % 2 == 0 else [(key, number)]
+
+
+def add(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
+    """The numbers of two records added."""
+    return first[0], first[1] + second[1]
+
+
+class SplitOdd(ProcessFunction):
+    """Odd numbers go to a side output."""
+
+    def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterator[Any]:
+        if value[1] % 2:
+            yield ODD, value
+        else:
+            yield value
+
+
+def is_late(ctx: Any) -> bool:
+    """True when event time is past the record; nothing is late in these programs."""
+    return bool(ctx.timestamp() <= ctx.timer_service().current_watermark())
+
+
+class Windowed(KeyedProcessFunction):
+    """Sums per window by timers, and an echo of each by a timer that a timer sets.
+
+    A result depends on the window's content and on how many windows of the key came before it, so
+    a timer lost, fired twice or out of turn is seen.
+    """
+
+    def __init__(self, size_ms: int, lag_ms: int) -> None:
+        self.size_ms = size_ms
+        self.lag_ms = lag_ms
+
+    def open(self, runtime_context: Any) -> None:
+        self.totals = runtime_context.get_map_state(MapStateDescriptor("totals", NUMBERS, NUMBERS))
+        self.members = runtime_context.get_list_state(ListStateDescriptor("members", NUMBERS))
+        self.echoes = runtime_context.get_map_state(MapStateDescriptor("echoes", NUMBERS, NUMBERS))
+        self.fired = runtime_context.get_state(ValueStateDescriptor("fired", NUMBERS))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        if is_late(ctx):
+            yield LATE, (value, ctx.timestamp(), ctx.timer_service().current_watermark())
+        timestamp, timers = ctx.timestamp(), ctx.timer_service()
+        end = timestamp - timestamp % self.size_ms + self.size_ms
+        self.totals[end] = (self.totals.get(end) or 0) + value[1]
+        self.members.add((end, value[1]))
+        timers.register_event_time_timer(end + 100_000)
+        timers.register_event_time_timer(end - 1)
+        timers.delete_event_time_timer(end + 100_000)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        end, key = timestamp + 1, ctx.get_current_key()
+        if self.totals.contains(end):
+            members = list(self.members.get())
+            mine = [number for at, number in members if at == end]
+            assert self.totals.get(end) == sum(mine)
+            self.totals.remove(end)
+            self.members.update([member for member in members if member[0] != end])
+            fired = (self.fired.value() or 0) + 1
+            self.fired.update(fired)
+            result = _result(mine, fired)
+            self.echoes.put(timestamp + self.lag_ms, result)
+            ctx.timer_service().register_event_time_timer(timestamp + self.lag_ms)
+            yield key, result
+        if self.echoes.contains(timestamp):
+            result = self.echoes.get(timestamp)
+            self.echoes.remove(timestamp)
+            yield key, result + 1
+
+    def model(self, records: Iterable[Record]) -> list[Record]:
+        """What comes of all records together."""
+        windows: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for key, number, ts in records:
+            windows[key][ts - ts % self.size_ms + self.size_ms].append(number)
+        results = []
+        for key, ends in windows.items():
+            for fired, end in enumerate(sorted(ends), 1):
+                result = _result(ends[end], fired)
+                results.append((key, result, end - 1))
+                results.append((key, result + 1, end - 1 + self.lag_ms))
+        return results
+
+
+def _result(members: Sequence[int], fired: int) -> int:
+    return (sum(members) * 31 + len(members) * 7 + fired) % 997
+
+
+class Running(KeyedProcessFunction):
+    """A result for each record that depends on those of its key before it, in one kind of state."""
+
+    KINDS = 4
+
+    def __init__(self, kind: int) -> None:
+        self.kind = kind
+
+    def open(self, runtime_context: Any) -> None:
+        self.value = runtime_context.get_state(ValueStateDescriptor("value", NUMBERS))
+        self.list = runtime_context.get_list_state(ListStateDescriptor("list", NUMBERS))
+        self.map = runtime_context.get_map_state(MapStateDescriptor("map", NUMBERS, NUMBERS))
+        self.total = runtime_context.get_reducing_state(
+            ReducingStateDescriptor("total", lambda a, b: a * 3 % 1009 + b, NUMBERS)
+        )
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        if is_late(ctx):
+            yield LATE, (value, ctx.timestamp(), ctx.timer_service().current_watermark())
+        key, number = value
+        yield key, getattr(self, f"_{self.kind}")(number)
+
+    def _0(self, number: int) -> int:
+        held = (self.value.value() or 0) * 3 % 1009 + number
+        self.value.update(held)
+        return held
+
+    def _1(self, number: int) -> int:
+        self.list.add(number)
+        return sum(index * held for index, held in enumerate(self.list.get(), 1))
+
+    def _2(self, number: int) -> int:
+        seen = self.map.get(number) or 0
+        self.map.put(number, seen + 1)
+        return number + 1000 * seen + 100_000 * len(list(self.map.keys()))
+
+    def _3(self, number: int) -> int:
+        self.total.add(number)
+        return int(self.total.get())
+
+    def model(self, records: Iterable[Record]) -> list[Record]:
+        """What comes of the records in this order."""
+        held: dict[int, list[int]] = defaultdict(list)
+        results = []
+        for key, number, ts in records:
+            held[key].append(number)
+            results.append((key, _running(self.kind, held[key]), ts))
+        return results
+
+
+def _running(kind: int, numbers: Sequence[int]) -> int:
+    if kind == 1:
+        return sum(index * held for index, held in enumerate(numbers, 1))
+    if kind == 2:
+        last = numbers[-1]
+        return last + 1000 * (numbers.count(last) - 1) + 100_000 * len(set(numbers))
+    total = 0 if kind == 0 else numbers[0]
+    for number in numbers if kind == 0 else numbers[1:]:
+        total = total * 3 % 1009 + number
+    return total

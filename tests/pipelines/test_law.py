@@ -1,0 +1,88 @@
+"""The law: however a program is run, its results are the same.
+
+In one go or cut anywhere, on either backend, with keys in one group or in many, begun anew after
+every micro-batch, as a stream or as a batch: all equal what a model in plain Python computes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.common.configuration import Configuration
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors import indexed
+from headrace.runners.launch import program_of
+from headrace.runtime.program import JobProgram
+from headrace.testing import PipelineResults, pipeline, run_pipeline
+
+from .generated import Built, Program, programs
+
+SETTINGS = {"headrace.watermark.chunk-records": "3", "headrace.state.page-bytes": "200"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_pieces() -> Iterator[None]:
+    """Ranges, chunks and blocks of a few records, so that every boundary is met."""
+
+    def flushing(*arguments: Any) -> JobProgram:
+        program = program_of(*arguments)
+        return replace(program, settings=replace(program.settings, flush_records=4))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexed, "RANGE_RECORDS", 5)
+        patch.setattr(indexed, "CHUNK_RECORDS", 2)
+        patch.setattr(pipeline, "program_of", flushing)
+        yield
+
+
+def run(program: Program, **how: Any) -> tuple[Built, PipelineResults]:
+    """A new build of the program, and its results."""
+    env = StreamExecutionEnvironment(Configuration.from_dict(SETTINGS))
+    built = program.build(env)
+    return built, run_pipeline(built.streams(), **how)
+
+
+def check(program: Program, **how: Any) -> None:
+    """The results are those of the model, and nothing was late."""
+    built, results = run(program, **how)
+    for name, flow in built.ends().items():
+        if how.get("mode") == "batch" and not flow.timely:
+            continue
+        if flow.last:
+            expected = dict((key, number) for key, number, _ in flow.records)
+            assert dict(results[name]) == expected, (name, how)
+        else:
+            expected = Counter((key, number) for key, number, _ in flow.records)
+            assert Counter(results[name]) == expected, (name, how)
+    late = {name: results[name] for name in results if name.startswith("late") and results[name]}
+    assert not late, how
+
+
+cuts = st.lists(st.integers(1, 9), max_size=12)
+
+
+@settings(max_examples=60)
+@given(programs, cuts, cuts, st.integers(1, 5), st.integers(1, 3))
+def test_the_law(
+    program: Program,
+    cuts: list[int],
+    other_cuts: list[int],
+    key_groups: int,
+    parallelism: int,
+) -> None:
+    spread = {"key_groups": key_groups, "parallelism": parallelism}
+    check(program)
+    check(program, cuts=cuts)
+    check(program, cuts=other_cuts, backends="paged")
+    check(program, **spread)
+    check(program, cuts=cuts, **spread)
+    check(program, cuts=other_cuts, backends="paged", restarts=True, **spread)
+    check(program, mode="batch")
+    check(program, mode="batch", **spread)

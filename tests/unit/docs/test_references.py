@@ -1,0 +1,61 @@
+"""What the documentation names is there: files, functions, tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+
+_CODE = re.compile(r"`([\w/]+)\.py: ([\w.]+)`")
+_FILE = re.compile(r"`((?:\w+/)+\w+\.py)`")
+_TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::([\w:]+))?`")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_code_that_is_named_is_there(page: Path) -> None:
+    text = page.read_text("utf-8")
+    missing = []
+    for path, name in _CODE.findall(text):
+        found: Any = import_module("headrace." + path.replace("/", "."))
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is None:
+            missing.append(f"{path}.py: {name}")
+    for path in _FILE.findall(text):
+        if not any((base / path).exists() for base in (ROOT, ROOT / "src" / "headrace")):
+            missing.append(path)
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_tests_that_are_named_are_there(page: Path) -> None:
+    missing = []
+    for path, name in _TEST.findall(page.read_text("utf-8")):
+        file = ROOT / path
+        if not file.exists():
+            missing.append(path)
+        elif name and not set(name.split("::")) <= defined_in(file):
+            missing.append(f"{path}::{name}")
+    assert missing == []
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text("utf-8")))
+    assert {str(page.relative_to(DOCS)) for page in PAGES} == listed
+
+
+def defined_in(file: Path) -> set[str]:
+    """The names of a file's functions and classes."""
+    return {
+        node.name
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
