@@ -105,7 +105,7 @@ class LocalRun:
         for number in range(1, len(self.program.stages) + 1):
             self._stage(number, waiting.pop(number, []), waiting, to_sinks, parts)
         self._write(to_sinks)
-        self._states = merge_states(self._states, parts, end)
+        self._states = merge_states(self._states, parts)
         self._offset = end
         self._coordinator.committed(end)
         self.batch_id += 1

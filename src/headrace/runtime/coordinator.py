@@ -19,13 +19,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.datastream.connectors.base import Budget, SplitEnumerator, SplitRange
 from headrace.runtime.program import JobProgram, SourceProgram
 from headrace.runtime.source_task import NEW_SPLIT, SourceTaskInput, SplitState, SplitWork
 
 Offset = dict[str, Any]
 States = Mapping[tuple[int, str], SplitState]
+StateChanges = Mapping[tuple[int, str], SplitState | None]
+"""What one source task says of its splits; None for one that is finished."""
+
 LoadStates = Callable[[int], States]
 """Gives the split states at the end of an epoch."""
 
@@ -217,26 +219,22 @@ class Coordinator:
 
 
 def merge_states(
-    before: States, parts: Sequence[States], end: Offset | None = None
-) -> dict[Any, Any]:
+    before: States, parts: Sequence[StateChanges]
+) -> dict[tuple[int, str], SplitState]:
     """The split states after a micro-batch: those before it, overwritten by the tasks' parts.
 
-    Where two tasks read one split, the one that got further counts. Splits finished in ``end``
-    are forgotten.
+    Where two tasks read one split, the one that got further counts. A split that a task calls
+    finished is forgotten.
     """
-    merged: dict[Any, SplitState] = {}
+    merged: dict[tuple[int, str], SplitState] = {}
+    finished: set[tuple[int, str]] = set()
     for part in parts:
         for key, state in part.items():
-            if key not in merged or state.watermark >= merged[key].watermark:
+            if state is None:
+                finished.add(key)
+            elif key not in merged or state.watermark >= merged[key].watermark:
                 merged[key] = state
-    sources = {} if end is None else end["sources"]
-    finished = {(int(source), split) for source, info in sources.items() for split in info["done"]}
-    result = {**before, **merged}
-    return {
-        key: state
-        for key, state in result.items()
-        if state.watermark < MAX_WATERMARK and key not in finished
-    }
+    return {key: state for key, state in {**before, **merged}.items() if key not in finished}
 
 
 def _settled(source: Mapping[str, Any]) -> dict[str, Any]:

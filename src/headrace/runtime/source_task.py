@@ -88,10 +88,13 @@ class SourceTask:
         return reader
 
     def run(self, task: SourceTaskInput) -> Iterator[Envelope]:
-        """Do the work of one task; gives out blocks as they fill, and the splits' new states."""
+        """Do the work of one task; gives out blocks as they fill, and the splits' new states.
+
+        A finished split's state is None.
+        """
         home = task.sender % max(self._home_groups(), 1)
         chains: dict[int, Chain] = {}
-        states: dict[tuple[int, str], SplitState] = {}
+        states: dict[tuple[int, str], SplitState | None] = {}
         for work in task.work:
             chain = chains.get(work.source)
             if chain is None:
@@ -101,6 +104,9 @@ class SourceTask:
             yield from self._work(chain, work)
             if not work.ranges and not work.finished and work.idle is None:
                 continue  # only announced: what is known of the split is up to its reader
+            if work.finished:
+                states[work.source, work.split] = None
+                continue
             nodes = chain.snapshot()
             reached = [e.watermark for e in chain.endpoints if e.watermark is not None]
             watermark = max(min(reached, default=MIN_WATERMARK), work.state.watermark)

@@ -58,7 +58,6 @@ class Checkpoint:
             if fresh:
                 checkpoint._clear()
             checkpoint._check(program)
-            (checkpoint.directory / OWNER_FILE).write_text(program.run_id)
         except BaseException:
             checkpoint.close()
             raise
@@ -103,6 +102,10 @@ class Checkpoint:
                     hint="end that process, then start the job again",
                 )
             time.sleep(0.05)
+
+    def give_to(self, run_id: str) -> None:
+        """From now on only the commits of this run count."""
+        (self.directory / OWNER_FILE).write_text(run_id)
 
     def claim(self, jvm_pid: int | None) -> None:
         """Write down which processes run on the checkpoint."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.datastream.connectors.base import CommitterContext
-from headrace.errors import JobError
+from headrace.errors import CheckpointError, JobError, PlanError, UnsupportedError
 from headrace.runners.delivery import Delivery
+from headrace.runners.restarts import Restarts
 from headrace.runners.spark.checkpoint import Checkpoint, own_jvm_pid
 from headrace.runners.spark.dataframes import (
     dataframe_sinks,
@@ -51,6 +52,7 @@ class SparkJob:
         checkpoint: Checkpoint,
         delivery: Delivery,
         bounded: bool,
+        restarts: Restarts,
         on_report: OnReport | None = None,
     ) -> None:
         self.job_id = JobID(program.run_id)
@@ -58,7 +60,7 @@ class SparkJob:
         self.metrics: dict[str, float] = {}
         self.last_report: BatchReport | None = None
         self._spark, self._program, self._checkpoint = spark, program, checkpoint
-        self._bounded, self._on_report = bounded, on_report
+        self._bounded, self._restarts, self._on_report = bounded, restarts, on_report
         self._status = JobStatus.CREATED
         self._failure: BaseException | None = None
         self._cancelled = threading.Event()
@@ -67,6 +69,7 @@ class SparkJob:
         self._net_runtime_ms = 0
         self._link = DriverLink(self._take)
         self._folder = tempfile.TemporaryDirectory(prefix="headrace-plan-")
+        self._attempt = 0
         self._ref = ProgramRef(program.run_id, cloudpickle.dumps(program.for_workers()))
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
         self._thread.start()
@@ -121,13 +124,9 @@ class SparkJob:
             self._on_report(report)
 
     def _run(self) -> None:
-        self._status = JobStatus.RUNNING
         try:
             activate(self._spark)
-            if self._program.batch:
-                self._run_batch()
-            else:
-                self._run_stream()
+            self._run_until_it_ends()
             if self._link.failure is not None:
                 raise self._link.failure
             self._finish_sinks()
@@ -144,6 +143,37 @@ class SparkJob:
             self._folder.cleanup()
             self._checkpoint.close()
             self.delivery.close()
+
+    def _run_until_it_ends(self) -> None:
+        """Run, and again from the checkpoint after failures that the restart strategy bears."""
+        while True:
+            self._status = JobStatus.RUNNING
+            self._checkpoint.give_to(self._ref.run_id)
+            try:
+                if self._program.batch:
+                    self._run_batch()
+                else:
+                    self._run_stream()
+                return
+            except (PlanError, CheckpointError, UnsupportedError):
+                raise  # it would fail again
+            except Exception as error:
+                delay_ms = self._restarts.delay_ms(time.time_ns() // 1_000_000)
+                lost = self._link.failure is not None  # what was delivered cannot be again
+                if delay_ms is None or lost or self._cancelled.is_set():
+                    raise
+                self._attempt += 1
+                print(
+                    f"headrace: {self._program.name!r} failed and begins again in"
+                    f" {delay_ms / 1000:g} s (restart {self._attempt}):"
+                    f" {type(error).__name__}: {error}",
+                    file=sys.stderr,
+                )
+                self._status = JobStatus.RESTARTING
+                if self._cancelled.wait(delay_ms / 1000):
+                    return
+                # Workers know a run by its id: this one shall not meet operators of the last.
+                self._ref = ProgramRef(f"{self._program.run_id}-{self._attempt}", self._ref.data)
 
     def _finish_sinks(self) -> None:
         if self._cancelled.is_set() or not self._bounded:
@@ -183,7 +213,7 @@ class SparkJob:
             writer = (
                 frame.writeStream.option("checkpointLocation", checkpoint.spark)
                 .outputMode("append")
-                .queryName(f"{self._program.name}-{self._program.run_id[:8]}")
+                .queryName(f"{self._program.name}-{self._program.run_id[:8]}-{self._attempt}")
             )
             if dataframe_sinks(self._program):
                 writer = writer.foreachBatch(lambda rows, batch: self._write(rows, path, batch))
@@ -246,11 +276,3 @@ def _explained(error: PySparkException) -> BaseException:
         return found
     first = text.strip().splitlines()[0][:500] if text.strip() else type(error).__name__
     return JobError(f"Spark stopped the job: {first}", where={"log": str(log_path())})
-
-
-def with_run_id(program: JobProgram, run_id: str) -> JobProgram:
-    """The program under the id of a run."""
-    return replace(program, run_id=run_id)
-
-
-__all__ = ["SparkJob", "with_run_id"]

@@ -12,6 +12,7 @@ from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from headrace.runners.spark.interpreter import worker_python
 from headrace.runners.spark.java import ensure_java
 
 _TASK_ATTEMPTS = 4
@@ -61,7 +62,6 @@ def log_path() -> Path:
 
 def _local_session(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
     ensure_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     log4j = Path(tempfile.gettempdir()) / f"headrace-log4j2-{os.getpid()}.properties"
     log4j.write_text(_LOG4J.format(path=log_path()))
@@ -84,7 +84,7 @@ def _local_session(settings: Mapping[str, str], parallelism: int | None) -> Spar
     }
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
-    with _stderr_into(log_path()):
+    with _stderr_into(log_path()), _workers_start_as(worker_python()):
         return builder.getOrCreate()
 
 
@@ -92,6 +92,19 @@ def activate(spark: SparkSession) -> None:
     """Make the session this thread's own in the JVM too, where data sources are looked up."""
     classes = SparkSession._get_j_spark_session_class(spark._jvm)
     classes.setActiveSession(spark._jsparkSession)
+
+
+@contextmanager
+def _workers_start_as(python: str) -> Iterator[None]:
+    """A session made meanwhile starts its workers so, unless the user has chosen otherwise."""
+    if "PYSPARK_PYTHON" in os.environ:
+        yield
+        return
+    os.environ["PYSPARK_PYTHON"] = python
+    try:
+        yield
+    finally:
+        del os.environ["PYSPARK_PYTHON"]
 
 
 @contextmanager

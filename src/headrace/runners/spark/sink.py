@@ -33,7 +33,7 @@ from headrace.runners.spark.worker import (
     worker_job,
 )
 from headrace.runtime.block import Kind, values_of
-from headrace.runtime.coordinator import States, merge_states
+from headrace.runtime.coordinator import StateChanges, merge_states
 from headrace.runtime.program import JobProgram, SinkProgram
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class TaskMessage(WriterCommitMessage):
 
     committables: dict[int, Any] = field(default_factory=dict)
     delivered: dict[int, list[tuple[int, list[Any]]]] = field(default_factory=dict)
-    states: list[tuple[int, States]] = field(default_factory=list)
+    states: list[tuple[int, StateChanges]] = field(default_factory=list)
     metrics: list[dict[str, float]] = field(default_factory=list)
 
 

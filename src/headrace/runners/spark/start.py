@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.runners.delivery import Delivery
+from headrace.runners.restarts import restarts_of
 from headrace.runners.spark.checkpoint import Checkpoint
 from headrace.runners.spark.dataframes import as_files
 from headrace.runners.spark.job import SparkJob
@@ -41,7 +43,8 @@ def start_on_spark(
         program = replace(program, scope=checkpoint.scope)
         if not program.batch:
             program = as_files(program, checkpoint.directory)
-        return SparkJob(spark, program, checkpoint, delivery, bounded, on_report)
+        restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))
+        return SparkJob(spark, program, checkpoint, delivery, bounded, restarts, on_report)
     except BaseException:
         checkpoint.close()
         raise

@@ -1,0 +1,122 @@
+"""After a failure: whether a job begins again from its last checkpoint, and how long it waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from headrace.common import options
+from headrace.common.configuration import Configuration
+
+
+class Restarts(Protocol):
+    """Told of every failure of one job; remembers what it needs of the earlier ones."""
+
+    def delay_ms(self, now_ms: int) -> int | None:
+        """The wait before the restart that follows a failure now; None to give up."""
+
+
+class NoRestarts:
+    """The first failure ends the job."""
+
+    def delay_ms(self, now_ms: int) -> int | None:
+        """Always None."""
+        return None
+
+
+@dataclass
+class FixedDelay:
+    """So many restarts, each after the same wait."""
+
+    attempts: int
+    wait_ms: int
+
+    def delay_ms(self, now_ms: int) -> int | None:
+        """The wait, until the attempts are used up."""
+        if self.attempts <= 0:
+            return None
+        self.attempts -= 1
+        return self.wait_ms
+
+
+@dataclass
+class FailureRate:
+    """Restarts unless more than ``most`` failures fall within an interval."""
+
+    most: int
+    interval_ms: int
+    wait_ms: int
+    _failures: list[int] = field(default_factory=list)
+
+    def delay_ms(self, now_ms: int) -> int | None:
+        """The wait, or None when this failure is one too many."""
+        recent = [at for at in self._failures if now_ms - at < self.interval_ms]
+        self._failures = [*recent, now_ms]
+        return self.wait_ms if len(self._failures) <= self.most else None
+
+
+@dataclass
+class ExponentialDelay:
+    """Waits that grow with each failure, and begin anew once the job has run well for a while.
+
+    ``chance`` gives numbers in [-1, 1]; ``jitter`` is the share of the wait it moves.
+    """
+
+    initial_ms: int
+    most_ms: int
+    multiplier: float
+    reset_ms: int
+    jitter: float
+    attempts: int
+    chance: Callable[[], float]
+    _failures: int = 0
+    _running_since_ms: float | None = None
+
+    def delay_ms(self, now_ms: int) -> int | None:
+        """The wait, or None when the attempts are used up."""
+        since = self._running_since_ms
+        if since is not None and now_ms - since >= self.reset_ms:
+            self._failures = 0
+        if self._failures >= self.attempts:
+            return None
+        # no more factors than it takes to reach the longest wait: powers of floats overflow
+        wait = float(self.initial_ms)
+        for _ in range(self._failures):
+            if wait >= self.most_ms:
+                break
+            wait *= self.multiplier
+        wait = min(wait, self.most_ms)
+        self._failures += 1
+        moved = max(0, round(min(wait * (1 + self.jitter * self.chance()), self.most_ms)))
+        self._running_since_ms = now_ms + moved
+        return moved
+
+
+def restarts_of(configuration: Configuration, chance: Callable[[], float]) -> Restarts:
+    """What ``restart-strategy.*`` asks for."""
+
+    read = options.read
+    kind = read(configuration, options.RESTART_STRATEGY)
+    if kind == "fixed-delay":
+        return FixedDelay(
+            read(configuration, options.FIXED_DELAY_ATTEMPTS),
+            read(configuration, options.FIXED_DELAY),
+        )
+    if kind == "failure-rate":
+        return FailureRate(
+            read(configuration, options.FAILURE_RATE_MAX),
+            read(configuration, options.FAILURE_RATE_INTERVAL),
+            read(configuration, options.FAILURE_RATE_DELAY),
+        )
+    if kind == "exponential-delay":
+        return ExponentialDelay(
+            read(configuration, options.EXPONENTIAL_INITIAL_BACKOFF),
+            read(configuration, options.EXPONENTIAL_MAX_BACKOFF),
+            read(configuration, options.EXPONENTIAL_MULTIPLIER),
+            read(configuration, options.EXPONENTIAL_RESET),
+            read(configuration, options.EXPONENTIAL_JITTER),
+            read(configuration, options.EXPONENTIAL_ATTEMPTS),
+            chance,
+        )
+    return NoRestarts()

@@ -1,0 +1,73 @@
+"""Restart strategies on a clock of the test's own."""
+
+from __future__ import annotations
+
+from headrace.common.configuration import Configuration
+from headrace.runners.restarts import Restarts, restarts_of
+
+
+def restarts(chance: float = 0.0, **settings: str) -> Restarts:
+    keys = {f"restart-strategy.{key.replace('__', '.')}": v for key, v in settings.items()}
+    keys = {key.replace("_", "-"): value for key, value in keys.items()}
+    return restarts_of(Configuration.from_dict(keys), lambda: chance)
+
+
+def delays(strategy: Restarts, *times_ms: int) -> list[int | None]:
+    return [strategy.delay_ms(at) for at in times_ms]
+
+
+def test_without_a_strategy_the_first_failure_is_the_last() -> None:
+    assert delays(restarts(), 0, 1) == [None, None]
+    assert delays(restarts(type="off"), 0) == [None]
+
+
+def test_fixed_delay_ends_with_its_attempts() -> None:
+    strategy = restarts(type="fixed-delay", fixed_delay__attempts="2", fixed_delay__delay="3 s")
+    assert delays(strategy, 0, 10, 20, 30) == [3000, 3000, None, None]
+
+
+def test_failure_rate_forgets_failures_outside_the_interval() -> None:
+    strategy = restarts(
+        type="failure-rate",
+        failure_rate__max_failures_per_interval="2",
+        failure_rate__failure_rate_interval="10 s",
+        failure_rate__delay="1 s",
+    )
+    assert delays(strategy, 0, 9_000, 10_000, 11_000) == [1000, 1000, 1000, None]
+
+
+def test_exponential_delay_grows_up_to_its_limit_and_begins_anew() -> None:
+    strategy = restarts(
+        type="exponential-delay",
+        exponential_delay__initial_backoff="1 s",
+        exponential_delay__max_backoff="5 s",
+        exponential_delay__backoff_multiplier="2.0",
+        exponential_delay__reset_backoff_threshold="1 min",
+    )
+    assert delays(strategy, 0, 2_000, 5_000, 10_000) == [1000, 2000, 4000, 5000]
+    running_since = 10_000 + 5_000
+    assert delays(strategy, running_since + 59_999) == [5000]
+    assert delays(strategy, running_since + 59_999 + 5_000 + 60_000) == [1000]
+
+
+def test_exponential_delay_stays_finite_after_thousands_of_failures() -> None:
+    strategy = restarts(type="exponential-delay", exponential_delay__jitter_factor="0.0")
+    assert [strategy.delay_ms(0) for _ in range(5_000)][-1] == 60_000
+
+
+def test_jitter_moves_the_wait_by_its_share() -> None:
+    def first(chance: float) -> int | None:
+        return restarts(
+            chance, type="exponential-delay", exponential_delay__jitter_factor="0.25"
+        ).delay_ms(0)
+
+    assert (first(-1.0), first(0.0), first(1.0)) == (750, 1000, 1250)
+
+
+def test_exponential_delay_gives_up_after_its_attempts() -> None:
+    strategy = restarts(
+        type="exponential-delay",
+        exponential_delay__attempts_before_reset_backoff="1",
+        exponential_delay__reset_backoff_threshold="1 min",
+    )
+    assert delays(strategy, 0, 5_000) == [1000, None]
