@@ -4,6 +4,7 @@
     ├── PlanError (ValueError)            the program cannot work; raised while it is built
     │   ├── DuplicateUidError             two operators with one uid
     │   ├── UnpicklableFunctionError      a user function that cannot be sent to a worker
+    │   ├── WrongFunctionError            no function, or one of another kind (a TypeError too)
     │   ├── MissingWatermarksError        event time is needed, no watermark strategy is set
     │   └── NotKeyedError                 keyed state or timers on a stream that is not keyed
     ├── UnsupportedError (NotImplementedError)   a PyFlink name that does not work here
@@ -67,6 +68,10 @@ class DuplicateUidError(PlanError):
 
 class UnpicklableFunctionError(PlanError):
     """A user function, or something it captures, cannot be sent to a worker."""
+
+
+class WrongFunctionError(PlanError, TypeError):
+    """What was given as a function is none, or one of another kind."""
 
 
 class MissingWatermarksError(PlanError):

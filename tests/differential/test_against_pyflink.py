@@ -33,7 +33,19 @@ CASES = [(program, mode) for program in CORPUS for mode in program.modes]
 
 # Programs whose golden Headrace means to differ from, by name and mode, each with its reason.
 # The marks are strict: a program that comes to agree has to leave this list.
-DEVIATIONS: dict[tuple[str, str], str] = {}
+BATCH_TIMERS = (
+    "PyFlink 2.3 in BATCH fires a deleted or used timer again, and loses state on the way; here a"
+    " batch gives what the stream gives"
+)
+DEVIATIONS: dict[tuple[str, str], str] = {
+    ("53_timer_deleted", "batch"): BATCH_TIMERS,
+    ("58_timers_and_state_at_the_end", "batch"): BATCH_TIMERS,
+    ("61_chained_keyed_stages_with_timers", "batch"): BATCH_TIMERS,
+    ("69_source_watermark_strategy", "streaming"): "PyFlink drops the assigner of from_source",
+    ("69_source_watermark_strategy", "batch"): "PyFlink drops the assigner of from_source",
+    ("89_print_nested_row", "streaming"): "declared names reach rows within rows too",
+    ("90_float_collected", "streaming"): "a FLOAT is collected as functions see it",
+}
 
 # The handful that also runs on Spark: one for each road a record can take.
 ON_SPARK = (
@@ -85,7 +97,9 @@ def test_every_golden_has_its_program() -> None:
     assert set(DEVIATIONS) <= {(program.name, mode) for program, mode in CASES}
 
 
-@pytest.mark.parametrize(("program", "mode"), [case(*pair) for pair in CASES])
+@pytest.mark.parametrize(
+    ("program", "mode"), [pytest.param(*pair, id=f"{pair[0].name}-{pair[1]}") for pair in CASES]
+)
 def test_golden_says_what_its_header_says(program: Program, mode: str) -> None:
     golden = read_golden(program, mode)
     assert (golden["program"], golden["mode"]) == (program.name, mode)

@@ -238,8 +238,8 @@ class ProcessFunction(Function):
             """The clocks. Timers need a keyed stream."""
 
         @abstractmethod
-        def timestamp(self) -> int | None:
-            """The record's timestamp (ms), or None."""
+        def timestamp(self) -> int:
+            """The record's timestamp (ms); -2**63 where it has none, as in PyFlink."""
 
     @abstractmethod
     def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterable[Any] | None:
@@ -261,8 +261,8 @@ class KeyedProcessFunction(Function):
             """The clocks, and timers for the current key."""
 
         @abstractmethod
-        def timestamp(self) -> int | None:
-            """The timestamp (ms) of the record or timer, or None."""
+        def timestamp(self) -> int:
+            """The timestamp (ms) of the record or timer; -2**63 where there is none."""
 
     class OnTimerContext(Context):
         """What is known while a timer fires."""

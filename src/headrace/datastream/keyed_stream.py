@@ -17,7 +17,6 @@ from headrace.datastream.functions import (
     Function,
     KeyedProcessFunction,
     MapFunction,
-    ProcessFunction,
     ReduceFunction,
 )
 from headrace.datastream.user_functions import user_function
@@ -100,16 +99,15 @@ class KeyedStream(DataStream):
             FilterSpec, KeyedFilterSpec, function, site, "filter", kept_type=self._type()
         )
 
-    def process(
+    def process(  # type: ignore[override]  # as in PyFlink: a keyed stream takes no other kind
         self,
-        func: KeyedProcessFunction | ProcessFunction,
+        func: KeyedProcessFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
         """What the function yields for each record and timer, under its key."""
         site, stream = call_site(), self._described()
-        kind = ProcessFunction if isinstance(func, ProcessFunction) else KeyedProcessFunction
         function = user_function(
-            func, kind, "process_element", "process", stream, site, plain=False
+            func, KeyedProcessFunction, "process_element", "process", stream, site, plain=False
         )
         return self._add(
             KeyedProcessSpec(function), site, "process", output_type, inputs=self._keyed_edges()

@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.datastream.arguments import article
 from headrace.datastream.functions import Function
-from headrace.errors import PlanError
+from headrace.errors import WrongFunctionError
 from headrace.graph.transformation import CallSite
 from headrace.operators.spec import UserFunction
 
@@ -24,7 +24,7 @@ def user_function(
     """What operators call for ``given``: an object of ``kind``, or where ``plain`` a callable.
 
     Raises:
-        PlanError: it is something else.
+        WrongFunctionError: it is something else.
     """
     if isinstance(given, kind):
         return UserFunction(given, method)
@@ -42,7 +42,7 @@ def user_function(
         got = article(_function_kind(given))
     else:
         got = article(type(given).__name__)
-    raise PlanError(
+    raise WrongFunctionError(
         f"{call}() takes {wanted}, not {got}",
         where={"stream": stream, "called": str(site)},
         hint=hint,

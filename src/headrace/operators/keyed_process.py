@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from headrace.common.time_domain import TimeDomain
+from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.operators.emission import emitter
 from headrace.operators.inspection import inspect_function
 from headrace.operators.keyed import StatefulOperator
@@ -62,9 +63,9 @@ class KeyedContext:
         """The key of the record."""
         return self._cell.key
 
-    def timestamp(self) -> int | None:
-        """The timestamp (ms) of the record or timer, or None."""
-        return self._timestamp
+    def timestamp(self) -> int:
+        """The timestamp (ms) of the record or timer; ``MIN_WATERMARK`` where there is none."""
+        return MIN_WATERMARK if self._timestamp is None else self._timestamp
 
     def timer_service(self) -> KeyedContext:
         """The clocks and timers of the current key."""

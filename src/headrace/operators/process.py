@@ -44,9 +44,9 @@ class ProcessContext:
         self._timestamp: int | None = None
         self._watermark = MIN_WATERMARK
 
-    def timestamp(self) -> int | None:
-        """The record's timestamp (ms), or None."""
-        return self._timestamp
+    def timestamp(self) -> int:
+        """The record's timestamp (ms); ``MIN_WATERMARK`` where it has none, as in PyFlink."""
+        return MIN_WATERMARK if self._timestamp is None else self._timestamp
 
     def timer_service(self) -> ProcessContext:
         """The clocks."""

@@ -35,9 +35,8 @@ class Delivery:
                 self._arrived.notify_all()
             return
         out = self._out or (sys.stderr if sink.sink.to_stderr else sys.stdout)
-        prefix = _prefix(sink, group)
-        show = sink.output_type.format if sink.output_type is not None else str
-        out.write("".join(f"{prefix}{show(value)}\n" for value in values))
+        prefix, shown = _prefix(sink, group), sink.sink.shown
+        out.write("".join(f"{prefix}{shown(value, sink.output_type)}\n" for value in values))
         out.flush()
 
     def close(self) -> None:

@@ -34,6 +34,7 @@ ATOMS: frozenset[type] = frozenset(
     }
 )
 _OWN_PICKLING = {"__getstate__", "__reduce__", "__reduce_ex__"}
+_WRITTEN_IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _only_atoms = ATOMS.issuperset
 _frozen_classes: dict[type, bool] = {}
 
@@ -55,6 +56,9 @@ def is_plain(value: Any) -> bool:
 
 
 def _is_frozen_class(kind: type) -> bool:
+    bases = kind.__mro__[:-1]
+    if any(not _OWN_PICKLING.isdisjoint(vars(base)) for base in bases):
+        return False
     if issubclass(kind, tuple):
         # a named tuple whose objects have no attributes of their own
         return hasattr(kind, "_fields") and kind.__dictoffset__ == 0
@@ -62,9 +66,9 @@ def _is_frozen_class(kind: type) -> bool:
     params = vars(kind).get("__dataclass_params__")
     if params is None or not params.frozen or kind.__dictoffset__ == 0:
         return False
-    return not any(
-        vars(base).get("__slots__") or not _OWN_PICKLING.isdisjoint(vars(base))
-        for base in kind.__mro__[:-1]
+    # What __slots__ or a class written in C (a list, say) holds is not among the attributes.
+    return all(base.__flags__ & _WRITTEN_IN_PYTHON for base in bases) and not any(
+        vars(base).get("__slots__") for base in bases
     )
 
 

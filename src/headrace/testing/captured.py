@@ -6,6 +6,7 @@ import pickle
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.common.watermark_strategy import Watermark, WatermarkOutput
 from headrace.operators.spec import OperatorSpec, Traits, UserFunction
 from headrace.runtime.block import is_plain
 from headrace.runtime.chain import KeyedOperator, Operator, Outputs, Signal
@@ -66,6 +67,23 @@ def _into(emitted: Emitted) -> Push:
         emitted.append((as_sent(value), timestamp))
 
     return push
+
+
+class CapturedWatermarks(WatermarkOutput):
+    """Keeps what a watermark generator emits."""
+
+    def __init__(self) -> None:
+        self.emitted: list[int] = []
+
+    def emit_watermark(self, watermark: Watermark | int) -> None:
+        """Keep a watermark (ms)."""
+        self.emitted.append(watermark if isinstance(watermark, int) else watermark.timestamp)
+
+    def mark_idle(self) -> None:
+        """There is no other input to hold back."""
+
+    def mark_active(self) -> None:
+        """There is no other input to hold back."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, Self
 
@@ -10,34 +11,18 @@ from headrace.common.time_domain import TimeDomain
 from headrace.common.watermark_strategy import (
     MAX_WATERMARK,
     MIN_WATERMARK,
-    Watermark,
-    WatermarkOutput,
     WatermarkStrategy,
 )
 from headrace.datastream.build import require_sendable
 from headrace.datastream.call_site import call_site
-from headrace.datastream.functions import (
-    FilterFunction,
-    FlatMapFunction,
-    KeyedProcessFunction,
-    KeySelector,
-    MapFunction,
-    ProcessFunction,
-    ReduceFunction,
-)
+from headrace.datastream.functions import KeySelector
 from headrace.datastream.keys import key_function
-from headrace.errors import NotKeyedError, PlanError
+from headrace.errors import PlanError
 from headrace.metrics.metricbase import MetricGroup
-from headrace.operators.filter import FilterSpec
-from headrace.operators.flat_map import FlatMapSpec
-from headrace.operators.keyed_function import KeyedFilterSpec, KeyedFlatMapSpec, KeyedMapSpec
-from headrace.operators.keyed_process import KeyedProcessSpec
-from headrace.operators.map import MapSpec
-from headrace.operators.process import ProcessSpec
-from headrace.operators.reduce import ReduceSpec
-from headrace.operators.spec import OperatorSpec, UserFunction
+from headrace.operators.spec import OperatorSpec
 from headrace.runtime.block import Block, Mark
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.chain import close_function, open_function
+from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import (
@@ -51,21 +36,14 @@ from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.paged import PagedBackend
 from headrace.runtime.state.ttl import CLEANUP
-from headrace.testing.captured import Captured, CapturedSpec, as_sent
+from headrace.testing.captured import Captured, CapturedSpec, CapturedWatermarks, as_sent
 from headrace.testing.clock import ManualClock
+from headrace.testing.function_specs import spec_for
 from headrace.testing.snapshot import MemoryStore, Snapshot, pending_timers
 
 BackendName = Literal["heap", "paged"]
 
 _CHANNEL = "harness"
-_METHODS: list[tuple[type, str, Any, Any]] = [
-    (ProcessFunction, "process_element", ProcessSpec, KeyedProcessSpec),
-    (KeyedProcessFunction, "process_element", None, KeyedProcessSpec),
-    (MapFunction, "map", MapSpec, KeyedMapSpec),
-    (FlatMapFunction, "flat_map", FlatMapSpec, KeyedFlatMapSpec),
-    (FilterFunction, "filter", FilterSpec, KeyedFilterSpec),
-    (ReduceFunction, "reduce", None, ReduceSpec),
-]
 
 
 class PendingTimer(NamedTuple):
@@ -77,7 +55,11 @@ class PendingTimer(NamedTuple):
 
 
 class _Harness:
-    """What both harnesses do. Records are pickled on the way in and out, as between tasks."""
+    """What both harnesses do. Records are pickled on the way in and out, as between tasks.
+
+    ``batch``: as a batch runs it. Records wait for ``end_input``, and are then taken in the order
+    of their timestamps.
+    """
 
     def __init__(
         self,
@@ -103,6 +85,9 @@ class _Harness:
         self._task = KeyedTask(vertex, job, facts, self.metrics)
         self._strategy = watermarks
         self._generator = watermarks.create_generator() if watermarks is not None else None
+        self._is_batch = batch
+        self._waiting: list[Block] = []
+        self._closed = False
 
     def __enter__(self) -> Self:
         return self
@@ -111,8 +96,10 @@ class _Harness:
         self.close()
 
     def close(self) -> None:
-        """Close the function."""
-        self._task.close()
+        """Close the function, once."""
+        if not self._closed:
+            self._closed = True
+            self._task.close()
 
     # Input
 
@@ -123,23 +110,41 @@ class _Harness:
         """Let the function take one record, with a timestamp in ms.
 
         With a watermark strategy the timestamp and the watermark behind the record follow from it.
+
+        Raises:
+            PlanError: the input has ended.
         """
+        if self.watermark >= MAX_WATERMARK:
+            raise PlanError("a record was given behind the end of the input")
         strategy, generator = self._strategy, self._generator
         if strategy is not None and strategy.timestamp_of is not None:
             timestamp = strategy.timestamp_of(value, timestamp)
-        # the key is computed from the record that was sent, as the sender does
-        self._advance(Block(self._keys(value), [as_sent(value)], [timestamp], False, [], None, 0))
+        block = Block(self._keys(value), [as_sent(value)], [timestamp], False, [], None, 0)
+        if self._is_batch:
+            self._waiting.append(block)
+            return
+        self._advance(block)
         if generator is not None and timestamp is not None:
-            moments = _Moments()
-            generator.on_event(value, timestamp, moments)
-            generator.on_periodic_emit(moments)
-            for moment in moments.emitted:
+            output = CapturedWatermarks()
+            generator.on_event(value, timestamp, output)
+            generator.on_periodic_emit(output)
+            for moment in output.emitted:
                 self.advance_watermark(moment)
 
     def advance_watermark(self, to_ms: int) -> None:
-        """Let event time reach ``to_ms``; timers that are due fire. It never goes back."""
-        mark = Mark(0, _CHANNEL, to_ms)
-        self._advance(Block([], [], None, False, [mark], None, 0))
+        """Let event time reach ``to_ms``; timers that are due fire. It never goes back.
+
+        Raises:
+            PlanError: in a batch, where no watermark stands before the last.
+        """
+        if self._is_batch and to_ms < MAX_WATERMARK:
+            raise PlanError(
+                "event time stands still in a batch until its input ends", hint="end_input()"
+            )
+        self._advance(
+            *self._waiting, Block([], [], None, False, [Mark(0, _CHANNEL, to_ms)], None, 0)
+        )
+        self._waiting.clear()
 
     def advance_processing_time(self, to_ms: int) -> None:
         """Set the clock to ``to_ms`` (ms since the epoch); timers that are due fire.
@@ -148,15 +153,16 @@ class _Harness:
             PlanError: that is in the past.
         """
         self.clock.advance(to_ms - self.clock())
-        self._advance(Block([], [], None, False, [], None, 0))
+        if not self._is_batch:  # it has one micro-batch, at its end
+            self._advance(Block([], [], None, False, [], None, 0))
 
     def end_input(self) -> None:
-        """Say that nothing more comes: event time reaches its end, a batch its results."""
+        """Say that nothing more comes: event time reaches its end, a batch gives its results."""
         self.advance_watermark(MAX_WATERMARK)
 
-    def _advance(self, block: Block) -> None:
+    def _advance(self, *blocks: Block) -> None:
         now_ms = self.clock()
-        task = TaskInput(0, [block._replace(now_ms=now_ms)], now_ms)
+        task = TaskInput(0, [block._replace(now_ms=now_ms) for block in blocks], now_ms)
         for envelope in self._task.advance(task, self._backend()):
             raise AssertionError(f"the harness has no receivers, but {envelope} was sent")
 
@@ -196,9 +202,10 @@ class _Harness:
 
     def snapshot(self) -> Snapshot:
         """State, timers and watermark as they are now; any harness can go on from it."""
+        generator = copy.deepcopy(self._generator)
         if self._store is not None:
-            return Snapshot(dict(self._store.records), self.clock())
-        return Snapshot.of(self._heap, self.clock())
+            return Snapshot(dict(self._store.records), self.clock(), generator)
+        return Snapshot.of(self._heap, self.clock(), generator)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot, also one of the other backend; the clock does not go back."""
@@ -206,6 +213,10 @@ class _Harness:
             self._store.records = dict(snapshot.records)
         else:
             self._heap = snapshot.on_heap()
+        if self._strategy is not None:
+            generator = copy.deepcopy(snapshot.generator)
+            self._generator = generator or self._strategy.create_generator()
+        self._waiting.clear()
         self.clock.advance(max(snapshot.now_ms - self.clock(), 0))
 
 
@@ -228,11 +239,21 @@ class KeyedHarness(_Harness):
         clock: ManualClock | None = None,
     ) -> None:
         site = call_site()
-        self._key_of = key_function(key_by, "key_by", "the harness", site).bound()
-        super().__init__(_spec(function, True), True, backend, watermarks, batch, clock)
+        self._selector = key_function(key_by, "key_by", "the harness", site)
+        super().__init__(spec_for(function, True), True, backend, watermarks, batch, clock)
+        facts = TaskFacts(max_parallelism=1, is_batch=batch)
+        open_function(self._selector, TaskContext("key_by", str(site), facts, self.metrics, None))
+        self._key_of = self._selector.bound()
+
+    def close(self) -> None:
+        """Close the function and the key selector, once."""
+        if not self._closed:
+            close_function(self._selector)
+        super().close()
 
     def _keys(self, value: Any) -> list[Any]:
-        key = self._key_of(value)
+        # computed from the record itself, as its sender does; then the key is nobody's to change
+        key = as_sent(self._key_of(value))
         stable_hash(key)  # raises where the key would scatter
         return [key]
 
@@ -268,9 +289,9 @@ class KeyedHarness(_Harness):
         if handle is None:
             known = ", ".join(sorted(context.states._handles)) or "none"
             raise PlanError(f"there is no state {name!r}; the function asked for: {known}")
-        copy = HeapBackend()
-        copy.enter(key).update(as_sent(dict(self._backend().enter(key))))
-        context.states.attach(copy)
+        aside = HeapBackend()
+        aside.enter(key).update(as_sent(dict(self._backend().enter(key))))
+        context.states.attach(aside)
         cell.enter(key)
         cell.now_ms = self.clock()
         if handle.kind == "map":
@@ -294,44 +315,4 @@ class ProcessHarness(_Harness):
         batch: bool = False,
         clock: ManualClock | None = None,
     ) -> None:
-        super().__init__(_spec(function, False), False, "heap", watermarks, batch, clock)
-
-
-class _Moments(WatermarkOutput):
-    """Keeps what a watermark generator emits."""
-
-    def __init__(self) -> None:
-        self.emitted: list[int] = []
-
-    def emit_watermark(self, watermark: Watermark | int) -> None:
-        self.emitted.append(watermark if isinstance(watermark, int) else watermark.timestamp)
-
-    def mark_idle(self) -> None:
-        """There is no other input to hold back."""
-
-    def mark_active(self) -> None:
-        """There is no other input to hold back."""
-
-
-def _spec(function: Any, keyed: bool) -> OperatorSpec:
-    if isinstance(function, OperatorSpec):
-        if function.traits.keyed and not keyed:
-            raise NotKeyedError(
-                f"{function.label} needs a keyed stream", hint="test it with a KeyedHarness"
-            )
-        if keyed and not function.traits.keyed:
-            raise PlanError(f"{function.label} has no key", hint="test it with a ProcessHarness")
-        return function
-    for kind, method, plain, with_key in _METHODS:
-        if isinstance(function, kind):
-            make = with_key if keyed else plain
-            if make is None:
-                raise NotKeyedError(
-                    f"a {kind.__name__} needs a keyed stream", hint="test it with a KeyedHarness"
-                )
-            spec: OperatorSpec = make(UserFunction(function, method))
-            return spec
-    raise PlanError(
-        f"a harness runs function objects and operator specs, not {function!r}",
-        hint="wrap a plain function: MapSpec(UserFunction(f)), or test it by calling it",
-    )
+        super().__init__(spec_for(function, False), False, "heap", watermarks, batch, clock)

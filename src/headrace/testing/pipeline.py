@@ -36,10 +36,11 @@ _ALL = 1 << 40
 _ONLY = "stream"
 
 
-@dataclass
+@dataclass(eq=False)
 class PipelineResults(Mapping[str, list[Any]]):
     """The records of each named stream, in the order of their arrival at its end.
 
+    Equal to a dictionary of the same records.
     ``counters``: what the operators counted (see ``MetricGroup``), since the last restart.
     """
 
@@ -49,9 +50,14 @@ class PipelineResults(Mapping[str, list[Any]]):
 
     @property
     def only(self) -> list[Any]:
-        """The records of a program that has one stream."""
-        (values,) = self.streams.values()
-        return values
+        """The records of a program that has one stream.
+
+        Raises:
+            PlanError: it has several.
+        """
+        if len(self.streams) != 1:
+            raise PlanError(f"there are several streams: {', '.join(self.streams)}")
+        return next(iter(self.streams.values()))
 
     def __getitem__(self, name: str) -> list[Any]:
         return self.streams[name]
@@ -71,7 +77,7 @@ def run_pipeline(
     clock: Callable[[], int] | None = None,
     backends: Literal["heap", "paged"] = "heap",
     key_groups: int | None = None,
-    parallelism: int = 1,
+    parallelism: int | None = None,
     restarts: bool = False,
     micro_batches: int | None = None,
 ) -> PipelineResults:
@@ -82,8 +88,9 @@ def run_pipeline(
 
     ``cuts``: how many records to take per micro-batch (shared by the sources); what is left when
     they run out is taken at once. ``key_groups``: spread keyed state over so many, instead of
-    keeping it in one. ``parallelism``: of operators that set none. ``restarts``: begin anew from
-    the stored state after every micro-batch, as after a crash (with ``backends="paged"``).
+    keeping it in one. ``parallelism``: of operators that set none, in place of the environment's
+    (or 1). ``restarts``: begin anew from the stored state after every micro-batch, as after a crash
+    (with ``backends="paged"``).
     ``micro_batches``: stop after so many, where the input has no end. ``clock``: gives the time
     (ms), asked once per micro-batch; it stands at 0 otherwise.
 
@@ -117,7 +124,7 @@ def run_pipeline(
 
 
 def _job(
-    program: Streams | Build, batch: bool, parallelism: int, key_groups: int | None
+    program: Streams | Build, batch: bool, parallelism: int | None, key_groups: int | None
 ) -> tuple[JobProgram, dict[str, list[Any]]]:
     made = program
     if not isinstance(made, DataStream | Mapping):
@@ -139,7 +146,8 @@ def _job(
     configuration = Configuration(env._configuration)
     configuration.set_string(options.TARGET.key, "local")
     configuration.set_string(options.RUNTIME_MODE.key, "BATCH" if batch else "STREAMING")
-    configuration.set_integer(options.PARALLELISM.key, parallelism)
+    if parallelism is not None or options.read(configuration, options.PARALLELISM) is None:
+        configuration.set_integer(options.PARALLELISM.key, parallelism or 1)
     if key_groups is not None:
         configuration.set_integer(options.MAX_PARALLELISM.key, key_groups)
     return program_of(StreamGraph.of(sinks), configuration, None), {name: [] for name in named}

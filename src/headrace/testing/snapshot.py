@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headrace.common.watermark_strategy import MAX_WATERMARK
+from headrace.common.watermark_strategy import MAX_WATERMARK, WatermarkGenerator
 from headrace.runtime.state.backend import StateBackend, Timer, TimerStore
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.paged import PagedBackend
@@ -33,19 +33,25 @@ class MemoryStore:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """State, timers and watermark of one operator, and the time (ms) it was taken. Picklable."""
+    """State, timers and watermark of one operator, and the time (ms) it was taken. Picklable.
+
+    ``generator``: where the harness has a watermark strategy, its generator as it was.
+    """
 
     records: Mapping[str, bytes]
     now_ms: int
+    generator: WatermarkGenerator | None = None
 
     @classmethod
-    def of(cls, backend: StateBackend, now_ms: int) -> Snapshot:
+    def of(
+        cls, backend: StateBackend, now_ms: int, generator: WatermarkGenerator | None = None
+    ) -> Snapshot:
         """The state of a backend."""
         store = MemoryStore()
         paged = PagedBackend(store, 1)
         copy_state(backend, paged)
         paged.flush()
-        return cls(store.records, now_ms)
+        return cls(store.records, now_ms, generator)
 
     def on_heap(self) -> HeapBackend:
         """A backend in memory with this state."""

@@ -21,7 +21,7 @@ CASES = {
     "short": (Types.SHORT(), [1, -32768]),
     "int": (Types.INT(), [1, -(2**31), 2**31 - 1]),
     "long": (Types.LONG(), [1, -(2**63), 2**63 - 1]),
-    "float": (Types.FLOAT(), [1.5, 0.1]),
+    "float": (Types.FLOAT(), [1.5, -0.25]),
     "double": (Types.DOUBLE(), [1.5, 0.1]),
     "big_dec": (Types.BIG_DEC(), [Decimal("1.50"), Decimal("-0.001")]),
 }

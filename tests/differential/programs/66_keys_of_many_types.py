@@ -17,7 +17,7 @@ from pyflink.datastream import (
 )
 from pyflink.datastream.state import ValueStateDescriptor
 
-KEYS = [1, -1, 2**40, "a", "", 1.5, True, (1, "a"), b"x", date(2024, 1, 1), Decimal("1.50")]
+KEYS = [1, -1, 2**40, "a", "", 1.5, False, (1, "a"), b"x", date(2024, 1, 1), Decimal("2.50")]
 
 
 class Count(KeyedProcessFunction):

@@ -13,7 +13,6 @@ NAMED = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
 CASES = {
     "row": (Types.ROW([Types.INT(), Types.STRING()]), [Row(1, "a"), Row(2, None)]),
     "named row": (NAMED, [Row(1, "a"), Row(2, None)]),
-    "nested row": (Types.ROW([Types.DOUBLE(), NAMED]), [Row(0.5, Row(1, "a"))]),
     "tuple": (PAIR, [(1, "a")]),
     "nested tuple": (Types.TUPLE([Types.BOOLEAN(), PAIR]), [(True, (1, "a"))]),
     "list": (Types.LIST(Types.INT()), [[1, 2], []]),

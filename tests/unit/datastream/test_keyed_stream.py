@@ -22,7 +22,7 @@ from headrace.datastream import (
 )
 from headrace.datastream.data_stream import KeyedStream
 from headrace.datastream.keys import NamedField
-from headrace.errors import PlanError, UnstableKeyError
+from headrace.errors import PlanError, UnstableKeyError, WrongFunctionError
 from headrace.graph.transformation import ByKey, Transformation
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.reduce import ReduceSpec
@@ -56,15 +56,16 @@ def test_process(env: StreamExecutionEnvironment) -> None:
 
     keyed = env.from_collection([("a", 1)]).key_by(lambda v: v[0], Types.STRING())
     assert isinstance(keyed, KeyedStream)
-    for function in (Timed(), Plain()):
-        node = node_of(keyed.process(function))
-        assert node.spec == KeyedProcessSpec(UserFunction(function, "process_element"))
-        assert node.spec.traits.event_timers is isinstance(function, Timed)
-        assert keyed_input(keyed.process(function)).key_type == Types.STRING()
-    with pytest.raises(
-        PlanError, match=r"process\(\) takes a KeyedProcessFunction, not a function"
-    ):
+    function = Timed()
+    node = node_of(keyed.process(function))
+    assert node.spec == KeyedProcessSpec(UserFunction(function, "process_element"))
+    assert node.spec.traits.event_timers
+    assert keyed_input(keyed.process(function)).key_type == Types.STRING()
+    wanted = r"process\(\) takes a KeyedProcessFunction, not a "
+    with pytest.raises(WrongFunctionError, match=wanted + "function"):
         keyed.process(lambda v: v)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=wanted + "ProcessFunction"):
+        keyed.process(Plain())  # type: ignore[arg-type]
 
 
 def test_keying_again_replaces_the_key(env: StreamExecutionEnvironment) -> None:

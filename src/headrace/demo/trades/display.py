@@ -36,6 +36,7 @@ class Progress:
             Live(console=console, auto_refresh=False) if live and console.is_terminal else None
         )
         self._printed_at = self._started
+        self._printed = ""
         self._records: list[tuple[float, int]] = []
         self._shown: Mapping[str, Any] = {}
 
@@ -52,21 +53,22 @@ class Progress:
     ) -> None:
         if self._live is not None:
             self._live.__exit__(kind, error, traceback)
-        elif error is None:
-            self._console.print(self._line())
+        elif error is None and self._line() != self._printed:
+            self._print_line()
 
     def update(self, counters: Mapping[str, Any]) -> None:
         """Show the counters as they are now."""
         now = time.monotonic()
-        self._shown = counters
+        watermark = counters.get("currentWatermark", self._shown.get("currentWatermark"))
+        self._shown = {**counters, "currentWatermark": watermark}
         records = _total(counters, "records")
         if not self._records or self._records[-1][1] != records:
             self._records.append((now, records))
         if self._live is not None:
             self._live.update(self._table(now), refresh=True)
-        elif now - self._printed_at >= _PLAIN_SECONDS:
+        elif now - self._printed_at >= _PLAIN_SECONDS and self._line() != self._printed:
             self._printed_at = now
-            self._console.print(self._line())
+            self._print_line()
 
     def _rate(self) -> float:
         """Records per second, from the first micro-batch that was done to the last."""
@@ -75,13 +77,21 @@ class Progress:
         (start, first), (end, last) = self._records[1], self._records[-1]
         return (last - first) / (end - start) if end > start else 0.0
 
+    def _print_line(self) -> None:
+        self._printed = self._line()
+        self._console.print(self._printed, soft_wrap=True, highlight=False)
+
     def _line(self) -> str:
         shown = self._shown
+        records = _total(shown, "records")
+        if not records:
+            return f"{self._title}: no records yet"
+        watermark = shown.get("currentWatermark")
         anomalies = sum(_total(shown, kind) for kind in _ANOMALIES)
         return (
-            f"{self._title}: {_total(shown, 'records'):,} records in,"
-            f" {_total(shown, 'documents'):,} documents and {anomalies:,} anomalies out,"
-            f" watermark {_moment(shown.get('currentWatermark'))}"
+            f"{self._title}: {records:,} records in,"
+            f" {_total(shown, 'documents'):,} documents and {anomalies:,} anomalies out"
+            + (f", watermark {_moment(watermark)}" if watermark is not None else "")
         )
 
     def _table(self, now: float) -> Table:

@@ -22,6 +22,7 @@ from headrace.demo.trades.trees import hierarchy_tree
 DEFAULT_OUTPUT = Path("demo-output")
 RECORDS_PER_BATCH = 30_000
 _TREES_SHOWN = 3
+_ORDERS_SHOWN = 8
 
 # Of these an input record yields nothing else; the other kinds come beside a document.
 TERMINAL = frozenset(
@@ -107,13 +108,17 @@ def configuration(output: Path, mode: str) -> Configuration:
 def run_job(source: Path, output: Path, mode: str, console: Console, display: bool) -> Outcome:
     """Run the job once, to ``orders.jsonl`` and ``anomalies.jsonl`` in ``output``.
 
-    A stream that was killed goes on from its checkpoint; anything else starts anew.
+    A stream over the same files that was killed goes on from its checkpoint; anything else starts
+    anew.
     """
     parts, checkpoint = output / "parts", output / "checkpoint"
-    if mode == "BATCH" or not (checkpoint / "trades" / "spark").exists():
+    input_file, input_text = checkpoint / "input", _described(source)
+    unfinished = input_file.exists() and input_file.read_text() == input_text
+    if mode == "BATCH" or not unfinished:
         shutil.rmtree(parts, ignore_errors=True)
         shutil.rmtree(checkpoint, ignore_errors=True)
-    output.mkdir(parents=True, exist_ok=True)
+    checkpoint.mkdir(parents=True, exist_ok=True)
+    input_file.write_text(input_text)
     env = StreamExecutionEnvironment.get_execution_environment(configuration(output, mode))
     job.write(*job.build(env, source), parts)
     started = time.monotonic()
@@ -135,6 +140,12 @@ def run_job(source: Path, output: Path, mode: str, console: Console, display: bo
     shutil.rmtree(parts)
     shutil.rmtree(checkpoint, ignore_errors=True)
     return outcome
+
+
+def _described(source: Path) -> str:
+    """What tells these feeds from others: where they lie, their names and sizes."""
+    files = sorted(path for feed in job.FEEDS for path in job.feed_paths(source, feed))
+    return "\n".join([str(source), *(f"{path.name} {path.stat().st_size}" for path in files)])
 
 
 def _gather(parts: Path, target: Path) -> Path:
@@ -160,13 +171,18 @@ def count_records(source: Path) -> int:
 
 
 def _show_trees(outcome: Outcome, console: Console) -> None:
-    """A few hierarchies of different shapes."""
-    documents = sorted(
-        outcome.final_documents().values(), key=lambda document: -len(document["orders"])
-    )
-    step = max(len(documents) // (8 * _TREES_SHOWN), 1)
-    for document in documents[::step][:_TREES_SHOWN]:
+    """A few hierarchies that fit on a screen: one for each system, of many states and versions."""
+    shown: dict[str, dict[str, Any]] = {}
+    fitting = (d for d in outcome.final_documents().values() if len(d["orders"]) <= _ORDERS_SHOWN)
+    for document in sorted(fitting, key=_variety, reverse=True):
+        shown.setdefault(document["root"].partition(":")[0], document)
+    for document in list(shown.values())[:_TREES_SHOWN]:
         console.print(hierarchy_tree(document))
+
+
+def _variety(document: dict[str, Any]) -> tuple[int, int, int]:
+    states = {order["status"] for order in document["orders"]}
+    return len(states), len(document["orders"]), document["version"]
 
 
 def _verdict(stream: Outcome, batch: Outcome, console: Console) -> int:

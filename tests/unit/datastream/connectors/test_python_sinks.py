@@ -13,7 +13,7 @@ from headrace.common.types import Row
 from headrace.datastream.connectors.base import CommitterContext, Sink, WriterContext
 from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.datastream.connectors.function import FunctionSink
-from headrace.datastream.connectors.print import CollectSink, Delivery, PrintSink
+from headrace.datastream.connectors.print import CollectSink, PrintSink
 from headrace.errors import JobError, PlanError
 
 CONTEXT = WriterContext("sink", "job", 0, 2, "a")
@@ -26,25 +26,20 @@ def write(sink: Sink, *runs: list[Any]) -> Any:
     return writer.prepare_commit()
 
 
-def test_print_lines() -> None:
-    assert write(PrintSink(), ["a", 1], [None]) == Delivery(2, ("a", "1", "None"))
-    assert write(PrintSink("id"), ["a"]).values == ("id> a",)
-    assert write(PrintSink("id", numbers_tasks=True), ["a"]).values == ("id:3> a",)
-    assert write(PrintSink(numbers_tasks=True), ["a"]).values == ("3> a",)
-    typed = PrintSink().with_type_info(Types.ROW([Types.INT(), Types.STRING()]))
-    assert write(typed, [Row(1, None)]).values == ("+I[1, null]",)
-    assert write(PrintSink()) is None
-
-
-def test_collected_values() -> None:
-    values = [{"a": 1}, None]
-    assert pickle.loads(pickle.dumps(write(CollectSink(), values))) == Delivery(2, tuple(values))
+def test_printed_records() -> None:
+    assert PrintSink.shown("a", None) == "a"
+    assert PrintSink.shown(None, None) == "None"
+    assert PrintSink.shown(Row(1, None), Types.ROW([Types.INT(), Types.STRING()])) == "+I[1,None]"
+    pair = Types.TUPLE([Types.INT(), Types.STRING()])
+    assert PrintSink.shown((1, None), pair) == "(1,null)"
 
 
 @pytest.mark.parametrize("sink", [PrintSink(), CollectSink(), DataFrameSink("delta", path="x")])
 def test_the_runner_commits_these(sink: Sink) -> None:
     with pytest.raises(JobError):
         sink.committer(CommitterContext("sink", "job"))
+    with pytest.raises(JobError):
+        sink.writer(CONTEXT)
     assert pickle.loads(pickle.dumps(sink)) == sink
 
 

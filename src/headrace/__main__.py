@@ -1,0 +1,6 @@
+"""``python -m headrace``: the same as the command ``headrace``."""
+
+from headrace.cli import main
+
+if __name__ == "__main__":
+    main()

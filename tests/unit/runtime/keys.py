@@ -1,0 +1,117 @@
+"""Keys of every kind; run as a program, it prints their hashes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import uuid
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from headrace.common import Row
+from headrace.runtime.key_groups import stable_hash
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
+
+
+class Side(enum.Enum):
+    BUY = 1
+    SELL = 2
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+
+
+class Right(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
+class Symbol(str):
+    """A string of a type of its own."""
+
+
+class Cents(int):
+    """A number of a type of its own."""
+
+
+@dataclass(frozen=True)
+class Account:
+    bank: str
+    number: int
+    note: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class Other:
+    bank: str
+    number: int
+
+
+EAST = dt.timezone(dt.timedelta(hours=5, minutes=30))
+
+KEYS: list[Any] = [
+    None,
+    "",
+    "a",
+    "ä€😀",
+    "\ud800",
+    Symbol("a"),
+    Colour.RED,
+    b"",
+    b"a",
+    0,
+    1,
+    -1,
+    -2,
+    2**31,
+    2**61 - 1,
+    2**64 + 1,
+    10**40,
+    True,
+    Level.LOW,
+    Cents(5),
+    0.0,
+    -0.0,
+    1.5,
+    float("inf"),
+    1e300,
+    2 + 3j,
+    Decimal("1.10"),
+    Decimal("-Infinity"),
+    Fraction(1, 3),
+    (),
+    ("a", 1),
+    ("a", ("b", None)),
+    Point(1, 2),
+    Side.BUY,
+    Side.SELL,
+    Right.READ | Right.WRITE,
+    dt.date(2024, 1, 2),
+    dt.datetime(2024, 1, 2),
+    dt.datetime(2024, 1, 2, 3, 4, 5, 6, tzinfo=EAST),
+    dt.time(1, 2, 3),
+    dt.time(1, 2, 3, tzinfo=EAST),
+    dt.timedelta(1, 2, 3),
+    uuid.UUID(int=7),
+    frozenset(),
+    frozenset({"a", "b", 3}),
+    Row("a", 1),
+    Row(name="a", size=1),
+    Account("X", 1),
+    Account("X", 2, "noted"),
+    Other("X", 1),
+]
+
+if __name__ == "__main__":
+    print([stable_hash(key) for key in KEYS])

@@ -1,0 +1,238 @@
+"""What an exception of the user's code is told to have happened to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.datastream import KeyedProcessFunction
+from headrace.errors import PlanError, UnstableKeyError
+from headrace.operators.filter import FilterSpec
+from headrace.operators.flat_map import FlatMapSpec
+from headrace.operators.keyed_function import KeyedMapSpec
+from headrace.operators.process import ProcessSpec
+from headrace.operators.reduce import ReduceSpec
+from headrace.operators.spec import OperatorSpec, UserFunction
+from headrace.runtime.block import Mark
+from headrace.runtime.failure import annotate, user_traceback
+from tests.unit.runtime.keyed import Desk
+from tests.unit.runtime.programs import (
+    block,
+    chain_of,
+    exchange,
+    mapping,
+    node,
+    running,
+    to_exchange,
+    to_node,
+    to_sink,
+)
+
+
+def fail(value: Any, *_: Any) -> Any:
+    raise KeyError(value)
+
+
+def lazily(value: Any, *_: Any) -> Any:
+    yield 1
+    raise KeyError(value)
+
+
+def noted(raised: pytest.ExceptionInfo[BaseException]) -> list[str]:
+    annotate(raised.value)
+    notes = raised.value.__notes__
+    assert len(notes) == 1
+    return notes[0].splitlines()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        mapping(fail),
+        FilterSpec(UserFunction(fail)),
+        FlatMapSpec(UserFunction(fail)),
+        FlatMapSpec(UserFunction(lazily)),
+        ProcessSpec(UserFunction(fail)),
+        ProcessSpec(UserFunction(lazily)),
+    ],
+    ids=lambda spec: f"{spec.label} {spec.function.name}",
+)
+def test_the_failing_operator_and_its_record(spec: OperatorSpec) -> None:
+    chain = running(
+        chain_of(
+            node(1, mapping(lambda value: value * 2), to_node(2)),
+            node(2, spec, to_node(3), name="price", uid="price-1"),
+            node(3, mapping(lambda value: value), to_sink(0)),
+        )
+    )
+    with pytest.raises(KeyError, match="21" * 2) as raised:
+        chain.push("21", 1_700)
+    assert noted(raised) == [
+        "operator: price (uid=price-1), built at job.py:2",
+        "record:   '2121'",
+        "time:     1700 ms",
+    ]
+
+
+def test_the_innermost_operator_counts() -> None:
+    chain = running(
+        chain_of(
+            node(1, mapping(str), to_node(2)),
+            node(2, mapping(str.upper), to_node(3)),
+            node(3, mapping(fail), name="last"),
+        )
+    )
+    with pytest.raises(KeyError) as raised:
+        chain.push("a", None)
+    assert noted(raised) == ["operator: last (uid=none), built at job.py:3", "record:   'A'"]
+
+
+class Keyed(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        ctx.timer_service().register_event_time_timer(40)
+        if value == "bad":
+            raise ValueError("no such value")
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        raise LookupError("in the timer")
+
+
+def test_a_keyed_operator_tells_the_key() -> None:
+    desk = Desk(Keyed())
+    with pytest.raises(ValueError, match="no such value") as raised:
+        desk.advance(block("good", "bad", keys=[("a", 1), ("b", 2)], stamps=[5, 6]))
+    assert noted(raised) == [
+        "operator: under test (uid=test), built at job.py:1",
+        "key:      ('b', 2)",
+        "record:   'bad'",
+        "time:     6 ms",
+    ]
+
+
+def test_a_timer_tells_its_key_and_time() -> None:
+    desk = Desk(Keyed())
+    with pytest.raises(LookupError, match="in the timer") as raised:
+        desk.advance(block("good", keys=["a"], marks=[Mark(1, "split", 50)]))
+    assert noted(raised) == [
+        "operator: under test (uid=test), built at job.py:1",
+        "key:      'a'",
+        "time:     40 ms",
+    ]
+
+
+@pytest.mark.parametrize("kind", [KeyedMapSpec, ReduceSpec])
+def test_other_keyed_operators_too(kind: Any) -> None:
+    desk = Desk(kind(UserFunction(fail)))
+    with pytest.raises(KeyError) as raised:
+        desk.advance(block("first", "second", keys=["a", "a"]))
+    lines = noted(raised)
+    assert lines[1] == "key:      'a'"
+    assert lines[2] == ("record:   'first'" if kind is KeyedMapSpec else "record:   'second'")
+
+
+def test_a_record_that_fails_behind_a_keyed_operator_is_that_operators() -> None:
+    class Passing(KeyedProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> Any:
+            yield value + "!"
+
+    desk = Desk(Passing())
+    root = desk.vertex.chain.nodes[1]
+    behind = node(2, mapping(fail), name="behind")
+    chain = chain_of(node(1, root.spec, to_node(2)), behind)
+    desk.vertex = desk.vertex.__class__(0, 1, True, 4, 1, chain)
+    desk.task = desk.new_task()
+    with pytest.raises(KeyError) as raised:
+        desk.advance(block("a", keys=["k"]))
+    assert noted(raised) == ["operator: behind (uid=none), built at job.py:2", "record:   'a!'"]
+
+
+def test_long_records_are_shortened() -> None:
+    with pytest.raises(KeyError) as raised:
+        running(chain_of(node(1, mapping(fail)))).push("x" * 10_000, None)
+    line = noted(raised)[1]
+    assert line.startswith("record:   'xxx")
+    assert line.endswith("xxx...")
+    assert len(line) == len("record:   ") + 500
+
+
+def test_a_record_that_cannot_be_shown_does_not_hide_the_failure() -> None:
+    class Shy:
+        def __repr__(self) -> str:
+            raise RuntimeError("not shown")
+
+    with pytest.raises(KeyError) as raised:
+        running(chain_of(node(1, mapping(lambda value: fail("x"))))).push(Shy(), None)
+    assert noted(raised)[1] == "record:   <Shy whose repr() raised RuntimeError>"
+
+
+def test_an_exception_is_noted_once() -> None:
+    desk = Desk(Keyed())
+    with pytest.raises(ValueError) as raised:
+        desk.advance(block("bad", keys=["a"]))
+    annotate(raised.value)
+    annotate(raised.value)
+    assert len(raised.value.__notes__) == 1
+
+
+def test_an_exception_from_elsewhere_gets_no_note() -> None:
+    with pytest.raises(ZeroDivisionError) as raised:
+        _ = 1 / 0
+    annotate(raised.value)
+    assert not hasattr(raised.value, "__notes__")
+
+
+def test_a_failing_key_selector_is_told_by_its_stream() -> None:
+    failing = exchange(0, selector=UserFunction(lambda value: value["id"]))
+    chain = running(chain_of(node(1, None, to_exchange(0)), exchanges=[failing]))
+    with pytest.raises(KeyError) as raised:
+        chain.push({"name": "a"}, None)
+    assert noted(raised) == [
+        "operator: KEY of feeder (uid=none), built at job.py:9",
+        "record:   {'name': 'a'}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [([1], "unhashable|cannot be a key"), (object(), "a object cannot be a key")],
+)
+def test_an_unstable_key_names_the_stream(key: Any, says: str) -> None:
+    keyed = exchange(0, selector=UserFunction(lambda value: key))
+    chain = running(chain_of(node(1, None, to_exchange(0)), exchanges=[keyed]))
+    with pytest.raises(UnstableKeyError, match=says) as raised:
+        chain.push("a", None)
+    assert raised.value.where["stream"] == "feeder, built at job.py:9"
+    assert raised.value.hint is not None
+
+
+def test_a_partitioner_out_of_bounds_names_the_stream() -> None:
+    custom = exchange(
+        0,
+        mode="custom",
+        groups=2,
+        selector=UserFunction(lambda value: value),
+        partitioner=UserFunction(lambda key, count: key),
+    )
+    chain = running(chain_of(node(1, None, to_exchange(0)), exchanges=[custom]))
+    chain.push(1, None)
+    with pytest.raises(PlanError, match="returned 2; there are partitions 0 to 1") as raised:
+        chain.push(2, None)
+    assert raised.value.where["stream"] == "feeder, built at job.py:9"
+
+
+def test_the_traceback_begins_in_the_users_code() -> None:
+    def inner(value: Any) -> Any:
+        return fail(value)
+
+    chain = running(chain_of(node(1, mapping(str), to_node(2)), node(2, mapping(inner))))
+    with pytest.raises(KeyError) as raised:
+        chain.push("a", None)
+    annotate(raised.value)
+    text = user_traceback(raised.value)
+    assert text.startswith("Traceback (most recent call last):\n")
+    assert "in inner" in text.splitlines()[1]
+    assert "headrace/operators" not in text
+    assert text.endswith(
+        "KeyError: 'a'\noperator: node 2 (uid=none), built at job.py:2\nrecord:   'a'\n"
+    )

@@ -1,0 +1,294 @@
+"""One group at work: timers, clocks, state by key, and going on with nothing but the state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.operators.process import ProcessSpec
+from headrace.operators.reduce import ReduceSpec
+from headrace.operators.spec import UserFunction
+from headrace.runtime.block import Block, Mark
+from headrace.runtime.keyed_task import TaskInput, sender_of
+from tests.unit.runtime.keyed import Desk, Memory, Timers, at, by_clock
+from tests.unit.runtime.programs import block
+
+
+@pytest.fixture(params=["heap", "paged"])
+def paged(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param == "paged")
+
+
+def reached(watermark: int, channel: str = "split") -> Block:
+    """A block that holds a mark only."""
+    return block(marks=[Mark(0, channel, watermark)])
+
+
+def fired(results: list[Any]) -> list[Any]:
+    """The timers among results: (key, time)."""
+    return [(key, time_ms) for key, what, time_ms, _ in results if what != "record"]
+
+
+# Timers
+
+
+def test_timers_fire_in_the_order_of_their_time_across_keys(paged: bool) -> None:
+    desk = Desk(Timers(), paged=paged)
+    desk.advance(block(at(30, 10), at(20), at(5), keys=["a", "b", "c"]))
+    assert desk.advance(reached(4)) == []
+    assert fired(desk.advance(reached(10))) == [("c", 5), ("a", 10)]
+    assert fired(desk.advance(reached(99))) == [("b", 20), ("a", 30)]
+    assert desk.advance(reached(MAX_WATERMARK)) == []
+
+
+def test_timers_of_one_moment_fire_in_the_order_they_were_set(paged: bool) -> None:
+    desk = Desk(Timers(), paged=paged)
+    keys = ["d", "a", "c", "b"]
+    desk.advance(block(*[at(7)] * 4, keys=keys))
+    assert fired(desk.advance(reached(7))) == [(key, 7) for key in keys]
+
+
+def test_a_timer_set_twice_fires_once_and_a_deleted_one_never(paged: bool) -> None:
+    desk = Desk(Timers(), paged=paged)
+    desk.advance(block([*at(7, 7, 8, 9), ("delete_event_time_timer", 8)], at(7), keys=["a", "a"]))
+    desk.advance(block([("delete_event_time_timer", 9)], keys=["other"]))
+    assert fired(desk.advance(reached(10))) == [("a", 7), ("a", 9)]
+
+
+def test_timers_set_by_timers_fire_when_they_are_due(paged: bool) -> None:
+    """Those that are due already before any later one of another key."""
+    desk = Desk(Timers(), paged=paged)
+    desk.advance(block(at(100), at(101, 103), keys=["a", "b"]))
+    results = desk.advance(reached(120))
+    assert fired(results) == [("a", 100), ("b", 101), ("a", 101), ("b", 103)]
+    assert {watermark for *_, watermark in results} == {120}
+    assert fired(desk.advance(reached(150))) == [("a", 150)]
+
+
+def test_records_before_a_mark_come_before_its_timers(paged: bool) -> None:
+    marks = [Mark(1, "split", 10), Mark(2, "split", 20)]
+    desk = Desk(Timers(), paged=paged)
+    results = desk.advance(
+        block(at(10), at(15, 20), at(12), keys=["a", "b", "c"], stamps=[1, 2, 3], marks=marks)
+    )
+    assert results == [
+        ("a", "record", 1, MIN_WATERMARK),
+        ("a", "EVENT_TIME", 10, 10),
+        ("b", "record", 2, 10),
+        ("b", "EVENT_TIME", 15, 20),
+        ("b", "EVENT_TIME", 20, 20),
+        ("c", "record", 3, 20),
+    ]
+    # a timer set for the past fires with the next watermark
+    assert desk.advance(reached(21)) == [("c", "EVENT_TIME", 12, 21)]
+
+
+def test_a_timer_at_the_end_of_time_fires_at_the_end(paged: bool) -> None:
+    desk = Desk(Timers(), paged=paged)
+    desk.advance(block(at(MAX_WATERMARK), at(MAX_WATERMARK - 1), keys=["a", "b"]))
+    assert fired(desk.advance(reached(MAX_WATERMARK))) == [
+        ("b", MAX_WATERMARK - 1),
+        ("a", MAX_WATERMARK),
+    ]
+
+
+def test_timers_by_the_clock_fire_before_the_records_of_the_next_micro_batch(paged: bool) -> None:
+    desk = Desk(Timers(), paged=paged)
+    assert fired(desk.advance(block(by_clock(500, 1500), keys=["a"]), now_ms=1000)) == []
+    assert desk.advance(block([], keys=["b"]), now_ms=1499) == [
+        ("a", "PROCESSING_TIME", 500, MIN_WATERMARK),
+        ("b", "record", MIN_WATERMARK, MIN_WATERMARK),
+    ]
+    assert fired(desk.advance(now_ms=1500)) == [("a", 1500)]
+    assert desk.advance(now_ms=9999) == []
+
+
+def test_the_clocks_are_told_apart(paged: bool) -> None:
+    desk = Desk(Timers(), paged=paged)
+    desk.advance(block([*at(10), *by_clock(10)], keys=["a"]))
+    assert fired(desk.advance(reached(10), now_ms=5)) == [("a", 10)]
+    assert desk.advance(now_ms=10) == [("a", "PROCESSING_TIME", 10, 10)]
+
+
+def test_the_clock_does_not_go_back_while_timers_wait_for_it(paged: bool) -> None:
+    class Telling(Timers):
+        def process_element(self, value: Any, ctx: Any) -> Any:
+            ctx.timer_service().register_processing_time_timer(9_000)
+            yield ctx.timer_service().current_processing_time()
+
+    desk = Desk(Telling(), paged=paged)
+    assert desk.advance(block(0), now_ms=1000) == [1000]
+    assert desk.advance(block(0), now_ms=400) == [1000]
+    assert desk.advance(block(0), now_ms=1001) == [1001]
+
+
+# State
+
+
+def test_each_key_has_a_state_of_its_own(paged: bool) -> None:
+    desk = Desk(Memory(), paged=paged)
+    assert desk.advance(block("x", "y", "x", keys=["a", "b", "a"])) == [
+        ("a", 1, ["x"], {"x": 1}),
+        ("b", 1, ["y"], {"y": 1}),
+        ("a", 2, ["x", "x"], {"x": 2}),
+    ]
+    assert desk.advance(block("z", "clear", "y", keys=["b", "a", "a"])) == [
+        ("b", 2, ["y", "z"], {"y": 1, "z": 1}),
+        ("a", 3, ["x", "x", "clear"], {"x": 2, "clear": 1}),
+        ("a", 1, ["y"], {"y": 1}),
+    ]
+
+
+def test_each_group_has_a_state_of_its_own(paged: bool) -> None:
+    desk = Desk(Memory(), paged=paged)
+    desk.advance(block("x", keys=["a"]), reached(50), group=1)
+    assert desk.advance(block("y", keys=["a"]), group=2) == [("a", 1, ["y"], {"y": 1})]
+    assert desk.backend(1).header["watermark"] == 50
+    assert desk.backend(2).header["watermark"] == MIN_WATERMARK
+
+
+def test_keys_that_hold_nothing_are_forgotten(paged: bool) -> None:
+    desk = Desk(Memory(), paged=paged)
+    desk.advance(block("x", "clear", keys=["kept", "gone"]))
+    assert list(desk.backend(0).keys()) == ["kept"]
+
+
+def test_equal_keys_of_different_types_are_one_key(paged: bool) -> None:
+    desk = Desk(Memory(), paged=paged)
+    counts = [count for _, count, *_ in desk.advance(block(*"wxyz", keys=[1, True, 1.0, 2]))]
+    assert counts == [1, 2, 3, 1]
+    assert desk.advance(block("w", keys=[1.0]))[0][1] == 4
+
+
+# Going on
+
+
+events = st.tuples(
+    st.sampled_from("abc"),
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                [
+                    "register_event_time_timer",
+                    "register_event_time_timer",
+                    "delete_event_time_timer",
+                    "register_processing_time_timer",
+                    "delete_processing_time_timer",
+                ]
+            ),
+            st.integers(0, 40).map(lambda number: number * 10),
+        ),
+        max_size=3,
+    ),
+    st.integers(0, 30),
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(events, min_size=1, max_size=12))
+def test_a_new_task_over_the_stored_state_goes_on(steps: list[Any]) -> None:
+    """A task that lives on and one made anew for every micro-batch give the same."""
+    living, anew = Desk(Timers(), "0"), Desk(Timers(), "0", paged=True)
+    now_ms = watermark = 0
+    for key, commands, later in steps:
+        watermark += later
+        now_ms += later
+        record = block(commands, keys=[key], stamps=[now_ms], marks=[Mark(1, "0", watermark)])
+        expected = living.advance(record, now_ms=now_ms)
+        assert anew.advance(record, now_ms=now_ms) == expected
+    end = reached(MAX_WATERMARK, "0")
+    expected = living.advance(end, now_ms=1000)
+    assert anew.advance(end, now_ms=1000) == expected
+    assert all(not desk.advance(now_ms=10**6) for desk in (living, anew))
+
+
+def test_a_micro_batch_that_is_run_again_gives_the_same(paged: bool) -> None:
+    desk = Desk(Timers(), paged=True)
+    desk.advance(block(at(10), by_clock(7), keys=["a", "b"]))
+    before = dict(desk.stores[0].records)
+    task = [block(at(30), keys=["a"], marks=[Mark(1, "split", 20)])]
+    first = desk.advance(*task, now_ms=8)
+    after, desk.stores[0].records = desk.stores[0].records, before
+    assert desk.advance(*task, now_ms=8) == first
+    assert desk.stores[0].records == after
+    assert fired(first) == [("b", 7), ("a", 10)]
+
+
+def test_output_leaves_while_the_task_goes_on() -> None:
+    """A micro-batch may be larger than memory."""
+    desk = Desk(Timers(), flush_records=2)
+    blocks = [block(*[[]] * 2, keys=["a"] * 2) for _ in range(3)]
+    envelopes = desk.task.advance(TaskInput(5, blocks, 0), desk.backend(5))
+    first = next(envelopes)
+    assert len(first.payload.values) == 2
+    rest = list(envelopes)
+    assert [len(envelope.payload.values) for envelope in rest] == [2, 2]
+    assert [e.seq for e in (first, *rest)] == [0, 1, 2]
+    assert {e.sender for e in (first, *rest)} == {sender_of(0, 5)}
+
+
+def test_senders_are_told_apart() -> None:
+    senders = [sender_of(vertex, group) for vertex in range(3) for group in (0, 1, 32_767)]
+    assert senders == sorted(set(senders))
+    assert min(senders) > 10_000  # above those of source tasks
+
+
+def test_a_vertex_without_keys_pushes_its_records() -> None:
+    def tell(value: Any, ctx: Any) -> Any:
+        yield value, ctx.timestamp(), ctx.timer_service().current_watermark()
+
+    desk = Desk(ProcessSpec(UserFunction(tell)), keyed=False)
+    records = block("a", "b", stamps=[5, None], marks=[Mark(1, "split", 9)])._replace(keys=None)
+    assert desk.advance(records) == [("a", 5, MIN_WATERMARK), ("b", MIN_WATERMARK, 9)]
+    # the watermark is remembered, although there is no keyed state
+    assert desk.advance(records._replace(marks=[])) == [("a", 5, 9), ("b", MIN_WATERMARK, 9)]
+
+
+# Batch
+
+
+def in_batch(*blocks: Block) -> list[Any]:
+    return Desk(Timers(), "0", batch=True).advance(*blocks, reached(MAX_WATERMARK), now_ms=70)
+
+
+def test_a_batch_takes_records_by_time_and_fires_timers_behind_them() -> None:
+    results = in_batch(
+        block(at(10), at(5), keys=["a", "b"], stamps=[30, 20], marks=[Mark(1, "split", 25)]),
+        block(at(10), [], keys=["c", "d"], stamps=[20, None]),
+    )
+    assert results == [
+        ("d", "record", MIN_WATERMARK, MIN_WATERMARK),
+        ("b", "record", 20, MIN_WATERMARK),
+        ("c", "record", 20, MIN_WATERMARK),
+        ("a", "record", 30, MIN_WATERMARK),
+        ("b", "EVENT_TIME", 5, MAX_WATERMARK),
+        ("c", "EVENT_TIME", 10, MAX_WATERMARK),
+        ("a", "EVENT_TIME", 10, MAX_WATERMARK),
+    ]
+
+
+def test_a_batch_without_times_keeps_the_order_of_arrival() -> None:
+    results = in_batch(block([], [], keys=["b", "a"]), block([], keys=["c"]))
+    assert [key for key, *_ in results] == ["b", "a", "c"]
+
+
+def test_at_its_end_a_batch_fires_what_waits_for_the_clock() -> None:
+    results = in_batch(block(by_clock(10**15), keys=["a"]))
+    assert fired(results) == [("a", 10**15)]
+
+
+def test_a_batch_gives_final_results_and_a_stream_each() -> None:
+    total = ReduceSpec(UserFunction(lambda one, other: one + other))
+    records = block(1, 2, 3, keys=["a", "b", "a"])
+    assert Desk(total).advance(records, reached(MAX_WATERMARK)) == [1, 2, 4]
+    assert Desk(total, "split", batch=True).advance(records) == [4, 2]
+
+
+def test_the_end_comes_once() -> None:
+    desk = Desk(ReduceSpec(UserFunction(max)), "split", batch=True)
+    assert desk.advance(block(1, 2, keys=["a", "a"])) == [2]
+    assert desk.advance(reached(MAX_WATERMARK)) == []

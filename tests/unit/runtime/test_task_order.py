@@ -1,0 +1,157 @@
+"""The one order of records and marks in which a task reads its blocks."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.datastream import KeyedProcessFunction
+from headrace.runtime.block import Block, Mark
+from tests.unit.runtime.keyed import Desk
+from tests.unit.runtime.programs import block
+
+
+class Seen(KeyedProcessFunction):
+    """Yields each record and the watermark under which it is seen."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield value, ctx.timer_service().current_watermark()
+
+
+def from_stage(*records: Any, since: int | None, marks: list[tuple[int, int]] = ()) -> Block:  # type: ignore[assignment]
+    """A block of one group of a keyed stage; marks are (position, watermark)."""
+    return block(
+        *records,
+        since=since,
+        marks=[Mark(position, "0", watermark) for position, watermark in marks],
+        merged_channel="0",
+    )
+
+
+def test_blocks_of_sources_are_read_one_behind_the_other() -> None:
+    desk = Desk(Seen())
+    first = block("a", "b", marks=[Mark(0, "0:x", 5), Mark(1, "0:x", 10), Mark(2, "0:x", 20)])
+    second = block("c", marks=[Mark(1, "0:x", 30)])
+    assert desk.advance(first, second, block("d")) == [
+        ("a", 5),
+        ("b", 10),
+        ("c", 20),
+        ("d", 30),
+    ]
+
+
+def test_a_split_that_was_announced_holds_the_others_back() -> None:
+    desk = Desk(Seen())
+    announced = block(marks=[Mark(0, "0:x", MIN_WATERMARK), Mark(0, "0:y", MIN_WATERMARK)])
+    results = desk.advance(
+        announced,
+        block("a", "b", marks=[Mark(1, "0:x", 50)]),
+        block("c", "d", marks=[Mark(1, "0:y", 20), Mark(2, "0:y", MAX_WATERMARK)]),
+        block("e"),
+    )
+    assert results == [
+        ("a", MIN_WATERMARK),
+        ("b", MIN_WATERMARK),
+        ("c", MIN_WATERMARK),
+        ("d", 20),
+        ("e", 50),
+    ]
+
+
+def test_a_channel_known_from_the_plan_holds_back_before_it_speaks() -> None:
+    desk = Desk(Seen(), "0@0", "0@1")
+    assert desk.advance(block("a", marks=[Mark(0, "0@1", 9)])) == [("a", MIN_WATERMARK)]
+    assert desk.advance(block("b", marks=[Mark(0, "0@0", 7)])) == [("b", 7)]
+
+
+def test_an_idle_channel_lets_the_others_go_on() -> None:
+    desk = Desk(Seen(), "silent")
+    marks = [Mark(0, "loud", 9), Mark(1, "silent", MIN_WATERMARK, True)]
+    assert desk.advance(block("a", "b", marks=marks)) == [("a", MIN_WATERMARK), ("b", 9)]
+
+
+def test_senders_of_a_stage_are_merged_by_watermark() -> None:
+    desk = Desk(Seen(), "0")
+    results = desk.advance(
+        from_stage("a1", "a2", "a3", since=10, marks=[(1, 20), (2, 30)]),
+        from_stage("b1", "b2", since=10, marks=[(1, 30)]),
+        from_stage("c1", since=20),
+        from_stage(since=None, marks=[(0, 40)]),
+    )
+    assert results == [
+        ("a1", 10),
+        ("b1", 10),
+        ("a2", 20),
+        ("c1", 20),
+        ("a3", 30),
+        ("b2", 30),
+    ]
+    assert desk.backend(0).header["watermark"] == 40
+
+
+def test_how_output_was_cut_into_blocks_makes_no_difference() -> None:
+    """``since`` follows from the records' place, wherever a sender drained its buffers."""
+    whole = [
+        from_stage("a1", "a2", since=0, marks=[(1, 10)]),
+        from_stage("b1", "b2", since=0, marks=[(0, 10), (1, 20), (2, 20)]),
+    ]
+    cut = [
+        from_stage("a1", since=0, marks=[(1, 10)]),
+        from_stage("a2", since=10),
+        from_stage(since=0, marks=[(0, 10)]),
+        from_stage("b1", since=10),
+        from_stage("b2", since=20, marks=[(0, 20), (1, 20)]),
+    ]
+    assert Desk(Seen(), "0").advance(*whole) == Desk(Seen(), "0").advance(*cut)
+    assert Desk(Seen(), "0").advance(*whole) == [("a1", 0), ("a2", 10), ("b1", 10), ("b2", 20)]
+
+
+@pytest.mark.parametrize("paged", [False, True], ids=["heap", "paged"])
+def test_the_next_micro_batch_goes_on_from_the_last_mark(paged: bool) -> None:
+    desk = Desk(Seen(), "0", paged=paged)
+    desk.advance(from_stage("a", since=10, marks=[(1, 20)]))
+    # one sender lags behind what another said: what was said stays said
+    assert desk.advance(from_stage("b", since=15), from_stage("c", since=25)) == [
+        ("b", 20),
+        ("c", 25),
+    ]
+
+
+def test_before_the_first_watermark_records_of_a_stage_have_no_since() -> None:
+    desk = Desk(Seen(), "0")
+    results = desk.advance(
+        from_stage("a", since=None),
+        from_stage("b", since=MIN_WATERMARK, marks=[(1, 5)]),
+    )
+    assert results == [("a", MIN_WATERMARK), ("b", MIN_WATERMARK)]
+
+
+def test_a_union_of_a_source_and_a_stage_waits_for_both() -> None:
+    desk = Desk(Seen(), "0")
+    source = block("s1", "s2", marks=[Mark(0, "1:x", MIN_WATERMARK), Mark(1, "1:x", 30)])
+    stage = from_stage("t1", "t2", since=10, marks=[(1, 20)])
+    results = desk.advance(source, stage)
+    assert results == [("s1", MIN_WATERMARK), ("s2", MIN_WATERMARK), ("t1", 10), ("t2", 20)]
+    assert desk.backend(0).header["watermark"] == 20
+
+
+def test_tasks_of_a_dataframe_count_together() -> None:
+    """Their records lie side by side: all come first, then the least of their marks."""
+
+    def part(*records: Any, watermark: int) -> Block:
+        return block(
+            *records,
+            marks=[Mark(0, "df:0", MIN_WATERMARK), Mark(len(records), "df:0", watermark)],
+            merged_channel="df:0",
+        )
+
+    parts = [part("a", "b", watermark=50), part("c", watermark=20), part("d", watermark=90)]
+    for order in itertools.permutations(parts):
+        desk = Desk(Seen(), "df:0")
+        results = desk.advance(*order)
+        assert {watermark for _, watermark in results} == {MIN_WATERMARK}
+        assert len(results) == 4
+        assert desk.backend(0).header["watermark"] == 20

@@ -1,0 +1,174 @@
+"""The watermark of a task with several inputs."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.runtime.watermarks import ChannelWatermarks
+
+
+def tracker(*channels: str) -> ChannelWatermarks:
+    return ChannelWatermarks({channel: (MIN_WATERMARK, False) for channel in channels})
+
+
+def test_one_channel_is_followed() -> None:
+    watermarks = tracker()
+    assert watermarks.current == MIN_WATERMARK
+    assert watermarks.update("a", 5)
+    assert watermarks.current == 5
+    assert not watermarks.update("a", 5)
+    assert watermarks.update("a", 6)
+    assert watermarks.current == 6
+
+
+def test_the_least_counts() -> None:
+    watermarks = tracker("a", "b")
+    assert not watermarks.update("a", 10)
+    assert watermarks.current == MIN_WATERMARK
+    assert watermarks.update("b", 3)
+    assert watermarks.current == 3
+    assert watermarks.update("b", 20)
+    assert watermarks.current == 10
+
+
+def test_a_channel_does_not_go_back() -> None:
+    watermarks = tracker("a", "b")
+    watermarks.update("a", 10)
+    watermarks.update("b", 10)
+    assert not watermarks.update("a", 4)
+    assert watermarks.state["a"] == (10, False)
+    assert watermarks.current == 10
+
+
+def test_a_new_channel_holds_the_watermark_and_does_not_lower_it() -> None:
+    watermarks = tracker("a")
+    watermarks.update("a", 10)
+    assert not watermarks.update("late", MIN_WATERMARK)
+    assert watermarks.current == 10
+    assert not watermarks.update("a", 20)
+    assert watermarks.current == 10
+    assert watermarks.update("late", 15)
+    assert watermarks.current == 15
+
+
+def test_an_idle_channel_does_not_hold_the_others_back() -> None:
+    watermarks = tracker("fast", "silent")
+    watermarks.update("fast", 10)
+    assert watermarks.update("silent", MIN_WATERMARK, True)
+    assert (watermarks.current, watermarks.idle) == (10, False)
+    assert watermarks.update("fast", 20)
+    assert watermarks.current == 20
+
+
+def test_a_channel_that_wakes_holds_back_again() -> None:
+    watermarks = tracker("fast", "silent")
+    watermarks.update("silent", 0, True)
+    watermarks.update("fast", 20)
+    assert not watermarks.update("silent", 5, False)
+    assert watermarks.current == 20  # what was said stays said
+    assert not watermarks.update("fast", 30)
+    assert watermarks.update("silent", 25)
+    assert watermarks.current == 25
+
+
+def test_while_all_are_idle_the_greatest_counts() -> None:
+    watermarks = tracker("a", "b")
+    watermarks.update("a", 10)
+    watermarks.update("b", 4)
+    assert watermarks.update("b", 4, True)
+    assert (watermarks.current, watermarks.idle) == (10, False)
+    assert watermarks.update("a", 10, True)
+    assert (watermarks.current, watermarks.idle) == (10, True)
+    assert watermarks.update("b", 5, False)
+    assert (watermarks.current, watermarks.idle) == (10, False)
+
+
+def test_the_greatest_of_the_idle_counts_even_if_it_went_idle_first() -> None:
+    watermarks = tracker("a", "b")
+    watermarks.update("a", 10, True)
+    watermarks.update("b", 4)
+    assert watermarks.current == 4
+    assert watermarks.update("b", 4, True)
+    assert (watermarks.current, watermarks.idle) == (10, True)
+
+
+def test_an_ended_channel_does_not_hold_back() -> None:
+    watermarks = tracker("short", "long")
+    watermarks.update("long", 10)
+    assert watermarks.update("short", MAX_WATERMARK)
+    assert watermarks.current == 10
+    watermarks.update("long", 12)
+    assert watermarks.current == 12
+
+
+def test_the_end_comes_with_the_last_channel() -> None:
+    watermarks = tracker("a", "b")
+    watermarks.update("a", MAX_WATERMARK)
+    assert watermarks.current == MIN_WATERMARK
+    assert watermarks.update("b", MAX_WATERMARK)
+    assert (watermarks.current, watermarks.idle) == (MAX_WATERMARK, False)
+
+
+def test_the_end_of_one_while_others_are_idle_is_not_the_end() -> None:
+    watermarks = tracker("ended", "idle")
+    watermarks.update("idle", 7, True)
+    watermarks.update("ended", MAX_WATERMARK)
+    assert (watermarks.current, watermarks.idle) == (7, True)
+    watermarks.update("idle", 9, False)
+    assert (watermarks.current, watermarks.idle) == (9, False)
+
+
+def test_since_holds_while_nothing_passes_it() -> None:
+    """A task that was replaced does not fall behind what it had said before."""
+    watermarks = ChannelWatermarks({"a": (3, False)}, current=50)
+    assert watermarks.current == 50
+    assert not watermarks.update("a", 40)
+    assert watermarks.current == 50
+    assert watermarks.update("a", 51)
+    assert watermarks.current == 51
+
+
+marks = st.tuples(
+    st.sampled_from("abc"),
+    st.one_of(st.integers(0, 20), st.sampled_from([MIN_WATERMARK, MAX_WATERMARK])),
+    st.booleans(),
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(marks, max_size=30), st.integers(0, 30))
+def test_it_never_falls_and_goes_on_after_a_restart(
+    updates: list[tuple[str, int, bool]], cut: int
+) -> None:
+    whole, cut_up = tracker("a", "b", "c"), tracker("a", "b", "c")
+    for index, update in enumerate(updates):
+        if index == cut:
+            cut_up = ChannelWatermarks(pickle.loads(pickle.dumps(cut_up.state)), cut_up.current)
+        before = (whole.current, whole.idle)
+        changed = whole.update(*update)
+        assert cut_up.update(*update) == changed
+        assert (cut_up.current, cut_up.idle) == (whole.current, whole.idle)
+        assert whole.current >= before[0]
+        assert changed == (before != (whole.current, whole.idle))
+        active = [w for w, idle in whole.state.values() if not idle and w < MAX_WATERMARK]
+        if active and min(active) > before[0]:
+            assert whole.current == min(active)
+
+
+@pytest.mark.parametrize(
+    ("state", "idle"),
+    [
+        ({}, False),
+        ({"a": (1, True)}, True),
+        ({"a": (1, True), "b": (2, False)}, False),
+        ({"a": (1, True), "b": (MAX_WATERMARK, False)}, True),
+        ({"a": (MAX_WATERMARK, True)}, False),
+    ],
+)
+def test_idleness_is_found_again(state: dict[str, tuple[int, bool]], idle: bool) -> None:
+    assert ChannelWatermarks(dict(state)).idle == idle
