@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from headrace.graph.stream_graph import StreamGraph
+from headrace.planner.plan import parallelism_of, partitioning_of
 from headrace.runtime.program import ChainProgram, JobProgram, NodeProgram
 
 
@@ -82,11 +83,15 @@ def plan_json(graph: StreamGraph, program: JobProgram) -> str:
             "type": label,
             "pact": pact,
             "contents": node.description or label,
-            "parallelism": node.parallelism or program.parallelism,
+            "parallelism": parallelism_of(node) or program.parallelism,
         }
         if node.inputs:
             entry["predecessors"] = [
-                {"id": edge.source.id, "ship_strategy": edge.partitioning.label, "side": "second"}
+                {
+                    "id": edge.source.id,
+                    "ship_strategy": partitioning_of(edge, node).label,
+                    "side": "second",
+                }
                 for edge in node.inputs
             ]
         nodes.append(entry)

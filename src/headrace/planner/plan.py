@@ -137,12 +137,10 @@ class _Planner:
         if isinstance(edge.partitioning, ByKey) and not self._keyed(target):
             # Without keyed state behind it, where a record is processed makes no difference.
             return None if self._chainable(edge, target) else Forward()
-        if not isinstance(edge.partitioning, Forward):
-            return edge.partitioning
-        before, behind = self._parallelism(edge.source), target.parallelism
-        if before is not None and behind is not None and before != behind:
-            return Rebalance()
-        return None if self._chainable(edge, target) else edge.partitioning
+        partitioning = partitioning_of(edge, target)
+        if not isinstance(partitioning, Forward):
+            return partitioning
+        return None if self._chainable(edge, target) else partitioning
 
     def _chainable(self, edge: Edge, target: Transformation) -> bool:
         return self._options.chaining and not (target.starts_chain or edge.source.ends_chain)
@@ -151,17 +149,10 @@ class _Planner:
     def _keyed(node: Transformation) -> bool:
         return node.spec is not None and node.spec.traits.keyed
 
-    def _parallelism(self, node: Transformation) -> int | None:
-        if node.parallelism is not None or not node.inputs:
-            return node.parallelism
-        # Behind an exchange an operator has the job's parallelism, not that of what feeds it.
-        edge = node.inputs[0]
-        return self._parallelism(edge.source) if isinstance(edge.partitioning, Forward) else None
-
     def _groups(self, node: Transformation) -> int:
         if self._keyed(node):
             return node.max_parallelism or self._options.max_parallelism
-        return self._parallelism(node) or self._options.parallelism
+        return parallelism_of(node) or self._options.parallelism
 
     def _connect(
         self, draft: _Draft, edge: Edge, target: Transformation, partitioning: Partitioning
@@ -222,7 +213,7 @@ class _Planner:
             stage=draft.stage,
             keyed=self._keyed(draft.head),
             groups=self._groups(draft.head),
-            parallelism=self._parallelism(draft.head) or self._options.parallelism,
+            parallelism=parallelism_of(draft.head) or self._options.parallelism,
             chain=self._chain(draft),
             input_channels=tuple(channels),
         )
@@ -259,7 +250,7 @@ class _Planner:
             name=sink.name,
             uid=sink.uid,
             sink=sink.sink,
-            parallelism=self._parallelism(sink) or self._options.parallelism,
+            parallelism=parallelism_of(sink) or self._options.parallelism,
             output_type=sink.inputs[0].source.output_type if sink.inputs else None,
         )
 
@@ -269,6 +260,25 @@ class _Planner:
         return any(spec.traits.processing_timers for spec in specs) or any(
             strategy is not None and strategy.idle_timeout_ms is not None for strategy in strategies
         )
+
+
+def parallelism_of(node: Transformation) -> int | None:
+    """The parallelism that a node was given, or has from what feeds it; None: the job's."""
+    if node.parallelism is not None or not node.inputs:
+        return node.parallelism
+    # Behind an exchange an operator has the job's parallelism, not that of what feeds it.
+    edge = node.inputs[0]
+    return parallelism_of(edge.source) if isinstance(edge.partitioning, Forward) else None
+
+
+def partitioning_of(edge: Edge, target: Transformation) -> Partitioning:
+    """How records travel: as the program says, and round robin where the parallelism changes."""
+    if not isinstance(edge.partitioning, Forward) or isinstance(target, SinkTransformation):
+        return edge.partitioning
+    before, behind = parallelism_of(edge.source), target.parallelism
+    if before is not None and behind is not None and before != behind:
+        return Rebalance()
+    return edge.partitioning
 
 
 def _mergeable(strategy: WatermarkStrategy) -> bool:

@@ -108,12 +108,14 @@ def run_pipeline(
         raise PlanError(
             "a source of the program has no end", hint="say after how many micro_batches to stop"
         )
-    runs = _Runs(job, streams, clock or ManualClock(), _budgets(cuts), backends, key_groups)
+    budgets = _budgets(cuts)
+    runs = _Runs(job, streams, clock or ManualClock(), budgets, backends, key_groups, restarts)
     try:
         while not runs.run.ended and runs.run.batch_id != micro_batches:
             if restarts and runs.run.batch_id:
                 runs.restart()
-            if not runs.run.step():
+            planned = runs.run._planned  # a batch may take several looks at its sources
+            if not runs.run.step() and runs.run._planned is planned:
                 raise JobError(
                     "nothing is left to read, but the input has not ended",
                     hint="it may wait for the time: pass a clock that moves",
@@ -129,8 +131,12 @@ def _job(
     made = program
     if not isinstance(made, DataStream | Mapping):
         made = made(StreamExecutionEnvironment())
-    named = {_ONLY: made} if isinstance(made, DataStream) else dict(made)
-    if not named or not all(isinstance(stream, DataStream) for stream in named.values()):
+    named = {_ONLY: made} if isinstance(made, DataStream) else made
+    if (
+        not named
+        or not isinstance(named, Mapping)
+        or not all(isinstance(stream, DataStream) for stream in named.values())
+    ):
         raise PlanError(
             f"run_pipeline was given no stream, but {made!r}",
             hint="give a stream, a dict of streams by name, or a function that returns one",
@@ -183,8 +189,11 @@ class _Runs:
         budgets: Iterator[int],
         backends: str,
         key_groups: int | None,
+        restarts: bool,
     ) -> None:
         self._job, self._clock, self._budgets = job, clock, budgets
+        # as it is before any function was called: what they keep in attributes is lost
+        self._sent = cloudpickle.dumps(job) if restarts else b""
         self._delivery = _Gathering(streams)
         self._collapse = key_groups is None
         self._stores: dict[tuple[int, int], MemoryStore] = {}
@@ -203,8 +212,7 @@ class _Runs:
     def restart(self) -> None:
         """Go on in a new run, with nothing but what a checkpoint keeps."""
         before = self.run
-        # functions are sent anew, so what they keep in attributes is gone
-        after = self._start(pickle.loads(cloudpickle.dumps(self._job)))
+        after = self._start(pickle.loads(self._sent))
         # what sources wrote for themselves lies with the checkpoint
         shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
         after._offset = after._planned = json.loads(json.dumps(before._offset))

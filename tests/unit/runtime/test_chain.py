@@ -100,7 +100,8 @@ def test_with_object_reuse_readers_share_the_record() -> None:
 
 def test_a_record_that_nobody_can_change_is_not_copied() -> None:
     record = ("a", 1.5)
-    one, other = [], []
+    one: list[Any] = []
+    other: list[Any] = []
     chain = running(
         chain_of(
             node(1, None, to_node(2), to_node(3)),

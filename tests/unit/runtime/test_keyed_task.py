@@ -206,7 +206,7 @@ def test_a_new_task_over_the_stored_state_goes_on(steps: list[Any]) -> None:
     assert all(not desk.advance(now_ms=10**6) for desk in (living, anew))
 
 
-def test_a_micro_batch_that_is_run_again_gives_the_same(paged: bool) -> None:
+def test_a_micro_batch_that_is_run_again_gives_the_same() -> None:
     desk = Desk(Timers(), paged=True)
     desk.advance(block(at(10), by_clock(7), keys=["a", "b"]))
     before = dict(desk.stores[0].records)

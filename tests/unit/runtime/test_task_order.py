@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ class Seen(KeyedProcessFunction):
         yield value, ctx.timer_service().current_watermark()
 
 
-def from_stage(*records: Any, since: int | None, marks: list[tuple[int, int]] = ()) -> Block:  # type: ignore[assignment]
+def from_stage(*records: Any, since: int | None, marks: Sequence[tuple[int, int]] = ()) -> Block:
     """A block of one group of a keyed stage; marks are (position, watermark)."""
     return block(
         *records,

@@ -58,6 +58,7 @@ class Checkpoint:
             if fresh:
                 checkpoint._clear()
             checkpoint._check(program)
+            checkpoint._drop_unplanned()
         except BaseException:
             checkpoint.close()
             raise
@@ -67,11 +68,6 @@ class Checkpoint:
     def spark(self) -> str:
         """The folder for Spark's own checkpoint."""
         return str(self.directory / "spark")
-
-    @property
-    def resumed(self) -> bool:
-        """True when a run before this one has planned micro-batches."""
-        return (self.directory / "spark" / "offsets").exists()
 
     def _acquire(self) -> None:
         try:
@@ -136,6 +132,15 @@ class Checkpoint:
                 hint="start it anew with --fresh, or under another pipeline.name;"
                 " operators, their order and their key groups must stay as they were",
             )
+
+    def _drop_unplanned(self) -> None:
+        """Remove what a driver left that was killed before it had planned a micro-batch.
+
+        Spark refuses to begin in such a folder, and nothing in it counts yet.
+        """
+        offsets = self.directory / "spark" / "offsets"
+        if offsets.exists() and not any(path.name.isdigit() for path in offsets.iterdir()):
+            shutil.rmtree(self.directory / "spark")
 
     @staticmethod
     def _write_facts(path: Path, program: JobProgram) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -150,10 +151,7 @@ class SparkJob:
             self._status = JobStatus.RUNNING
             self._checkpoint.give_to(self._ref.run_id)
             try:
-                if self._program.batch:
-                    self._run_batch()
-                else:
-                    self._run_stream()
+                self._run_once()
                 return
             except (PlanError, CheckpointError, UnsupportedError):
                 raise  # it would fail again
@@ -174,6 +172,16 @@ class SparkJob:
                     return
                 # Workers know a run by its id: this one shall not meet operators of the last.
                 self._ref = ProgramRef(f"{self._program.run_id}-{self._attempt}", self._ref.data)
+
+    def _run_once(self) -> None:
+        try:
+            if self._program.batch:
+                self._run_batch()
+            else:
+                self._run_stream()
+        except (PySparkException, Py4JError) as error:
+            found = _explained(error)
+            raise found from found.__cause__
 
     def _finish_sinks(self) -> None:
         if self._cancelled.is_set() or not self._bounded:
@@ -225,13 +233,9 @@ class SparkJob:
                 else writer.trigger(processingTime="0 seconds")
             )
             self._query = query = writer.start()
-        try:
-            while not query.awaitTermination(_POLL_SECONDS):
-                if self._cancelled.is_set() or self._link.failure is not None:
-                    query.stop()
-        except PySparkException as error:
-            found = _explained(error)
-            raise found from found.__cause__
+        while not query.awaitTermination(_POLL_SECONDS):
+            if self._cancelled.is_set() or self._link.failure is not None:
+                query.stop()
 
     def _write(self, frame: DataFrame, path: str, batch: int) -> None:
         """Write one micro-batch, or the batch, to every sink."""
@@ -261,14 +265,10 @@ class SparkJob:
                     .sortWithinPartitions("key_group", "sender", "seq")
                     .mapInArrow(BatchStage(self._ref, number), ENVELOPE_DDL)
                 )
-            try:
-                self._write(frame, path, 0)
-            except PySparkException as error:
-                found = _explained(error)
-                raise found from found.__cause__
+            self._write(frame, path, 0)
 
 
-def _explained(error: PySparkException) -> BaseException:
+def _explained(error: Exception) -> BaseException:
     """The user's exception inside Spark's, or a ``JobError`` that says where the log is."""
     text = str(error)
     found = failure_in(text)

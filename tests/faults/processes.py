@@ -1,0 +1,86 @@
+"""The processes of a job, and their end by force. Only descendants of the test are touched."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Process:
+    """A running process, by its command line."""
+
+    pid: int
+    parent: int
+    command: str
+
+
+def descendants(pid: int) -> list[Process]:
+    """The children of a process, theirs, and so on."""
+    children: dict[int, list[Process]] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            stat = (entry / "stat").read_text()
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue  # it has ended
+        fields = stat.rpartition(")")[2].split()
+        if fields[0] != "Z":
+            process = Process(int(entry.name), int(fields[1]), command)
+            children.setdefault(process.parent, []).append(process)
+    found: list[Process] = []
+    waiting = [pid]
+    while waiting:
+        for child in children.get(waiting.pop(), []):
+            found.append(child)
+            waiting.append(child.pid)
+    return found
+
+
+def python_workers(driver: int) -> list[Process]:
+    """What Spark started for Python code: source, operators, sink, and what they are forked from.
+
+    Commands such as ``python -m pyspark.daemon ...`` and ``python -m headrace...daemon ...``.
+    """
+    return [p for p in descendants(driver) if " -m " in p.command and "python" in p.command]
+
+
+def executors(driver: int) -> list[Process]:
+    """The executors' JVMs of a ``local-cluster``."""
+    return [p for p in descendants(driver) if "CoarseGrainedExecutorBackend" in p.command]
+
+
+def kill(pid: int) -> bool:
+    """kill -9; False when it had ended by itself."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def start(module: str, *arguments: str) -> subprocess.Popen[bytes]:
+    """A program of these tests in an interpreter of its own; it logs to ``<first argument>.log``."""
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    with Path(arguments[0] + ".log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": path.rstrip(os.pathsep)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+
+
+def log_of(path: Path) -> str:
+    """The end of a program's output, for the message of a failed test."""
+    return Path(f"{path}.log").read_text(errors="replace")[-3_000:]

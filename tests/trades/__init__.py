@@ -1,0 +1,1 @@
+"""The trades job against the independent oracle."""

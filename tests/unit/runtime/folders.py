@@ -1,0 +1,121 @@
+"""Folders of records for the coordinator, and a desk for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.datastream.connectors.base import Budget, Progress, SplitEnumerator, SplitRange
+from headrace.runtime.coordinator import Coordinator, Offset
+from headrace.runtime.program import SourceProgram
+from headrace.runtime.source_task import SourceTaskInput, SplitState, SplitWork
+from tests.unit.runtime.programs import chain_of, job_of, node
+
+
+@dataclass
+class Folder(SplitEnumerator):
+    """Splits that appear while the job runs, each with so many records; read ``piece`` a range.
+
+    A bounded folder ends with what it holds; one that is watched never does.
+    """
+
+    splits: dict[str, int]
+    bounded: bool = True
+    piece: int = 10
+    budgets: list[Budget] = field(default_factory=list)
+    told: list[Mapping[str, Any]] = field(default_factory=list)
+    closed: bool = False
+    found: set[str] = field(default_factory=set)
+
+    def initial(self, now_ms: int) -> dict[str, Any]:
+        self.found = set(self.splits)
+        return dict.fromkeys(self.splits, 0)
+
+    def advance(
+        self, positions: Mapping[str, Any], budget: Budget, now_ms: int, paused: frozenset[str]
+    ) -> Progress:
+        self.budgets.append(budget)
+        known = dict(positions) | dict.fromkeys(self.splits.keys() - self.found, 0)
+        self.found |= known.keys()
+        left, after, finished = budget.max_records, {}, set()
+        for split in sorted(known):
+            taken = 0 if split in paused else min(left, self.splits[split] - known[split])
+            left -= taken
+            position = known[split] + taken
+            if self.bounded and split not in paused and position == self.splits[split]:
+                finished.add(split)
+            else:
+                after[split] = position
+        return Progress(after, frozenset(finished), ended=self.bounded and not after)
+
+    def ranges(
+        self, start: Mapping[str, Any], end: Mapping[str, Any], finished: frozenset[str]
+    ) -> Sequence[SplitRange]:
+        ranges = []
+        for split in [*end, *sorted(finished)]:
+            first, last = start.get(split, 0), end.get(split, self.splits[split])
+            for at in range(first, last, self.piece):
+                to = min(at + self.piece, last)
+                ranges.append(SplitRange(split, at, to, records=to - at))
+        return ranges
+
+    def committed(self, positions: Mapping[str, Any]) -> None:
+        self.told.append(dict(positions))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Desk:
+    """A coordinator over folders, with the split states it is told of."""
+
+    def __init__(
+        self, *folders: Folder, parallelism: int = 1, needs_ticks: bool = False, **source: Any
+    ) -> None:
+        chain = chain_of(node(1, None))
+        sources = [
+            SourceProgram(number, f"source {number}", None, None, None, chain, 1, **source)
+            for number in range(len(folders))
+        ]
+        job = job_of(
+            sources,
+            parallelism=parallelism,
+            needs_ticks=needs_ticks,
+            max_records=1000,
+            tick_ms=200,
+        )
+        self.states: dict[tuple[int, str], SplitState] = {}
+        self.coordinator = Coordinator(job, dict(enumerate(folders)), lambda epoch: self.states)
+        self.offset = self.coordinator.initial(0)
+
+    def latest(self, now_ms: int = 0, budget: Budget | None = None) -> Offset:
+        return self.coordinator.latest(self.offset, now_ms, budget)
+
+    def step(self, now_ms: int = 0, budget: Budget | None = None) -> list[SourceTaskInput]:
+        """The tasks of the next micro-batch, which is then over."""
+        # an offset goes through Spark's log as JSON
+        end = json.loads(json.dumps(self.latest(now_ms, budget)))
+        tasks = self.coordinator.plan(self.offset, end)
+        self.offset = end
+        return tasks
+
+    def source(self, number: int = 0) -> dict[str, Any]:
+        found: dict[str, Any] = self.offset["sources"][str(number)]
+        return found
+
+
+def records(tasks: list[SourceTaskInput], source: int = 0) -> dict[str, list[tuple[int, int]]]:
+    """The ranges of each split, in the order in which their blocks are read."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for task in sorted(tasks, key=lambda task: task.sender):
+        for work in task.work:
+            if work.source == source:
+                ranges = [(each.start, each.end) for each in work.ranges]
+                found.setdefault(work.split, []).extend(ranges)
+    return found
+
+
+def works(tasks: list[SourceTaskInput]) -> list[SplitWork]:
+    return [work for task in tasks for work in task.work]

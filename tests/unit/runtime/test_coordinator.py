@@ -1,0 +1,234 @@
+"""How far sources are read next: budgets, new splits, ticks, idleness, alignment."""
+
+from __future__ import annotations
+
+from headrace.datastream.connectors.base import Budget
+from headrace.runtime.source_task import SplitState
+from tests.unit.runtime.folders import Desk, Folder, records, works
+
+LARGE = Budget(1000, 1 << 30)
+
+
+# How far
+
+
+def test_the_first_offset_holds_nothing() -> None:
+    desk = Desk(Folder({"a": 5}))
+    nothing = {"pos": {}, "done": [], "idle": [], "ended": False}
+    assert desk.offset == {"epoch": 0, "now": 0, "sources": {"0": nothing}}
+    assert not desk.coordinator.ended(desk.offset)
+
+
+def test_a_budget_bounds_a_micro_batch() -> None:
+    desk = Desk(Folder({"a": 25, "b": 10}))
+    ten = Budget(10, 1 << 30)
+    assert records(desk.step(budget=ten)) == {"a": [(0, 10)], "b": []}
+    assert desk.source()["pos"] == {"a": 10, "b": 0}
+    assert records(desk.step(budget=ten)) == {"a": [(10, 20)]}
+    assert records(desk.step(budget=ten)) == {"a": [(20, 25)], "b": [(0, 5)]}
+    assert desk.source()["done"] == ["a"]
+    assert records(desk.step(budget=ten)) == {"b": [(5, 10)]}
+    assert desk.offset["epoch"] == 4
+    assert desk.coordinator.ended(desk.offset)
+    assert desk.latest() is desk.offset
+
+
+def test_sources_that_still_run_share_the_budget() -> None:
+    short, long = Folder({"a": 3}), Folder({"b": 900})
+    desk = Desk(short, long)
+    desk.step(budget=Budget(100, 4000))
+    assert short.budgets == long.budgets == [Budget(50, 2000)]
+    assert desk.source(0)["ended"]
+    desk.step(budget=Budget(100, 4000))
+    assert long.budgets[1] == Budget(100, 4000)
+    assert len(short.budgets) == 1  # what has ended is not asked again
+    desk.step()
+    assert long.budgets[2].max_records == 1000  # the job's own
+
+
+def test_the_smallest_budget_still_moves() -> None:
+    one, other = Folder({"a": 9}), Folder({"b": 9})
+    Desk(one, other).step(budget=Budget(1, 1))
+    assert one.budgets == other.budgets == [Budget(1, 1)]
+
+
+def test_where_nothing_is_new_the_offset_stays() -> None:
+    desk = Desk(Folder({"a": 5}, bounded=False))
+    desk.step()
+    for now_ms in (0, 10, 10_000):
+        assert desk.latest(now_ms) is desk.offset
+
+
+def test_the_clock_of_an_offset_does_not_go_back() -> None:
+    desk = Desk(Folder({"a": 25}))
+    desk.step(now_ms=500, budget=Budget(10, 100))
+    assert desk.latest(now_ms=400)["now"] == 500
+
+
+def test_what_was_done_is_named_once() -> None:
+    desk = Desk(Folder({"a": 3}), Folder({"b": 30}))
+    desk.step(budget=Budget(20, 100))
+    assert desk.source(0)["done"] == ["a"]
+    tasks = desk.step(budget=Budget(20, 100))
+    assert desk.source(0) == {"pos": {}, "done": [], "idle": [], "ended": True}
+    assert {work.source for work in works(tasks)} == {1}
+
+
+# A folder that is watched
+
+
+def test_files_that_appear_are_read_and_announced() -> None:
+    folder = Folder({}, bounded=False)
+    desk = Desk(folder)
+    assert desk.latest() is desk.offset
+    folder.splits["a"] = 5
+    tasks = desk.step()
+    assert records(tasks) == {"a": [(0, 5)]}
+    assert [work.announce for work in works(tasks)] == [True, True]
+    folder.splits["b"] = 7
+    folder.splits["a"] = 6
+    tasks = desk.step()
+    assert records(tasks) == {"b": [(0, 7)], "a": [(5, 6)]}
+    assert {work.split for work in works(tasks) if work.announce} == {"b"}
+    assert not desk.coordinator.ended(desk.offset)
+
+
+def test_new_splits_are_announced_before_anything_is_read() -> None:
+    tasks = Desk(Folder({"a": 40, "b": 40, "c": 1}), parallelism=3).step()
+    assert [(work.split, work.ranges) for work in tasks[0].work] == [
+        ("a", ()),
+        ("b", ()),
+        ("c", ()),
+    ]
+    assert [task.sender for task in tasks] == list(range(len(tasks)))
+
+
+def test_a_split_that_appears_and_ends_at_once_is_announced_and_finished() -> None:
+    desk = Desk(Folder({"a": 3}))
+    opening, reading = works(desk.step())
+    assert (opening.announce, opening.finished, opening.ranges) == (True, False, ())
+    assert (reading.announce, reading.finished) == (True, True)
+    assert [(each.start, each.end) for each in reading.ranges] == [(0, 3)]
+
+
+def test_an_empty_split_is_finished_without_a_range() -> None:
+    desk = Desk(Folder({"a": 0}))
+    assert [(work.finished, work.ranges) for work in works(desk.step())] == [
+        (False, ()),
+        (True, ()),
+    ]
+    assert desk.coordinator.ended(desk.offset)
+
+
+def test_a_bounded_source_without_splits_has_ended() -> None:
+    desk = Desk(Folder({}))
+    tasks = desk.step()
+    assert desk.coordinator.ended(desk.offset)
+    assert works(tasks) == []
+    assert len(tasks) == 1  # the micro-batch has a task all the same
+
+
+# Ticks
+
+
+def test_without_ticks_a_job_sleeps() -> None:
+    desk = Desk(Folder({"a": 5}, bounded=False))
+    desk.step()
+    assert desk.latest(now_ms=10**9) is desk.offset
+    assert not any(task.ticks for task in desk.step(now_ms=10**9))
+
+
+def test_a_tick_is_due_after_its_interval() -> None:
+    desk = Desk(Folder({"a": 5}, bounded=False), needs_ticks=True)
+    desk.step(now_ms=1000)
+    assert desk.latest(now_ms=1199) is desk.offset
+    (reading, ticking) = desk.step(now_ms=1200)
+    assert (reading.work, reading.ticks) == ((), False)
+    assert (ticking.work, ticking.ticks, ticking.now_ms) == ((), True, 1200)
+    assert desk.latest(now_ms=1399) is desk.offset
+
+
+def test_every_micro_batch_of_such_a_job_tells_the_time() -> None:
+    desk = Desk(Folder({"a": 25}), needs_ticks=True)
+    tasks = desk.step(now_ms=7, budget=LARGE)
+    assert [task.ticks for task in tasks] == [False, False, True]
+    assert tasks[-1].sender == 2
+    assert {(task.epoch, task.now_ms) for task in tasks} == {(1, 7)}
+
+
+def test_behind_the_end_there_are_no_ticks() -> None:
+    desk = Desk(Folder({"a": 5}), needs_ticks=True)
+    desk.step()
+    assert desk.coordinator.ended(desk.offset)
+    assert desk.latest(now_ms=10**9) is desk.offset
+
+
+# Idleness
+
+
+def test_a_silent_split_goes_idle_and_wakes() -> None:
+    folder = Folder({"loud": 5, "silent": 5}, bounded=False)
+    desk = Desk(folder, idle_timeout_ms=100)
+    desk.step(now_ms=0)
+    folder.splits["loud"] = 6
+    tasks = desk.step(now_ms=100)
+    assert {work.split: work.idle for work in works(tasks)} == {"loud": None, "silent": True}
+    assert desk.source()["idle"] == ["silent"]
+    assert desk.source()["seen"] == {"loud": 100, "silent": 0}
+    assert desk.latest(now_ms=150) is desk.offset
+    folder.splits["silent"] = 6
+    tasks = desk.step(now_ms=199)
+    assert {work.split: work.idle for work in works(tasks)} == {"silent": False}
+    assert records(tasks) == {"silent": [(5, 6)]}
+    tasks = desk.step(now_ms=200)
+    assert {work.split: work.idle for work in works(tasks)} == {"loud": True}
+
+
+def test_idleness_is_asked_for() -> None:
+    desk = Desk(Folder({"a": 5}, bounded=False))
+    desk.step()
+    assert desk.source() == {"pos": {"a": 5}, "done": [], "idle": [], "ended": False}
+
+
+# Alignment
+
+
+def aligned(desk: Desk, **watermarks: int) -> dict[str, list[tuple[int, int]]]:
+    """What is read next where splits stand at these watermarks."""
+    desk.states = {(0, split): SplitState(at, {}) for split, at in watermarks.items()}
+    return records(desk.step(now_ms=desk.offset["now"] + 1, budget=Budget(30, 1000)))
+
+
+def test_a_split_too_far_ahead_waits_for_the_slowest() -> None:
+    folder = Folder({"fast": 100, "slow": 100})
+    desk = Desk(folder, alignment=("group", 50, 1000))
+    desk.step(budget=Budget(30, 1000))
+    assert desk.source()["pos"] == {"fast": 30, "slow": 0}
+    assert aligned(desk, fast=1051, slow=1000) == {"slow": [(0, 10), (10, 20), (20, 30)]}
+    assert aligned(desk, fast=1051, slow=1001) == {"fast": [(30, 40), (40, 50), (50, 60)]}
+    assert desk.source()["pos"] == {"fast": 60, "slow": 30}
+
+
+def test_a_split_not_yet_read_counts_as_the_slowest() -> None:
+    desk = Desk(Folder({"a": 100, "b": 100}), alignment=("group", 50, 1000))
+    desk.step(budget=Budget(30, 1000))
+    assert set(aligned(desk, a=0)) == {"b"}
+
+
+def test_an_idle_split_is_not_waited_for() -> None:
+    folder = Folder({"fast": 5, "idle": 5}, bounded=False)
+    desk = Desk(folder, alignment=("group", 50, 1000), idle_timeout_ms=100)
+    desk.step(now_ms=0)
+    folder.splits["fast"] = 9
+    desk.step(now_ms=100)
+    assert desk.source()["idle"] == ["idle"]
+    folder.splits["fast"] = 12
+    assert aligned(desk, fast=10_000, idle=0) == {"fast": [(9, 12)]}
+
+
+def test_sources_of_one_group_are_aligned_with_each_other() -> None:
+    desk = Desk(Folder({"x": 100}), Folder({"x": 100}), alignment=("group", 50, 1000))
+    desk.step(budget=Budget(20, 1000))
+    desk.states = {(0, "x"): SplitState(100, {}), (1, "x"): SplitState(10, {})}
+    tasks = desk.step(budget=Budget(20, 1000))
+    assert {work.source for work in works(tasks)} == {1}

@@ -1,0 +1,112 @@
+"""Who reads what in a micro-batch, and what is remembered of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.common.watermark_strategy import MAX_WATERMARK
+from headrace.datastream.connectors.base import Budget
+from headrace.runtime.coordinator import merge_states
+from headrace.runtime.source_task import NEW_SPLIT, SplitState
+from tests.unit.runtime.folders import Desk, Folder, records, works
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.integers(0, 60), min_size=1, max_size=5),
+    st.integers(1, 6),
+    st.booleans(),
+    st.lists(st.integers(1, 80), max_size=4),
+)
+def test_everything_is_read_once_and_in_order(
+    sizes: list[int], parallelism: int, one_task: bool, budgets: list[int]
+) -> None:
+    folder = Folder({f"s{number}": size for number, size in enumerate(sizes)})
+    desk = Desk(folder, parallelism=parallelism, one_task_per_split=one_task)
+    read: dict[str, list[int]] = {split: [] for split in folder.splits}
+    finished: list[str] = []
+    for budget in [*budgets, 10**6]:
+        before = desk.offset
+        tasks = desk.step(budget=Budget(budget, 10**9))
+        assert desk.coordinator.plan(before, desk.offset) == tasks  # a repetition is the same
+        assert len([task for task in tasks if any(work.ranges for work in task.work)]) <= (
+            parallelism
+        )
+        for split, ranges in records(tasks).items():
+            read[split].extend(number for start, end in ranges for number in range(start, end))
+        by_split: dict[str, int] = {}
+        for task in tasks:
+            for work in task.work:
+                by_split[work.split] = by_split.get(work.split, 0) + bool(work.ranges)
+                # behind the end of a split none of it is left
+                assert work.split not in finished
+        assert not one_task or all(count <= 1 for count in by_split.values())
+        finished.extend(work.split for work in works(tasks) if work.finished)
+        if desk.coordinator.ended(desk.offset):
+            break
+    assert {split: len(numbers) for split, numbers in read.items()} == folder.splits
+    assert all(numbers == list(range(len(numbers))) for numbers in read.values())
+    assert sorted(finished) == sorted(folder.splits)
+
+
+def test_a_long_split_is_spread_over_tasks() -> None:
+    tasks = Desk(Folder({"a": 100}), parallelism=4).step()[1:]
+    assert [len(task.work[0].ranges) for task in tasks] == [2, 3, 2, 3]
+    assert [task.work[0].finished for task in tasks] == [False, False, False, True]
+    assert [task.work[0].announce for task in tasks] == [True, False, False, False]
+
+
+def test_a_split_whose_watermarks_need_every_record_is_read_by_one() -> None:
+    tasks = Desk(Folder({"a": 100, "b": 100}), parallelism=4, one_task_per_split=True).step()
+    assert [[work.split for work in task.work] for task in tasks[1:]] == [["a"], ["b"]]
+
+
+def test_a_reader_goes_on_from_the_state_of_its_split() -> None:
+    desk = Desk(Folder({"a": 20, "b": 20}), parallelism=2)
+    desk.step(budget=Budget(30, 1000))
+    desk.states = {(0, "b"): SplitState(7, {1: "kept"})}
+    (work,) = works(desk.step())
+    assert (work.split, work.state) == ("b", SplitState(7, {1: "kept"}))
+    assert works(Desk(Folder({"a": 5})).step())[-1].state == NEW_SPLIT
+
+
+# What is remembered
+
+
+def test_states_of_the_tasks_replace_those_before() -> None:
+    before = {(0, "a"): SplitState(5, {}), (0, "b"): SplitState(6, {})}
+    parts = [{(0, "b"): SplitState(8, {})}, {(1, "a"): SplitState(1, {})}]
+    assert merge_states(before, parts) == {
+        (0, "a"): SplitState(5, {}),
+        (0, "b"): SplitState(8, {}),
+        (1, "a"): SplitState(1, {}),
+    }
+    assert before[0, "b"].watermark == 6
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_two_readers_the_one_that_got_further_counts(turned: bool) -> None:
+    parts: list[Any] = [{(0, "a"): SplitState(9, {1: 9})}, {(0, "a"): SplitState(4, {1: 4})}]
+    assert merge_states({}, parts[::-1] if turned else parts) == {(0, "a"): SplitState(9, {1: 9})}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_finished_split_is_forgotten_even_if_another_task_read_of_it(turned: bool) -> None:
+    before = {(0, "a"): SplitState(5, {}), (1, "a"): SplitState(MAX_WATERMARK, {})}
+    parts: list[Any] = [{(0, "a"): None}, {(0, "a"): SplitState(4, {})}]
+    after = merge_states(before, parts[::-1] if turned else parts)
+    assert after == {(1, "a"): SplitState(MAX_WATERMARK, {})}
+
+
+def test_enumerators_are_told_what_is_committed_and_closed() -> None:
+    folder = Folder({"a": 20})
+    desk = Desk(folder)
+    desk.step(budget=Budget(15, 1000))
+    desk.coordinator.committed(desk.offset)
+    assert folder.told == [{"a": 15}]
+    desk.coordinator.close()
+    assert folder.closed
