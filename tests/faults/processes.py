@@ -68,7 +68,7 @@ def kill(pid: int) -> bool:
 
 
 def start(module: str, *arguments: str) -> subprocess.Popen[bytes]:
-    """A program of these tests in an interpreter of its own; it logs to ``<first argument>.log``."""
+    """A program of these tests in a process of its own; it logs to ``<first argument>.log``."""
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
     with Path(arguments[0] + ".log").open("ab") as log:
         return subprocess.Popen(

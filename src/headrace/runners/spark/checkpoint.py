@@ -73,7 +73,8 @@ class Checkpoint:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = _holder(self._lock.read) or "unknown"
+            self._lock.seek(0)
+            holder = _holder(self._lock.read()) or "unknown"
             self._lock.close()
             raise CheckpointLockedError(
                 "another driver is running on this checkpoint",
@@ -191,8 +192,7 @@ def _folder_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "job"
 
 
-def _holder(read: object) -> str | None:
-    text = read() if callable(read) else ""
+def _holder(text: str) -> str | None:
     return str(json.loads(text)["driver"]) if text else None
 
 

@@ -1,0 +1,1 @@
+"""What only Spark itself can show; one session serves all of these tests."""
