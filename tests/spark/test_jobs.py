@@ -14,7 +14,7 @@ from headrace.common import Configuration, Encoder
 from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
 from headrace.runners.launch import FRESH_VARIABLE
 
 pytestmark = pytest.mark.spark
@@ -38,7 +38,9 @@ def start(folder: Path) -> JobClient:
     )
     numbers = env.from_sequence(0, RECORDS - 1).map(lambda n: (n % KEYS, n))
     numbers.key_by(lambda pair: pair[0]).sum(1).sink_to(
-        FileSink.for_row_format(str(folder / "out"), Encoder.simple_string_encoder()).build()
+        FileSink.for_row_format(str(folder / "out"), Encoder.simple_string_encoder())
+        .with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+        .build()
     )
     return env.execute_async("sums")
 

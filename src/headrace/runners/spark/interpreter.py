@@ -12,6 +12,7 @@ import os
 import shlex
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyspark
@@ -27,22 +28,24 @@ for entry in $PYTHONPATH; do
     esac
 done
 unset IFS
-PYTHONPATH=$kept
+PYTHONPATH=$kept${{kept:+:}}{paths}
 export PYTHONPATH
 exec {python} "$@"
 """
 
 
-def worker_python() -> str:
+def worker_python(paths: Sequence[str] = ()) -> str:
     """The path of an executable that is this interpreter, with pyspark from where it is installed.
 
-    This interpreter itself where pyspark is not installed beside it as files.
+    Modules are found in the folders ``paths`` too. This interpreter itself where pyspark is not
+    installed beside it as files.
     """
     if os.name != "posix" or not Path(pyspark.__file__).is_file():
         return sys.executable
+    folders = shlex.quote(os.pathsep.join(paths))
     handle, path = tempfile.mkstemp(prefix="headrace-python-")
     with os.fdopen(handle, "w") as file:
-        file.write(_SCRIPT.format(python=shlex.quote(sys.executable)))
+        file.write(_SCRIPT.format(python=shlex.quote(sys.executable), paths=folders))
     script = Path(path)
     script.chmod(0o700)
     atexit.register(script.unlink, missing_ok=True)

@@ -1,0 +1,121 @@
+"""``python -m tests.faults.sums_job OUTPUT MOMENT``: running sums, and an end at a bad moment.
+
+At the commit of micro-batch 2 Spark's JVM is killed once: "before" the file sink publishes,
+"after" it has, or when the driver is "told", which is between the sink's commit and Spark's.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.common import Configuration, Encoder
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.base import (
+    Committer,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
+from headrace.datastream.connectors.file_system import FileSink
+
+RECORDS = 200
+KEYS = 5
+BATCH = 2
+
+
+def main() -> None:
+    output, moment = Path(sys.argv[1]), sys.argv[2]
+    flag = Path(f"{output}-killed")
+    env = StreamExecutionEnvironment.get_execution_environment(
+        Configuration.from_dict(
+            {
+                "parallelism.default": "2",
+                "headrace.source.max-records-per-batch": "40",
+                "execution.checkpointing.dir": f"{output}-checkpoint",
+            }
+        )
+    )
+    files = FileSink.for_row_format(str(output), Encoder.simple_string_encoder()).build()
+    numbers = env.from_sequence(0, RECORDS - 1).map(lambda n: (n % KEYS, n))
+    sums = numbers.key_by(lambda pair: pair[0]).sum(1)
+    sums.sink_to(files if moment == "told" else KillingSink(files, moment, flag))
+    sums.print()
+    if moment == "told":
+        sys.stdout = KillingOut(flag)  # type: ignore[assignment]
+    env.execute("sums")
+
+
+@dataclass(frozen=True)
+class KillingSink(Sink):
+    files: Any
+    moment: str
+    flag: Path
+
+    def writer(self, context: WriterContext) -> SinkWriter:
+        return self.files.writer(context)
+
+    def committer(self, context: CommitterContext) -> Committer:
+        return KillingCommitter(self.files.committer(context), self.moment, self.flag)
+
+
+@dataclass
+class KillingCommitter(Committer):
+    inner: Committer
+    moment: str
+    flag: Path
+
+    def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
+        if batch_id == BATCH and self.moment == "before":
+            kill_jvm_once(self.flag, os.getppid())
+        self.inner.commit(batch_id, committables)
+        if batch_id == BATCH and self.moment == "after":
+            kill_jvm_once(self.flag, os.getppid())
+
+    def abort(self, batch_id: int, committables: Sequence[Any]) -> None:
+        self.inner.abort(batch_id, committables)
+
+    def finish(self) -> None:
+        self.inner.finish()
+
+
+@dataclass
+class KillingOut:
+    """Standard output that ends Spark when the lines of micro-batch 2 come."""
+
+    flag: Path
+    writes: int = 0
+
+    def write(self, text: str) -> int:
+        self.writes += 1
+        lines = Path(f"{self.flag}-lines")
+        with lines.open("a") as file:
+            file.write(text)
+        if lines.read_text().count("\n") > BATCH * 40:
+            from pyspark import SparkContext
+
+            kill_jvm_once(self.flag, SparkContext._gateway.proc.pid)
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+
+def kill_jvm_once(flag: Path, pid: int) -> None:
+    """kill -9 of the JVM among a process and its ancestors."""
+    if flag.exists():
+        return
+    flag.touch()
+    while Path(f"/proc/{pid}/comm").read_text().strip() != "java":
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()
