@@ -34,6 +34,7 @@ check: $(STAMP) ## ruff, strict types, the import contract, the lock in step
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/check_lock.py
+	$(BIN)/python scripts/api_table.py --check
 
 .PHONY: bench
 bench: $(STAMP) ## the benchmarks

@@ -39,6 +39,7 @@ def main() -> None:
                 "parallelism.default": "2",
                 "headrace.source.max-records-per-batch": "40",
                 "execution.checkpointing.dir": f"{output}-checkpoint",
+                "headrace.spark.conf.spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
             }
         )
     )

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -17,6 +18,7 @@ from headrace.runners.spark.java import ensure_java
 from headrace.runners.spark.modules import user_paths
 
 _TASK_ATTEMPTS = 4
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 _STATE_STORE = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -50,10 +52,26 @@ appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c: %m%n%ex
 
 def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
     """The active session, or a new local one with the job's ``headrace.spark.conf.*`` in it."""
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
-    return _local_session(settings, parallelism)
+    spark = SparkSession.getActiveSession() or _local_session(settings, parallelism)
+    _bear_hang_ups(spark)
+    return spark
+
+
+def _bear_hang_ups(spark: SparkSession) -> None:
+    """Print no traceback when the JVM hangs up on the accumulators' server.
+
+    It does so whenever a query is stopped, and connects anew for the next update (Spark 4.3.0).
+    """
+    server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if server is None or "handle_error" in vars(server):
+        return
+    tell = server.handle_error
+
+    def handle_error(request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            tell(request, client_address)
+
+    server.handle_error = handle_error
 
 
 def log_path() -> Path:
@@ -75,7 +93,7 @@ def _local_session(settings: Mapping[str, str], parallelism: int | None) -> Spar
         "spark.driver.memory": "2g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log4j}",
+        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{log4j}",
         "spark.log.level": "WARN",
         "spark.sql.session.timeZone": "UTC",
         "spark.python.worker.reuse": "true",
@@ -83,6 +101,11 @@ def _local_session(settings: Mapping[str, str], parallelism: int | None) -> Spar
         "spark.sql.streaming.metricsEnabled": "false",
         "spark.sql.streaming.pollingDelay": "10ms",
     }
+    if _JAVA_OPTIONS in settings:
+        settings = {
+            **settings,
+            _JAVA_OPTIONS: f"{defaults[_JAVA_OPTIONS]} {settings[_JAVA_OPTIONS]}",
+        }
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
     with _stderr_into(log_path()), _workers_start_as(worker_python(user_paths())):
