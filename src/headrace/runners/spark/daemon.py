@@ -6,7 +6,7 @@ forked from here find it loaded. Only sessions that Headrace makes use it.
 
 from __future__ import annotations
 
-import pandas  # type: ignore[import-untyped]
+import pandas
 import pyarrow
 from pyspark.daemon import manager
 

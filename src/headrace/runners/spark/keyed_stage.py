@@ -84,7 +84,7 @@ class StageProcessor(StatefulProcessor):
     def handleInputRows(
         self,
         key: Any,
-        rows: Iterator[Row],
+        rows: Any,  # an iterator of Row; Spark's annotation allows DataFrames as well
         timerValues: Any,
     ) -> Iterator[Row]:
         """Work through a key group's envelopes."""
