@@ -31,7 +31,7 @@ from headrace.runners.spark.dataframes import (
 from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.keyed_stage import BatchStage, StageProcessor
 from headrace.runners.spark.link import BatchReport, DriverLink
-from headrace.runners.spark.modules import dumps
+from headrace.runners.spark.modules import dumps, folders_of_workers
 from headrace.runners.spark.session import activate, log_path, settings_of_query
 from headrace.runners.spark.sink import served_by_committer
 from headrace.runners.spark.source import FORMAT, DriverPlan, HeadraceDataSource
@@ -71,7 +71,8 @@ class SparkJob:
         self._link = DriverLink(self._take)
         self._folder = tempfile.TemporaryDirectory(prefix="headrace-plan-")
         self._attempt = 0
-        self._ref = ProgramRef(program.run_id, dumps(program.for_workers()))
+        self._folders = folders_of_workers(spark)
+        self._ref = ProgramRef(program.run_id, dumps(program.for_workers(), self._folders))
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
         self._thread.start()
 
@@ -200,7 +201,7 @@ class SparkJob:
             self._link.token,
         )
         path = Path(self._folder.name) / "plan"
-        path.write_bytes(dumps(plan))
+        path.write_bytes(dumps(plan, self._folders))
         return str(path)
 
     def _run_stream(self) -> None:

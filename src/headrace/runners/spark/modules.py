@@ -1,7 +1,9 @@
 """How a user's own modules reach the workers: by their folders, or within the program.
 
-Workers of a local session get the driver's module path (see ``interpreter``). A module that is not
-on any path, loaded from a file by a test runner or a notebook, travels inside the program.
+Workers of a session made here get the module path that the driver had then (see ``interpreter``);
+other local workers have the working folder and ``PYTHONPATH``. A module that lies elsewhere, or was
+loaded from a file by a test runner or a notebook, travels inside the program. On a cluster modules
+are taken to be there, as for any PySpark job.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -17,6 +19,9 @@ from types import ModuleType
 from typing import Any
 
 import cloudpickle
+from pyspark.sql import SparkSession
+
+_made_here: dict[str, list[str]] = {}
 
 
 def user_paths() -> list[str]:
@@ -30,9 +35,24 @@ def user_paths() -> list[str]:
     return list(found)
 
 
-def dumps(value: Any) -> bytes:
-    """The value pickled, with what it uses of modules that no path leads to."""
-    with _by_value(_pathless_modules()):
+def folders_of_workers(spark: SparkSession) -> list[str]:
+    """Where the workers of a session look for modules, apart from the interpreter's own folders."""
+    context = spark.sparkContext
+    made_here = _made_here.get(context.applicationId or "")
+    if made_here is None and not (context.master or "").startswith("local["):
+        return user_paths()
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return [os.getcwd(), *(made_here or []), *filter(None, inherited)]
+
+
+def remember(spark: SparkSession, folders: Sequence[str]) -> None:
+    """The session was made here, and its workers have these folders on their path."""
+    _made_here[spark.sparkContext.applicationId or ""] = list(folders)
+
+
+def dumps(value: Any, folders: Sequence[str]) -> bytes:
+    """The value pickled, with what it uses of modules that are in none of the workers' folders."""
+    with _by_value(_modules_outside(folders)):
         data: bytes = cloudpickle.dumps(value)
         return data
 
@@ -42,8 +62,9 @@ def _interpreter_paths() -> list[str]:
     return [os.path.abspath(sysconfig.get_paths()[name]) for name in names]
 
 
-def _pathless_modules() -> list[ModuleType]:
+def _modules_outside(folders: Sequence[str]) -> list[ModuleType]:
     own = tuple(_interpreter_paths())
+    path = [*folders, *own]
     findable: dict[str, bool] = {}
     found = []
     for name, module in list(sys.modules.items()):
@@ -54,7 +75,7 @@ def _pathless_modules() -> list[ModuleType]:
         if root == "headrace":
             continue
         if root not in findable:
-            findable[root] = PathFinder.find_spec(root) is not None
+            findable[root] = PathFinder.find_spec(root, path) is not None
         if not findable[root]:
             found.append(module)
     return found

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from headrace.runners.spark.interpreter import worker_python
 from headrace.runners.spark.java import ensure_java
-from headrace.runners.spark.modules import user_paths
+from headrace.runners.spark.modules import remember, user_paths
 
 _TASK_ATTEMPTS = 4
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -108,8 +108,11 @@ def _local_session(settings: Mapping[str, str], parallelism: int | None) -> Spar
         }
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
-    with _stderr_into(log_path()), _workers_start_as(worker_python(user_paths())):
-        return builder.getOrCreate()
+    folders = user_paths()
+    with _stderr_into(log_path()), _workers_start_as(worker_python(folders)):
+        spark = builder.getOrCreate()
+    remember(spark, folders)
+    return spark
 
 
 def activate(spark: SparkSession) -> None:
