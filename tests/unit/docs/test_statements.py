@@ -66,3 +66,26 @@ def test_what_is_emitted_is_final(behind: str) -> None:
         gathered = gathered.key_by(lambda seen: 0).reduce(lambda _, seen: seen)
     results: Any = gathered.execute_and_collect()
     assert list(results) == [[1], [1, 2], [1, 2, 3]]
+
+
+def test_the_local_runner_does_not_restart(tmp_path: Path) -> None:
+    configuration = Configuration.from_dict(
+        {
+            "execution.target": "local",
+            "restart-strategy.type": "fixed-delay",
+            "restart-strategy.fixed-delay.attempts": "3",
+            "restart-strategy.fixed-delay.delay": "1 ms",
+        }
+    )
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    calls = tmp_path / "calls"
+
+    def fail(value: int) -> int:
+        with calls.open("a") as file:
+            file.write("x")
+        raise ValueError("not yet")
+
+    env.from_collection([1]).map(fail).print()
+    with pytest.raises(ValueError, match="not yet"):
+        env.execute()
+    assert calls.read_text() == "x"

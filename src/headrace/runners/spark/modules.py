@@ -39,10 +39,13 @@ def folders_of_workers(spark: SparkSession) -> list[str]:
     """Where the workers of a session look for modules, apart from the interpreter's own folders."""
     context = spark.sparkContext
     made_here = _made_here.get(context.applicationId or "")
-    if made_here is None and not (context.master or "").startswith("local["):
+    if made_here is not None:
+        return [os.getcwd(), *made_here]
+    if not (context.master or "").startswith("local["):
         return user_paths()
-    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return [os.getcwd(), *(made_here or []), *filter(None, inherited)]
+    jvm: Any = context._jvm
+    inherited = jvm.System.getenv("PYTHONPATH") or ""
+    return [os.getcwd(), *filter(None, inherited.split(os.pathsep))]
 
 
 def remember(spark: SparkSession, folders: Sequence[str]) -> None:
