@@ -28,13 +28,15 @@ test: $(STAMP) ## all tests: first those without Spark, then those with it
 	$(BIN)/python -m pytest -m spark --durations=10 $(ARGS)
 
 .PHONY: check
-check: $(STAMP) ## ruff, strict types, the import contract, the lock in step
+check: $(STAMP) ## ruff, strict types, the import contract, lock and generated pages in step
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/check_lock.py
 	$(BIN)/python scripts/api_table.py --check
+	$(BIN)/python scripts/configuration_page.py --check
+	$(BIN)/python scripts/capabilities.py --check
 
 .PHONY: bench
 bench: $(STAMP) ## the benchmarks

@@ -106,10 +106,12 @@ class Windowed(KeyedProcessFunction):
             windows[key][ts - ts % self.size_ms + self.size_ms].append(number)
         results = []
         for key, ends in windows.items():
+            # by time; of one timer the window comes before the echo
+            fires: list[tuple[int, int, int]] = []
             for fired, end in enumerate(sorted(ends), 1):
                 result = _result(ends[end], fired)
-                results.append((key, result, end - 1))
-                results.append((key, result + 1, end - 1 + self.lag_ms))
+                fires += [(end - 1, 0, result), (end - 1 + self.lag_ms, 1, result + 1)]
+            results += [(key, result, timestamp) for timestamp, _, result in sorted(fires)]
         return results
 
 

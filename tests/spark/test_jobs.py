@@ -10,12 +10,19 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from headrace.common import Configuration, Encoder
+from headrace.common import Configuration, Encoder, WatermarkStrategy
 from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
-from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
-from headrace.runners.launch import FRESH_VARIABLE
+from headrace.common.options import FRESH_VARIABLE
+from headrace.datastream import MapFunction, StreamExecutionEnvironment
+from headrace.datastream.connectors.datagen import DataGeneratorSource
+from headrace.datastream.connectors.file_system import (
+    FileSink,
+    FileSource,
+    RollingPolicy,
+    StreamFormat,
+)
+from headrace.errors import HeadraceError
 
 pytestmark = pytest.mark.spark
 
@@ -115,3 +122,51 @@ def test_a_failure_shows_the_users_own_lines(mode: str) -> None:
     assert 'left, right = pair.split("=")' in shown
     assert "operator: split" in shown and "record:   'b'" in shown
     assert "py4j" not in shown and "at org.apache" not in shown
+
+
+def test_a_bounded_source_with_a_rate_is_read_to_its_end() -> None:
+    source = DataGeneratorSource(lambda index: index, count=6, rate_per_second=4)
+    stream = environment().from_source(source, WatermarkStrategy.no_watermarks(), "slow")
+    with stream.execute_and_collect() as results:  # type: ignore[union-attr]
+        assert sorted(results) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_job_without_records_ends() -> None:
+    with environment().from_collection([]).execute_and_collect() as results:  # type: ignore[union-attr]
+        assert list(results) == []
+
+
+def test_a_failure_is_borne_by_a_restart(tmp_path: Path) -> None:
+    failures = tmp_path / "failures"
+    failures.write_text("")
+
+    class FailsSixTimes(MapFunction):
+        def map(self, value: int) -> int:
+            if value == 57 and len(failures.read_text()) < 6:
+                with failures.open("a") as file:
+                    file.write("x")
+                raise OSError("not now")
+            return value
+
+    env = environment(
+        restart_strategy__type="fixed-delay",
+        restart_strategy__fixed_delay__attempts="9",
+        restart_strategy__fixed_delay__delay="10 ms",
+        headrace__source__max_records_per_batch="20",
+    )
+    numbers = env.from_sequence(0, 99).map(FailsSixTimes())
+    with numbers.key_by(lambda n: n % 3).sum().execute_and_collect() as results:
+        sums = Counter(results)
+    assert sums == Counter(sum(range(n % 3, n + 1, 3)) for n in range(100))
+    # Spark itself tries a task four times, then the job fails
+    assert failures.read_text() == "xxxxxx"
+
+
+def test_what_goes_wrong_beside_the_driver_is_told_as_it_was(tmp_path: Path) -> None:
+    env = environment()
+    lines = FileSource.for_record_stream_format(
+        StreamFormat.text_line_format(), str(tmp_path / "gone")
+    )
+    env.from_source(lines.build(), WatermarkStrategy.no_watermarks(), "lines").print()
+    with pytest.raises(HeadraceError, match="gone"):
+        env.execute("reads nothing")

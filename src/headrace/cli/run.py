@@ -11,10 +11,8 @@ from typing import Annotated
 
 import typer
 
+from headrace.common.options import FRESH_VARIABLE
 from headrace.errors import ConfigurationError
-
-FRESH_VARIABLE = "HEADRACE_FRESH"
-"""Set to "1" for a program that shall start anew instead of going on from its checkpoint."""
 
 # What follows the program is the program's, `--help` included.
 CONTEXT_SETTINGS = {"allow_interspersed_args": False}

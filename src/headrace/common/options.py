@@ -18,6 +18,9 @@ from headrace.errors import ConfigurationError
 
 T = TypeVar("T")
 
+FRESH_VARIABLE = "HEADRACE_FRESH"
+"""In the environment, "1" for a program that starts anew instead of from its checkpoint."""
+
 SPARK_CONF_PREFIX = "headrace.spark.conf."
 
 PIPELINE_NAME: ConfigOption[str | None] = ConfigOption(
@@ -65,7 +68,7 @@ PARALLELISM: ConfigOption[int | None] = ConfigOption(
     "parallelism.default",
     ValueKind.INT,
     None,
-    "The number of tasks of a stage; by default as many as the session has cores.",
+    "The number of tasks of a stage; by default as many as the driver's machine has cores.",
 )
 RUNTIME_MODE: ConfigOption[str] = ConfigOption(
     "execution.runtime-mode",

@@ -252,11 +252,11 @@ class DataStream(OperatorSettings):
         return self._repartitioned("rebalance", Rebalance())
 
     def rescale(self) -> DataStream:
-        """The stream spread over a subset of the subtasks, round robin."""
+        """The stream spread over the subtasks, round robin, as ``rebalance`` does."""
         return self._repartitioned("rescale", Rescale())
 
     def shuffle(self) -> DataStream:
-        """The stream spread over all subtasks, at random."""
+        """The stream spread over all subtasks: round robin, so that a replay gives the same."""
         return self._repartitioned("shuffle", Shuffle())
 
     def forward(self) -> DataStream:
@@ -374,6 +374,7 @@ class DataStream(OperatorSettings):
 
     def _sunk(self, sink: Any, call: str, site: CallSite) -> DataStreamSink:
         from headrace.datastream.connectors.base import Sink
+        from headrace.datastream.connectors.dataframe import DataFrameSink
 
         stream = self._described()
         if not isinstance(sink, Sink):
@@ -383,6 +384,8 @@ class DataStream(OperatorSettings):
                 hint="FunctionSink (headrace.datastream.connectors.function) wraps Python code",
             )
         declared = self._type()
+        if isinstance(sink, DataFrameSink):
+            sink.require_columns(declared, stream, site)
         if declared is not None and hasattr(sink, "with_type_info"):
             sink = sink.with_type_info(declared)
         require_picklable(sink, f"the sink {sink.name}", stream, site)

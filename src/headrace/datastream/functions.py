@@ -124,7 +124,10 @@ class RuntimeContext(KeyedStateStore):
 
 
 class Function(ABC):  # noqa: B024 - what it marks is the life cycle below
-    """Something with a life cycle: opened once per task, closed at its end."""
+    """Something with a life cycle: opened before its first record in a process, closed at the end.
+
+    On Spark workers may end, or go on to other jobs, without a call of ``close``.
+    """
 
     def open(self, runtime_context: RuntimeContext) -> None:
         """Called before the first record."""

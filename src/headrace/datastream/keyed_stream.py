@@ -24,7 +24,6 @@ from headrace.errors import PlanError
 from headrace.graph.transformation import ByKey, CallSite, Edge, Partitioning, Transformation
 from headrace.operators.filter import FilterSpec
 from headrace.operators.flat_map import FlatMapSpec
-from headrace.operators.inspection import inspect_function
 from headrace.operators.keyed_function import KeyedFilterSpec, KeyedFlatMapSpec, KeyedMapSpec
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.map import MapSpec
@@ -43,7 +42,7 @@ class KeyedStream(DataStream):
     """A stream behind ``key_by``.
 
     What needs the key moves the records through a key exchange. What does not (plain functions,
-    and function objects that keep no state) runs where the records are: their order within each
+    and function objects without an ``open``) runs where the records are: their order within each
     key is kept either way.
     """
 
@@ -177,8 +176,11 @@ class KeyedStream(DataStream):
         *,
         kept_type: TypeInformation | None = None,
     ) -> DataStream:
-        # Without state there is nothing to bring together, so the records need not move.
-        stateful = isinstance(function.target, Function) and inspect_function(function.target).keyed
+        # State is asked for in open(). Without it there is nothing to bring together, so the
+        # records need not move.
+        stateful = isinstance(function.target, Function) and (
+            type(function.target).open is not Function.open
+        )
         return self._add(
             keyed(function) if stateful else plain(function),
             site,

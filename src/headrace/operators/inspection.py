@@ -2,15 +2,17 @@
 
 The planner must know before anything runs whether a function keeps keyed state or sets timers.
 Nothing is called: the code objects of the function's class, and of what that code refers to
-within the user's own package, are searched for the names of the context's methods.
+among the user's own modules, are searched for the names of the context's methods.
 """
 
 from __future__ import annotations
 
 import dis
+import sys
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 STATE_METHODS = frozenset(
@@ -25,6 +27,7 @@ STATE_METHODS = frozenset(
 _EVENT_TIMER = "register_event_time_timer"
 _PROCESSING_TIMER = "register_processing_time_timer"
 _MAX_CODES = 2000
+_MAX_OBJECTS = 20_000
 
 
 @dataclass(frozen=True)
@@ -44,19 +47,26 @@ class Uses:
 def inspect_function(target: Any) -> Uses:
     """What the code of a function object uses; nothing for a plain callable, which has no context.
 
-    Methods reached by ``getattr`` with a computed name, or through objects of other packages, are
-    not seen.
+    Methods reached by ``getattr`` with a computed name, or through installed packages, are not
+    seen. An ``on_timer`` for which no timer is seen is taken to wait for processing time.
     """
     if isinstance(target, FunctionType | MethodType | type) or not hasattr(target, "open"):
         return Uses()
     names: set[str] = set()
     for code in _reachable_code(target):
         names.update(loaded_attributes(code))
+    event, processing = _EVENT_TIMER in names, _PROCESSING_TIMER in names
     return Uses(
         keyed_state=_state_uses(target, names),
-        event_timers=_EVENT_TIMER in names,
-        processing_timers=_PROCESSING_TIMER in names,
+        event_timers=event,
+        processing_timers=processing or (not event and _overrides(type(target), "on_timer")),
     )
+
+
+def _overrides(kind: type, name: str) -> bool:
+    """Whether a user's class gives another body to a method of Headrace's."""
+    owners = [base for base in kind.__mro__ if name in vars(base)]
+    return bool(owners) and not _is_ours(owners[0]) and any(map(_is_ours, owners))
 
 
 def _state_uses(target: Any, names: set[str]) -> frozenset[str]:
@@ -158,13 +168,13 @@ def _is_ours(kind: type) -> bool:
 
 
 def _reachable_code(target: Any) -> Iterator[CodeType]:
-    """Code of the target's class, and of what it refers to within the same package."""
+    """Code of the target's class, and of what it refers to in the user's modules: nearest first."""
     package = _package(type(target).__module__)
-    waiting: list[Any] = [target]
+    waiting: deque[Any] = deque([target])
     seen: set[int] = set()
     count = 0
-    while waiting and count < _MAX_CODES:
-        item = waiting.pop()
+    while waiting and count < _MAX_CODES and len(seen) < _MAX_OBJECTS:
+        item = waiting.popleft()
         if id(item) in seen:
             continue
         seen.add(id(item))
@@ -184,27 +194,55 @@ def _reachable_code(target: Any) -> Iterator[CodeType]:
             # a decorated function: what wraps it may use the context too
             if isinstance(item, MethodType):
                 waiting.append(item.__self__)
-        elif _package(type(item).__module__) == package:
+        elif _is_users(type(item).__module__, package):
             waiting.append(type(item))
             waiting.extend(getattr(item, "__dict__", {}).values())
 
 
 def _references(function: FunctionType, package: str) -> Iterator[Any]:
-    """Functions and classes of the user's package that a function's code names or closes over."""
-    for name in global_names(function.__code__):
-        value = function.__globals__.get(name)
-        if isinstance(value, FunctionType | type) and _package(str(value.__module__)) == package:
-            yield value
+    """The user's functions and classes that a function's code names or closes over."""
+    found = [
+        function.__globals__[name]
+        for name in global_names(function.__code__)
+        if name in function.__globals__
+    ]
     for cell in function.__closure__ or ():
         try:
-            value = cell.cell_contents
+            found.append(cell.cell_contents)
         except ValueError:  # a variable not bound yet
             continue
-        if isinstance(value, FunctionType | type) and _package(str(value.__module__)) == package:
+    attributes: set[str] | None = None
+    for value in found:  # grows: a package has modules
+        if isinstance(value, ModuleType):
+            if _is_users(value.__name__, package):
+                attributes = attributes or _attributes_read(function.__code__)
+                inner = (vars(value).get(name) for name in attributes)
+                found.extend(one for one in inner if not any(one is known for known in found))
+        elif isinstance(value, FunctionType | type) and _is_users(str(value.__module__), package):
             yield value
     wrapped = getattr(function, "__wrapped__", None)
     if wrapped is not None:
         yield wrapped
+
+
+def _attributes_read(code: CodeType) -> set[str]:
+    """The names of the attributes that a code object reads, nested code included."""
+    names = loaded_attributes(code)
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            names |= _attributes_read(const)
+    return names
+
+
+def _is_users(module: str, package: str) -> bool:
+    """Whether a module is a user's: of the target's own package, or of none that is installed."""
+    name = _package(module)
+    if name == package:
+        return True
+    if name in sys.stdlib_module_names or name == "headrace" or name.startswith("headrace."):
+        return name == "__main__"
+    path = getattr(sys.modules.get(module), "__file__", None) or ""
+    return "site-packages" not in path and "dist-packages" not in path
 
 
 def global_names(code: CodeType) -> Iterator[str]:

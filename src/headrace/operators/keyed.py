@@ -29,10 +29,9 @@ class StatefulOperator(KeyedOperator):
     def fire(self, timer: Timer, event_time: bool) -> None:
         """Let the timer's owner act: the time-to-live, or the user."""
         if timer.namespace == CLEANUP:
-            self.cell.enter(timer.key)
-            self.cell.event_ms = timer.time_ms
+            self.cell.enter_timer(timer, event_time)
             if self.context.states is not None:
-                self.context.states.purge()
+                self.context.states.purge(event_time)
         else:
             self.fire_user_timer(timer, event_time)
 

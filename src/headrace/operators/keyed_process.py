@@ -148,9 +148,9 @@ class KeyedProcessOperator(StatefulOperator):
             return
         node, key, timestamp = self.node, timer.key, timer.time_ms  # noqa: F841
         context = self._timer_context
-        context._timestamp = self.cell.event_ms = timestamp
+        context._timestamp = timestamp
         context._domain = TimeDomain.EVENT_TIME if event_time else TimeDomain.PROCESSING_TIME
-        self.cell.enter(key)
+        self.cell.enter_timer(timer, event_time)
         results = self._on_timer(timestamp, context)
         if results is not None:
             self._emit(results, timestamp if event_time else None)

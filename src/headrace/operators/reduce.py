@@ -23,7 +23,7 @@ class ReduceSpec(OperatorSpec):
 
     function: UserFunction
     operation: str = "Reduce"
-    traits = Traits(keyed=True, state=True)
+    traits = Traits(keyed=True, state=True, keeps_emitted=True)
 
     @property
     def label(self) -> str:

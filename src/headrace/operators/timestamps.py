@@ -39,13 +39,19 @@ class TimestampsSpec(OperatorSpec):
 
 
 class TimestampsOperator(Operator, WatermarkOutput):
-    """Runs one watermark generator per split (or per key group, behind a keyed stage)."""
+    """Runs one watermark generator per split (or per key group, behind a keyed stage).
+
+    The idleness of splits is told by the coordinator; that of key groups and subtasks is found
+    here, by the clock of the micro-batch, as they are run at every tick of it.
+    """
 
     def __init__(self, spec: TimestampsSpec) -> None:
         self._strategy = spec.strategy
         self._last = MIN_WATERMARK
         self._idle = False
         self._silent = False
+        self._timeout_ms = spec.strategy.idle_timeout_ms
+        self._active_ms: int | None = None
 
     def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
         """In a batch no watermark stands before the last one."""
@@ -67,18 +73,36 @@ class TimestampsOperator(Operator, WatermarkOutput):
                 # The watermark stands behind the record that caused it.
                 self._generator.on_event(value, timestamp, self)
 
-        return push
+        if self._timeout_ms is None:
+            return push
+
+        def push_active(value: Any, timestamp: int | None) -> None:
+            self._active_ms = self.cell.now_ms
+            push(value, timestamp)
+
+        return push_active
 
     def tick(self) -> None:
-        """Let the generator emit."""
-        self._generator.on_periodic_emit(self)
+        """Let the generator emit, or say that no record came for too long."""
+        if self._overdue():
+            self.mark_idle()
+        else:
+            self._generator.on_periodic_emit(self)
+
+    def _overdue(self) -> bool:
+        if self._timeout_ms is None or not self.cell.clocked:
+            return False
+        now_ms = self.cell.now_ms
+        if self._active_ms is None:
+            self._active_ms = now_ms  # nothing came yet: the wait begins
+        return self._last < MAX_WATERMARK and now_ms - self._active_ms >= self._timeout_ms
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Swallow the input's watermarks, except the last; idleness passes through."""
         if watermark >= MAX_WATERMARK:
             self._last = watermark
             signal(watermark, idle)
-        elif idle != self._idle or watermark == MIN_WATERMARK:
+        elif (idle := idle or self._overdue()) != self._idle or watermark == MIN_WATERMARK:
             self._idle = idle
             signal(self._last, idle)
 
@@ -105,13 +129,13 @@ class TimestampsOperator(Operator, WatermarkOutput):
             self._signal(self._last, False)
 
     def snapshot(self) -> Any:
-        """The generator with its state, its last watermark and its idleness."""
-        return (self._generator, self._last, self._idle)
+        """The generator with its state, its last watermark, its idleness and its last activity."""
+        return (self._generator, self._last, self._idle, self._active_ms)
 
     def restore(self, state: Any | None) -> None:
         """Go on with a generator, or start a new one."""
         if state is None:
-            state = (self._strategy.create_generator(), MIN_WATERMARK, False)
+            state = (self._strategy.create_generator(), MIN_WATERMARK, False, None)
         generator: WatermarkGenerator = state[0]
         self._generator = generator
-        self._last, self._idle = state[1:]
+        self._last, self._idle, self._active_ms = state[1:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from headrace.common.watermark_generators import BoundedOutOfOrderness, NoWatermarks
@@ -20,6 +20,7 @@ from headrace.graph.transformation import (
     SourceTransformation,
     Transformation,
 )
+from headrace.operators.spec import OperatorSpec
 from headrace.runtime.program import (
     ChainProgram,
     ExchangeProgram,
@@ -301,14 +302,35 @@ def _mode(partitioning: Partitioning) -> str:
 
 
 def fingerprint(program: JobProgram) -> JobProgram:
-    """Name the shape of the job, so that a checkpoint can tell whose it is."""
-    lines = [f"source {s.uid or s.name}" for s in program.sources]
+    """Name the shape of the job, so that a checkpoint can tell whose it is.
+
+    What functions do may change; which operators there are, and in which order, may not: their
+    state is found again by it.
+    """
+    lines: list[str] = []
+    for source in program.sources:
+        lines.append(f"source {source.uid or source.name}")
+        lines.extend(_shapes(source.chain))
     for vertex in (v for stage in program.stages for v in stage):
         root = vertex.chain.nodes[vertex.chain.root]
         lines.append(f"vertex {vertex.stage} {root.uid or root.name} groups={vertex.groups}")
+        lines.extend(_shapes(vertex.chain))
     lines.extend(f"sink {sink.index} {sink.uid or sink.name}" for sink in program.sinks)
     digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
     return replace(program, fingerprint=digest)
+
+
+def _shapes(chain: ChainProgram) -> Iterator[str]:
+    """A line for each operator of a chain, every one before those that it feeds."""
+    for node in map(chain.nodes.__getitem__, chain.order()):
+        if node.spec is None:
+            continue
+        named = [node.uid] if node.uid else [node.name, *_function_names(node.spec)]
+        yield f"operator {type(node.spec).__name__} {' '.join(named)}"
+
+
+def _function_names(spec: OperatorSpec) -> list[str]:
+    return [function.qualified_name for function in spec.functions]
 
 
 Pass = Callable[[JobProgram], JobProgram]

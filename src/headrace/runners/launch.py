@@ -27,7 +27,6 @@ from headrace.runners.local import LocalRun
 from headrace.runtime.program import JobProgram, Settings
 
 DEFAULT_NAME = "Headrace Streaming Job"
-FRESH_VARIABLE = "HEADRACE_FRESH"
 _LOCAL_RECORDS_PER_BATCH = 50_000
 
 
@@ -143,7 +142,7 @@ def start(
         delivery,
         configuration,
         bounded=graph.bounded,
-        fresh=os.environ.get(FRESH_VARIABLE) == "1",
+        fresh=os.environ.get(options.FRESH_VARIABLE) == "1",
         on_report=on_report,
     )
 

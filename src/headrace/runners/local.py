@@ -6,6 +6,7 @@ one is through all stages and in the sinks before the next begins.
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -216,16 +217,22 @@ class LocalRun:
             while not self.ended and not cancelled():
                 if not self.step():
                     time.sleep(IDLE_SLEEP_SECONDS)
-        finally:
-            self.close()
+        except BaseException as error:
+            try:
+                self.close()
+            except Exception as late:
+                error.add_note(f"and closing failed: {type(late).__name__}: {late}")
+            raise
+        self.close()
 
     def close(self) -> None:
-        """Close user functions, sources and sinks (once)."""
-        if self.ended:
-            for committer in self._committers.values():
-                committer.finish()
-        self._source_task.close()
-        for task in self._tasks.values():
-            task.close()
-        self._coordinator.close()
-        self._directory.cleanup()
+        """Close user functions, sources and sinks (once): all of them, whichever fails."""
+        with contextlib.ExitStack() as stack:  # the last to be named is the first to be closed
+            stack.callback(self._directory.cleanup)
+            stack.callback(self._coordinator.close)
+            for task in reversed(self._tasks.values()):
+                stack.callback(task.close)
+            stack.callback(self._source_task.close)
+            if self.ended:
+                for committer in reversed(self._committers.values()):
+                    stack.callback(committer.finish)

@@ -6,6 +6,7 @@ import contextlib
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
@@ -111,7 +112,8 @@ class Chain:
     """A running chain: push records in at the root, take envelopes out at the end.
 
     One chain is built per worker process and job run and used for one task run after another:
-    ``begin``, then any of ``push``, ``signal`` and ``tick``, then ``drain``.
+    ``begin``, then any of ``push``, ``signal`` and ``tick``, then ``drain``. Its user functions
+    are copies of the program's: no other chain, and no second operator, has the same objects.
     """
 
     def __init__(
@@ -122,7 +124,7 @@ class Chain:
         metrics: MetricGroup,
         merged_marks: bool,
     ) -> None:
-        self.program = program
+        program = self.program = _with_own_functions(program)
         self.outbox = Outbox(job.settings.object_reuse)
         self.cell = Cell()
         self.operators: dict[int, Operator] = {}
@@ -206,9 +208,15 @@ class Chain:
         signals: list[Signal] = []
         # Exchanges and sinks encode a record at once: they take it before an operator changes it.
         links = sorted(node.links, key=lambda link: link.kind == "node")
+        # An operator may emit one object to several tags, in any order, or hold on to it.
+        shared = node.spec is not None and (
+            node.spec.traits.keeps_emitted or len({link.tag for link in links}) > 1
+        )
         for index, link in enumerate(links):
             push, signal = self._link(node.id, link)
-            if link.kind == "node" and any(link.tag == other.tag for other in links[index + 1 :]):
+            if link.kind == "node" and (
+                shared or any(link.tag == other.tag for other in links[index + 1 :])
+            ):
                 push = self._copying(push)
             by_tag.setdefault(link.tag, []).append(push)
             if signal is not None and signal not in signals:
@@ -217,7 +225,7 @@ class Chain:
         return Outputs(_fan_out(by_tag.get(None, [])), sides, _fan_out_signal(signals))
 
     def _copying(self, push: Push) -> Push:
-        """A push of a copy, where an operator beside the receiver gets the same record."""
+        """A push of a copy, where someone beside the receiver has the same record."""
         if self.outbox.object_reuse:
             return push
 
@@ -346,6 +354,22 @@ class Chain:
                         stack.callback(close_function, function)
             for operator in self.operators.values():
                 stack.callback(operator.close)
+
+
+def _with_own_functions(program: ChainProgram) -> ChainProgram:
+    nodes = {
+        number: node if node.spec is None else replace(node, spec=node.spec.copied())
+        for number, node in program.nodes.items()
+    }
+    exchanges = tuple(
+        replace(
+            exchange,
+            selector=exchange.selector and exchange.selector.copied(),
+            partitioner=exchange.partitioner and exchange.partitioner.copied(),
+        )
+        for exchange in program.exchanges
+    )
+    return replace(program, nodes=nodes, exchanges=exchanges)
 
 
 def _ticks(operator: Operator) -> bool:

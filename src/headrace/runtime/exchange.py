@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import pickle
 from collections.abc import Callable, Iterator
@@ -141,14 +142,17 @@ def key_push(endpoint: Endpoint, program: ExchangeProgram) -> Push:
     groups = KeyGroups(program.groups)
     buffers, open_buffer = endpoint.buffers, endpoint.buffer
     reuse = endpoint.outbox.object_reuse
-    atoms, dumps, loads = ATOMS, pickle.dumps, pickle.loads
+    atoms, dumps, loads, deepcopy = ATOMS, pickle.dumps, pickle.loads, copy.deepcopy
     node = exchange_node(program)
 
     def push(value: Any, timestamp: int | None, node: Any = node) -> None:
         key = key_of(value)
-        if type(key) is Row:
-            key = loads(dumps(key, 5))  # the one kind of key that its owner may still change
         try:
+            # A Row, by itself or within a tuple, may still be changed by its owner.
+            if type(key) is Row:
+                key = loads(dumps(key, 5))
+            elif type(key) not in atoms and not is_plain(key):
+                key = deepcopy(key)  # pickle would refuse an enum declared within a function
             group = groups[key]
         except TypeError as error:
             raise _unstable(key, program, error) from None

@@ -44,7 +44,8 @@ def _raw_hash(key: Any) -> int:
     if key is None:
         return 0x6E
     if isinstance(key, float | decimal.Decimal | fractions.Fraction | complex):
-        if key != key:
+        # A signaling NaN cannot even be compared.
+        if key.is_nan() if isinstance(key, decimal.Decimal) else key != key:
             raise UnstableKeyError(f"{key!r} cannot be a key: it is not equal to itself")
         return hash(key)  # numeric hashes are not salted, and equal across numeric types
     if isinstance(key, enum.Enum):
@@ -56,9 +57,14 @@ def _raw_hash(key: Any) -> int:
     if isinstance(key, str):
         return _raw_hash(str.__str__(key))
     if isinstance(key, dt.datetime):
-        if key.tzinfo is not None:
-            key = key.astimezone(dt.UTC)
-        return crc32(key.replace(fold=0).isoformat().encode(), 0x2B)
+        key = key.replace(fold=0)  # two that differ in their fold alone are equal
+        offset = key.utcoffset()
+        if offset is not None:
+            try:
+                key = key.astimezone(dt.UTC)
+            except OverflowError:  # the moment lies outside of the years 1 to 9999 in UTC
+                return _combine(0x2A, (key.replace(tzinfo=None) - dt.datetime.min - offset,))
+        return crc32(key.isoformat().encode(), 0x2B)
     if isinstance(key, dt.time) and (offset := key.utcoffset()) is not None:
         # 12:00 in UTC and 13:00 an hour east of it are equal
         moment = dt.datetime.combine(dt.date.min, key.replace(tzinfo=None)) - dt.datetime.min

@@ -15,8 +15,9 @@ from headrace.runtime.exchange import SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.quiescence import quiescent
 from headrace.runtime.state.ttl import CLEANUP
-from headrace.runtime.watermarks import ChannelWatermarks
+from headrace.runtime.watermarks import ChannelWatermarks, QuietChannels
 
 DATAFRAME_CHANNEL = "df:"
 """Marks of these channels hold for the whole micro-batch: the least of the senders' counts."""
@@ -59,8 +60,10 @@ class KeyedTask:
         self._job = job
         self._facts = facts
         self._chain = Chain(vertex.chain, job, facts, metrics, merged_marks=True)
+        self._chain.cell.clocked = True
         head = self._chain.operators[vertex.chain.root]
         self._keyed = head if isinstance(head, KeyedOperator) and vertex.keyed else None
+        self._quiet = QuietChannels(vertex, job)
         self._context = self._chain.contexts[vertex.chain.root]
         self._records_in = self._context.get_metrics_group().counter("numRecordsIn")
 
@@ -74,6 +77,7 @@ class KeyedTask:
         if "channels" not in header:
             for channel in self.vertex.input_channels:
                 self._watermarks.state[channel] = (MIN_WATERMARK, False)
+        self._quiet.expect(self._watermarks, task.blocks)
         now_ms = max(task.now_ms, header.get("now", 0))
         watermark = self._watermarks.current
         chain.begin(
@@ -231,6 +235,8 @@ class KeyedTask:
 
     def _mark(self, mark: Mark) -> None:
         watermarks = self._watermarks
+        if self._quiet.stays(watermarks, mark):
+            return
         if not watermarks.update(mark.channel, mark.watermark, mark.idle):
             return
         chain, watermark = self._chain, watermarks.current
@@ -256,7 +262,11 @@ class KeyedTask:
         """The input has ended: a batch fires what waits for the clock, and its final results."""
         self._backend.header["finished"] = True
         if self._facts.is_batch and self._keyed is not None:
-            self._fire_processing_timers(MAX_WATERMARK)
+            with quiescent(self._backend) as dropped:
+                self._fire_processing_timers(MAX_WATERMARK)
+            if dropped.timers:
+                metrics = self._context.get_metrics_group()
+                metrics.counter("numTimersDropped").inc(dropped.timers)
             self._keyed.finish(self._backend)
 
     def close(self) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.runtime.block import Block, Mark
+from headrace.runtime.program import JobProgram, VertexProgram
 
 ChannelState = dict[str, tuple[int, bool]]
 """Channel to (watermark in ms, idle)."""
@@ -54,3 +58,57 @@ class ChannelWatermarks:
             self.current = combined
         self.idle = idle
         return changed
+
+
+class QuietChannels:
+    """Channels of key groups with watermarks of their own, of which many never get a record.
+
+    A key group is no subtask: with few keys most groups stay empty, and the others must not wait
+    for them. Once one channel of an exchange has a watermark, those without any count as idle
+    until their first one, which holds from the beginning of its micro-batch. Before that, and
+    for the subtasks of other exchanges, the watermark waits for all, as in Flink.
+    """
+
+    def __init__(self, vertex: VertexProgram, job: JobProgram) -> None:
+        keyed = {
+            str(exchange.index)
+            for stage in job.stages
+            for feeder in stage
+            if feeder.keyed
+            for exchange in feeder.chain.exchanges
+        }
+        self._siblings: dict[str, list[str]] = {}
+        for channel in vertex.input_channels:
+            exchange, at, _ = channel.partition("@")
+            if at and exchange in keyed:
+                self._siblings.setdefault(exchange, []).append(channel)
+
+    def _of(self, channel: str) -> list[str]:
+        return self._siblings.get(channel.partition("@")[0], []) if self._siblings else []
+
+    def expect(self, watermarks: ChannelWatermarks, blocks: Iterable[Block]) -> None:
+        """Before a micro-batch: who speaks in it is active, who never spoke is idle."""
+        if not self._siblings:
+            return
+        speaking = {
+            mark.channel
+            for block in blocks
+            if block.merged_channel is None
+            for mark in block.marks
+            if mark.watermark > MIN_WATERMARK and self._of(mark.channel)
+        }
+        if not speaking:
+            return
+        state = watermarks.state
+        for exchange in {channel.partition("@")[0] for channel in speaking}:
+            for channel in self._siblings[exchange]:
+                if state[channel][0] == MIN_WATERMARK:
+                    state[channel] = (MIN_WATERMARK, channel not in speaking)
+        watermarks.restart(state, watermarks.current)
+
+    def stays(self, watermarks: ChannelWatermarks, mark: Mark) -> bool:
+        """True for a mark by which a group without any watermark would hold back the others."""
+        if mark.watermark > MIN_WATERMARK or mark.idle:
+            return False
+        siblings, state = self._of(mark.channel), watermarks.state
+        return any(state[channel][0] > MIN_WATERMARK for channel in siblings)

@@ -16,15 +16,19 @@ from headrace.datastream import (
     DataStream,
     KeyedProcessFunction,
     KeySelector,
+    MapFunction,
     ProcessFunction,
     ReduceFunction,
     StreamExecutionEnvironment,
 )
 from headrace.datastream.data_stream import KeyedStream
 from headrace.datastream.keys import NamedField
+from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import PlanError, UnstableKeyError, WrongFunctionError
 from headrace.graph.transformation import ByKey, Transformation
+from headrace.operators.keyed_function import KeyedMapSpec
 from headrace.operators.keyed_process import KeyedProcessSpec
+from headrace.operators.map import MapSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.operators.spec import UserFunction
 
@@ -66,6 +70,22 @@ def test_process(env: StreamExecutionEnvironment) -> None:
         keyed.process(lambda v: v)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=wanted + "ProcessFunction"):
         keyed.process(Plain())  # type: ignore[arg-type]
+
+
+def test_a_function_with_an_open_has_the_key(env: StreamExecutionEnvironment) -> None:
+    class Bare(MapFunction):
+        def map(self, value: Any) -> Any:
+            return value
+
+    class Opened(Bare):
+        def open(self, runtime_context: Any) -> None:
+            # no reading of this code could find the state
+            self.state = getattr(runtime_context, "get_" + "state")(ValueStateDescriptor("s"))
+
+    keyed = env.from_collection([("a", 1)]).key_by(0)
+    assert isinstance(node_of(keyed.map(Opened())).spec, KeyedMapSpec)
+    assert keyed_input(keyed.map(Opened())).label == "HASH"
+    assert isinstance(node_of(keyed.map(Bare())).spec, MapSpec)
 
 
 def test_keying_again_replaces_the_key(env: StreamExecutionEnvironment) -> None:

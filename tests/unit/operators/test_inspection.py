@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -178,6 +181,27 @@ class OnlyDeletes(KeyedProcessFunction):
         ctx.timer_service().delete_event_time_timer(1)
 
 
+class Unseen(KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> None:
+        getattr(ctx.timer_service(), "register_" + "processing_time_timer")(1)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> None:
+        return None
+
+
+class EventTimerTaken(EventTimer):
+    def on_timer(self, timestamp: int, ctx: Any) -> None:
+        return None
+
+
+class NoTimers(ProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> None:
+        return None
+
+    def on_timer(self) -> None:  # a name like another: this kind of function has no timers
+        return None
+
+
 @pytest.mark.parametrize(
     ("function", "event", "processing"),
     [
@@ -187,6 +211,9 @@ class OnlyDeletes(KeyedProcessFunction):
         (ByAttribute(), False, True),
         (Decorated(), True, False),
         (OnlyDeletes(), False, False),
+        (Unseen(), False, True),
+        (EventTimerTaken(), True, False),
+        (NoTimers(), False, False),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -232,3 +259,48 @@ def test_a_function_that_refers_to_itself() -> None:
             self.me = self
 
     assert inspect_function(Loop()) == Uses()
+
+
+CONTEXT_CALLS = """
+from headrace.datastream.state import ValueStateDescriptor
+
+def counter(ctx):
+    return ctx.get_state(ValueStateDescriptor("n"))
+
+def later(ctx):
+    ctx.timer_service().register_event_time_timer(1)
+"""
+
+
+@pytest.fixture
+def other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A package of the user's, apart from this one, that uses contexts."""
+    package = tmp_path / "others_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("from . import calls\n")
+    (package / "calls.py").write_text(CONTEXT_CALLS)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("others_package")
+    for name in ("others_package", "others_package.calls"):
+        sys.modules.pop(name)
+
+
+def test_functions_of_another_file(other_file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = other_file.calls
+    later = calls.later
+
+    class ByModule(KeyedProcessFunction):
+        def open(self, ctx: Any) -> None:
+            self.count = calls.counter(ctx)
+
+        def process_element(self, value: Any, ctx: Any) -> None:
+            other_file.calls.later(ctx)
+
+    class ByName(KeyedProcessFunction):
+        def process_element(self, value: Any, ctx: Any) -> None:
+            later(ctx)
+
+    assert inspect_function(ByModule()) == Uses(frozenset({"get_state"}), event_timers=True)
+    assert inspect_function(ByName()) == Uses(event_timers=True)
+    monkeypatch.setattr(calls, "__file__", "lib/site-packages/others_package/calls.py")
+    assert inspect_function(ByName()) == Uses()

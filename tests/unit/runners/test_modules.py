@@ -54,5 +54,7 @@ def test_a_module_in_the_workers_folders_is_named(module: ModuleType, tmp_path: 
 def test_user_paths_are_absolute_and_not_the_interpreters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "path", ["", str(tmp_path), os.__file__, str(Path(os.__file__).parent)])
+    monkeypatch.setattr(
+        sys, "path", ["", str(tmp_path), os.__file__, str(Path(os.__file__).parent)]
+    )
     assert user_paths() == [os.getcwd(), str(tmp_path)]

@@ -103,7 +103,8 @@ class Desk:
 
     def new_task(self) -> KeyedTask:
         facts = TaskFacts(is_batch=self.job.batch)
-        return KeyedTask(self.vertex, self.job, facts, MetricGroup())
+        self.metrics = MetricGroup()
+        return KeyedTask(self.vertex, self.job, facts, self.metrics)
 
     def backend(self, group: int) -> StateBackend:
         if self.paged:

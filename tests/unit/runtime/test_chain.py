@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.common.output_tag import OutputTag
+from headrace.operators.map import MapSpec
 from headrace.operators.process import ProcessSpec
 from headrace.operators.spec import UserFunction
 from headrace.runtime.program import ChainProgram
@@ -250,3 +251,48 @@ def test_a_failing_open_names_its_operator() -> None:
     with pytest.raises(ConnectionError, match="no server") as caught:
         running(chain_of(node(1, Failing("broken"), name="look up", uid="lookup")))
     assert caught.value.__notes__ == ["operator: look up (uid=lookup), built at job.py:1"]
+
+
+def test_two_chains_of_one_program_have_functions_of_their_own() -> None:
+    class Counting:
+        count = 0
+
+        def map(self, value: Any) -> Any:
+            self.count += 1
+            return self.count
+
+    spec = MapSpec(UserFunction(Counting(), "map"))
+    program = chain_of(node(1, spec, to_node(2)), node(2, spec, to_sink(0)))
+    for _ in range(2):
+        chain = running(program)
+        chain.push("a", None)
+        chain.push("b", None)
+        assert sent(chain.drain(), SINKS) == [1, 2]
+
+
+def emitting_twice(*, object_reuse: bool, first: str | None, second: str | None) -> list[Any]:
+    """What the second receiver gets of a record that the first has changed."""
+
+    def twice(value: Any, ctx: Any) -> Any:
+        for tag in (first, second):
+            yield value if tag is None else (OutputTag(tag), value)
+
+    chain = running(
+        chain_of(
+            node(1, None, to_node(2)),
+            node(2, ProcessSpec(UserFunction(twice)), to_node(3, first), to_sink(0, second)),
+            node(3, mapping(appending("changed"))),
+        ),
+        object_reuse=object_reuse,
+    )
+    chain.push(["new"], None)
+    return sent(chain.drain(), SINKS)
+
+
+@pytest.mark.parametrize(("first", "second"), [(None, "aside"), ("aside", None), ("a", "b")])
+def test_readers_of_two_outputs_do_not_share_a_record(
+    first: str | None, second: str | None
+) -> None:
+    assert emitting_twice(object_reuse=False, first=first, second=second) == [["new"]]
+    shared = emitting_twice(object_reuse=True, first=first, second=second)
+    assert shared == [["new", "changed"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections import Counter
 from typing import Any
 
@@ -149,3 +150,28 @@ def test_marks_of_two_splits_do_not_overwrite_each_other() -> None:
         Mark(0, "0:y", 3),
         Mark(0, "0:x", 9),
     ]
+
+
+def test_a_row_within_a_key_cannot_be_changed_any_more() -> None:
+    row = Row(0)
+
+    def key_of(value: int) -> tuple[Row, str]:
+        row[0] = value
+        return row, "x"
+
+    chain = sending(exchange(0, groups=1, selector=UserFunction(key_of)))
+    for value in (1, 2, 1):
+        chain.push(value, None)
+    (envelope,) = chain.drain()
+    assert [key[0][0] for key in envelope.payload.keys] == [1, 2, 1]
+    assert len(set(envelope.payload.keys)) == 2
+
+
+def test_an_enum_of_a_function_can_be_a_key_within_one_process() -> None:
+    class Side(enum.Enum):
+        BUY = 1
+
+    chain = sending(exchange(0, groups=1, selector=UserFunction(lambda value: (Side.BUY, value))))
+    chain.push("a", None)
+    (envelope,) = chain.drain()
+    assert envelope.payload.keys == [(Side.BUY, "a")]

@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -180,11 +181,32 @@ def test_unstable_keys_are_refused(key: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "key", [float("nan"), Decimal("nan"), complex("nan"), (1, float("nan"))], ids=repr
+    "key",
+    [float("nan"), Decimal("nan"), Decimal("sNaN"), complex("nan"), (1, float("nan"))],
+    ids=repr,
 )
 def test_what_is_not_equal_to_itself_is_refused(key: Any) -> None:
     with pytest.raises(UnstableKeyError, match="not equal to itself"):
         stable_hash(key)
+
+
+def test_the_fold_of_a_moment_does_not_part_equal_keys() -> None:
+    """In one zone two moments are equal by what the clock shows, also where it shows it twice."""
+    first = dt.datetime(2023, 10, 29, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+    second = first.replace(fold=1)
+    assert first == second and first.utcoffset() != second.utcoffset()
+    assert stable_hash(first) == stable_hash(second)
+    assert stable_hash(first) == stable_hash(dt.datetime(2023, 10, 29, 0, 30, tzinfo=dt.UTC))
+
+
+def test_moments_beyond_the_calendar_of_utc_have_a_hash() -> None:
+    west, east = dt.timezone(-dt.timedelta(hours=5)), dt.timezone(dt.timedelta(hours=5))
+    last, first = dt.datetime.max.replace(tzinfo=west), dt.datetime.min.replace(tzinfo=east)
+    farther = dt.timezone(-dt.timedelta(hours=6))
+    same = (dt.datetime.max - dt.timedelta(hours=1)).replace(tzinfo=farther)
+    assert same == last
+    assert stable_hash(same) == stable_hash(last)
+    assert len({stable_hash(key) for key in (last, first, dt.datetime.max, dt.datetime.min)}) == 4
 
 
 def test_the_refusal_shows_the_key_shortened() -> None:

@@ -281,6 +281,34 @@ def test_at_its_end_a_batch_fires_what_waits_for_the_clock() -> None:
     assert fired(results) == [("a", 10**15)]
 
 
+class Repeating(Timers):
+    """Each timer by the clock sets the next ones, by both clocks, and takes one back."""
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        timers = ctx.timer_service()
+        timers.register_processing_time_timer(timestamp + 1000)
+        timers.register_event_time_timer(timestamp + 1000)
+        timers.delete_processing_time_timer(7777)
+        yield ctx.get_current_key(), ctx.time_domain().name, timestamp, 0
+
+
+def test_at_the_end_of_a_batch_each_timer_by_the_clock_fires_once(paged: bool) -> None:
+    """And none that they set, or the batch would never end."""
+    desk = Desk(Repeating(), "split", paged=paged, batch=True)
+    records = block(by_clock(3000, 1000), by_clock(2000, 7777), keys=["a", "b"])
+    assert fired(desk.advance(records)) == [("a", 1000), ("b", 2000), ("a", 3000)]
+    figures = desk.metrics.snapshot()
+    assert [count for name, count in figures.items() if "numTimersDropped" in name] == [6]
+    assert desk.advance(now_ms=10**6) == []
+
+
+def test_a_stream_goes_on_with_the_timers_that_timers_set(paged: bool) -> None:
+    desk = Desk(Repeating(), "split", paged=paged)
+    desk.advance(block(by_clock(1000), keys=["a"]))
+    assert fired(desk.advance(now_ms=3500)) == [("a", 1000), ("a", 2000), ("a", 3000)]
+    assert fired(desk.advance(now_ms=4000)) == [("a", 4000)]
+
+
 def test_a_batch_gives_final_results_and_a_stream_each() -> None:
     total = ReduceSpec(UserFunction(lambda one, other: one + other))
     records = block(1, 2, 3, keys=["a", "b", "a"])

@@ -9,7 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.runtime.watermarks import ChannelWatermarks
+from headrace.runtime.block import Block, Mark
+from headrace.runtime.program import VertexProgram
+from headrace.runtime.watermarks import ChannelWatermarks, QuietChannels
+from tests.unit.runtime.programs import block, chain_of, exchange, job_of, node
 
 
 def tracker(*channels: str) -> ChannelWatermarks:
@@ -172,3 +175,75 @@ def test_it_never_falls_and_goes_on_after_a_restart(
 )
 def test_idleness_is_found_again(state: dict[str, tuple[int, bool]], idle: bool) -> None:
     assert ChannelWatermarks(dict(state)).idle == idle
+
+
+# Channels of key groups
+
+
+def quiet_groups(*, keyed: bool = True) -> tuple[QuietChannels, ChannelWatermarks]:
+    """A vertex behind exchange 7, from three groups with watermarks of their own, and 8."""
+    feeder = VertexProgram(
+        0, 1, keyed, 3, 1, chain_of(node(1, None), exchanges=[exchange(7)]), ("0",)
+    )
+    channels = ("7@0", "7@1", "7@2", "8")
+    vertex = VertexProgram(1, 2, True, 3, 1, chain_of(node(2, None)), channels)
+    return QuietChannels(vertex, job_of((), feeder, vertex)), tracker(*channels)
+
+
+def said(*marks: Mark) -> list[Block]:
+    return [block(marks=[each]) for each in marks]
+
+
+def take(quiet: QuietChannels, watermarks: ChannelWatermarks, *marks: Mark) -> int:
+    """The watermark after a micro-batch with these marks."""
+    quiet.expect(watermarks, said(*marks))
+    for each in marks:
+        if not quiet.stays(watermarks, each):
+            watermarks.update(each.channel, each.watermark, each.idle)
+    return watermarks.current
+
+
+def test_groups_that_never_spoke_do_not_hold_back_those_that_did() -> None:
+    quiet, watermarks = quiet_groups()
+    take(quiet, watermarks, Mark(0, "8", 100))
+    assert take(quiet, watermarks, Mark(0, "7@1", 10)) == 10
+    # a group that begins holds back from then on
+    assert take(quiet, watermarks, Mark(0, "7@1", 30), Mark(0, "7@0", 20)) == 20
+    assert take(quiet, watermarks, Mark(0, "7@1", 40)) == 20
+
+
+def test_a_group_that_begins_counts_from_the_start_of_its_micro_batch() -> None:
+    quiet, watermarks = quiet_groups()
+    take(quiet, watermarks, Mark(0, "8", 100))
+    quiet.expect(watermarks, said(Mark(0, "7@0", 50), Mark(0, "7@1", 5)))
+    watermarks.update("7@0", 50)
+    assert watermarks.current == MIN_WATERMARK  # the records of 7@1 are still to come
+    watermarks.update("7@1", 5)
+    assert watermarks.current == 5
+
+
+def test_before_the_first_group_speaks_the_other_inputs_wait() -> None:
+    quiet, watermarks = quiet_groups()
+    assert take(quiet, watermarks, Mark(0, "8", 100)) == MIN_WATERMARK
+    assert watermarks.state["7@0"] == (MIN_WATERMARK, False)
+
+
+def test_a_group_that_wakes_without_a_watermark_holds_nothing_back() -> None:
+    quiet, watermarks = quiet_groups()
+    take(quiet, watermarks, Mark(0, "8", 100), Mark(0, "7@1", 10))
+    wakes = [Mark(0, f"7@{group}", MIN_WATERMARK) for group in (0, 2)]
+    assert take(quiet, watermarks, *wakes, Mark(0, "7@1", 20)) == 20
+
+
+def test_the_end_comes_with_the_last_group() -> None:
+    quiet, watermarks = quiet_groups()
+    ends = [Mark(0, channel, MAX_WATERMARK) for channel in ("7@1", "8", "7@0", "7@2")]
+    assert take(quiet, watermarks, *ends[:3]) == MIN_WATERMARK
+    assert take(quiet, watermarks, ends[3]) == MAX_WATERMARK
+
+
+def test_subtasks_are_waited_for() -> None:
+    """Records are spread over them, so each will speak."""
+    quiet, watermarks = quiet_groups(keyed=False)
+    assert take(quiet, watermarks, Mark(0, "8", 100), Mark(0, "7@1", 10)) == MIN_WATERMARK
+    assert take(quiet, watermarks, Mark(0, "7@0", 10), Mark(0, "7@2", 7)) == 7

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.datastream.connectors.base import Source, SplitEnumerator, SplitReader
 from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
+from headrace.runtime.block import is_plain
 
 
 @dataclass(frozen=True)
@@ -27,5 +29,10 @@ class CollectionSource(Source):
         return IndexedEnumerator("collection", len(values), lambda start, end: values[start:end])
 
     def reader(self) -> SplitReader:
-        """A new reader: the values travel in the ranges."""
-        return IndexedReader(lambda r, at, to: list(r.payload[at - r.start : to - r.start]))
+        """A new reader: the values travel in the ranges, and the job gets copies of them."""
+        return IndexedReader(
+            lambda r, at, to: [
+                value if is_plain(value) else copy.deepcopy(value)
+                for value in r.payload[at - r.start : to - r.start]
+            ]
+        )

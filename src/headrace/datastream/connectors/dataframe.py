@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.common.typeinfo import RowTypeInfo
 from headrace.datastream.connectors.base import (
     Committer,
     CommitterContext,
@@ -48,6 +49,20 @@ class DataFrameSink(Sink):
             raise PlanError("a DataFrame is written to a path or to a table, not to both")
         if self.mode not in _MODES:
             raise PlanError(f"there is no mode {self.mode!r}", hint=f"one of {', '.join(_MODES)}")
+
+    def require_columns(self, declared: Any, stream: str, site: Any) -> None:
+        """Raise where neither the sink nor its stream says what the columns are.
+
+        Raises:
+            PlanError: so it is.
+        """
+        if self.schema is None and not isinstance(self.type_info or declared, RowTypeInfo):
+            raise PlanError(
+                "a DataFrameSink has to know its columns",
+                where={"stream": stream, "called": str(site)},
+                hint='DataFrameSink(schema="id BIGINT, name STRING", ...), or declare the stream\'s'
+                " type as Types.ROW_NAMED(...)",
+            )
 
     def writer(self, context: WriterContext) -> SinkWriter:
         """None of its own.

@@ -27,8 +27,8 @@ class FunctionSink(Sink):
     - a function, called once per task and micro-batch with the list of its records; or
     - an object with ``invoke(value)``, called for every record. Where it has them,
       ``open(context)`` is called before its first record in a worker process, ``flush()`` at the
-      end of each micro-batch, and ``close()`` when the process ends. It must be picklable before
-      it is opened.
+      end of each micro-batch, and ``close()`` when the process ends by itself (Spark ends its
+      workers without a word). It must be picklable before it is opened.
     """
 
     target: Any

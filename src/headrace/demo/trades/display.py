@@ -71,10 +71,12 @@ class Progress:
             self._print_line()
 
     def _rate(self) -> float:
-        """Records per second, from the first micro-batch that was done to the last."""
-        if len(self._records) < 3:
-            return 0.0
-        (start, first), (end, last) = self._records[1], self._records[-1]
+        """Records per second, from the first micro-batch that was done to the last.
+
+        Where there is one only, from the start of the job.
+        """
+        points = [(self._started, 0), *self._records]
+        (start, first), (end, last) = points[2 if len(points) > 3 else 0], points[-1]
         return (last - first) / (end - start) if end > start else 0.0
 
     def _print_line(self) -> None:

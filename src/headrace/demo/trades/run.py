@@ -18,6 +18,7 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.demo.trades import generator, job
 from headrace.demo.trades.display import Progress
 from headrace.demo.trades.trees import hierarchy_tree
+from headrace.errors import ConfigurationError
 
 DEFAULT_OUTPUT = Path("demo-output")
 RECORDS_PER_BATCH = 30_000
@@ -84,7 +85,14 @@ def _day(directory: Path, events: int, seed: int, console: Console) -> Path:
     if marker.exists() and json.loads(marker.read_text()) == wanted:
         console.print(f"The day of {events:,} events (seed {seed}) lies in {directory}")
         return directory
+    if directory.exists() and not marker.exists():
+        raise ConfigurationError(
+            f"{directory} is there already, and is no day that this demo made",
+            hint="choose another --output, or read those feeds with --input",
+        )
     shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    marker.write_text("{}")
     started = time.monotonic()
     day = generator.generate(directory, events=events, seed=seed)
     marker.write_text(json.dumps(wanted))
@@ -94,14 +102,14 @@ def _day(directory: Path, events: int, seed: int, console: Console) -> Path:
     return directory
 
 
-def configuration(output: Path, mode: str) -> Configuration:
+def configuration(checkpoint: Path, mode: str) -> Configuration:
     """The job's configuration: its name, its mode, and where its checkpoint lies."""
     settings = Configuration()
     settings.set_string("pipeline.name", "trades")
     settings.set_string("execution.runtime-mode", mode)
     settings.set_integer("headrace.source.max-records-per-batch", RECORDS_PER_BATCH)
     if mode == "STREAMING":
-        settings.set_string("execution.checkpointing.dir", str(output / "checkpoint"))
+        settings.set_string("execution.checkpointing.dir", str(checkpoint))
     return settings
 
 
@@ -111,15 +119,15 @@ def run_job(source: Path, output: Path, mode: str, console: Console, display: bo
     A stream over the same files that was killed goes on from its checkpoint; anything else starts
     anew.
     """
-    parts, checkpoint = output / "parts", output / "checkpoint"
+    work = output / ".headrace"  # nothing else is ever removed
+    parts, checkpoint = work / "parts", work / "checkpoint"
     input_file, input_text = checkpoint / "input", _described(source)
     unfinished = input_file.exists() and input_file.read_text() == input_text
     if mode == "BATCH" or not unfinished:
-        shutil.rmtree(parts, ignore_errors=True)
-        shutil.rmtree(checkpoint, ignore_errors=True)
+        shutil.rmtree(work, ignore_errors=True)
     checkpoint.mkdir(parents=True, exist_ok=True)
     input_file.write_text(input_text)
-    env = StreamExecutionEnvironment.get_execution_environment(configuration(output, mode))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration(checkpoint, mode))
     job.write(*job.build(env, source), parts)
     started = time.monotonic()
     client = env.execute_async("trades")
@@ -137,15 +145,19 @@ def run_job(source: Path, output: Path, mode: str, console: Console, display: bo
         count_records(source),
         seconds,
     )
-    shutil.rmtree(parts)
-    shutil.rmtree(checkpoint, ignore_errors=True)
+    shutil.rmtree(work)
     return outcome
 
 
 def _described(source: Path) -> str:
-    """What tells these feeds from others: where they lie, their names and sizes."""
+    """What tells these feeds from others: where they lie, their names, sizes and times."""
     files = sorted(path for feed in job.FEEDS for path in job.feed_paths(source, feed))
-    return "\n".join([str(source), *(f"{path.name} {path.stat().st_size}" for path in files)])
+    return "\n".join(
+        [
+            str(source),
+            *(f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files),
+        ]
+    )
 
 
 def _gather(parts: Path, target: Path) -> Path:

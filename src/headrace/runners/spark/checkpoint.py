@@ -24,6 +24,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from headrace.datastream.connectors.local_files import local_path
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.runners.spark.sink import OWNER_FILE
 from headrace.runtime.program import JobProgram
@@ -50,7 +51,7 @@ class Checkpoint:
         if base is None:
             checkpoint = cls(Path(tempfile.mkdtemp(prefix="headrace-checkpoint-")), True)
         else:
-            directory = Path(base.removeprefix("file://")) / _folder_name(program.name)
+            directory = Path(local_path(base)) / _folder_name(program.name)
             directory.mkdir(parents=True, exist_ok=True)
             checkpoint = cls(directory.resolve(), False)
         checkpoint._acquire()
@@ -88,7 +89,7 @@ class Checkpoint:
         self._lock.seek(0)
         text = self._lock.read()
         jvm = int(json.loads(text).get("jvm") or 0) if text else 0
-        if not jvm or jvm == _own_jvm():
+        if not jvm or jvm == own_jvm_pid():
             return
         deadline = time.monotonic() + _WAIT_FOR_JVM_SECONDS
         while _is_java(jvm):
@@ -196,7 +197,8 @@ def _holder(text: str) -> str | None:
     return str(json.loads(text)["driver"]) if text else None
 
 
-def _own_jvm() -> int | None:
+def own_jvm_pid() -> int | None:
+    """The process id of this driver's JVM, where this process started it."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway
@@ -212,8 +214,3 @@ def _is_java(pid: int) -> bool:
     except OSError:
         return False
     return command == "java" and state != "Z"
-
-
-def own_jvm_pid() -> int | None:
-    """The process id of this driver's JVM, where this process started it."""
-    return _own_jvm()

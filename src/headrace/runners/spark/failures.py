@@ -8,14 +8,19 @@ its cause, and leaves the Java stack in the log.
 from __future__ import annotations
 
 import base64
+import functools
 import pickle
 import re
-from typing import NoReturn
+from collections.abc import Callable
+from typing import NoReturn, ParamSpec, TypeVar
 
 import cloudpickle
 
 from headrace.errors import JobError
 from headrace.runtime.failure import annotate, user_traceback
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _PATTERN = re.compile(r"\[headrace-failure:([A-Za-z0-9+/=]+)\]")
 
@@ -55,6 +60,19 @@ def raise_encoded(error: Exception) -> NoReturn:
     packed = pickle.dumps((data, name, str(error), text, notes))
     message = f"[headrace-failure:{base64.b64encode(packed).decode()}]"
     raise TaskFailure(f"{type(error).__name__}: {error}\n{text}\n{message}") from None
+
+
+def encoded(method: Callable[P, T]) -> Callable[P, T]:
+    """The same method, for Spark to call: what it raises can be read by the driver."""
+
+    @functools.wraps(method)
+    def telling(*arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return method(*arguments, **named)
+        except Exception as error:
+            raise_encoded(error)
+
+    return telling
 
 
 def failure_in(text: str) -> BaseException | None:

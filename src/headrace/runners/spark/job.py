@@ -32,13 +32,14 @@ from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.keyed_stage import BatchStage, StageProcessor
 from headrace.runners.spark.link import BatchReport, DriverLink
 from headrace.runners.spark.modules import dumps, folders_of_workers
+from headrace.runners.spark.progress import is_committed, is_finished
 from headrace.runners.spark.session import activate, log_path, settings_of_query
 from headrace.runners.spark.sink import served_by_committer
 from headrace.runners.spark.source import FORMAT, DriverPlan, HeadraceDataSource
 from headrace.runners.spark.worker import ENVELOPE_DDL, ProgramRef
 from headrace.runtime.program import JobProgram
 
-_POLL_SECONDS = 1
+_POLL_SECONDS = 0.1
 
 OnReport = Callable[[BatchReport], None]
 
@@ -206,6 +207,8 @@ class SparkJob:
 
     def _run_stream(self) -> None:
         spark, checkpoint = self._spark, self._checkpoint
+        if self._bounded and is_finished(Path(checkpoint.spark)):
+            return
         spark.dataSource.register(HeadraceDataSource)
         checkpoint.claim(own_jvm_pid())
         path = self._plan_path()
@@ -228,15 +231,22 @@ class SparkJob:
                 writer = writer.foreachBatch(lambda rows, batch: self._write(rows, path, batch))
             else:
                 writer = writer.format(FORMAT).option("plan", path)
-            writer = (
-                writer.trigger(availableNow=True)
-                if self._bounded
-                else writer.trigger(processingTime="0 seconds")
-            )
-            self._query = query = writer.start()
-        while not query.awaitTermination(_POLL_SECONDS):
-            if self._cancelled.is_set() or self._link.failure is not None:
+            self._query = query = writer.trigger(processingTime="0 seconds").start()
+        while query.isActive:
+            if self._cancelled.is_set() or self._link.failure is not None or self._is_done():
                 query.stop()
+            self._cancelled.wait(_POLL_SECONDS)
+        query.awaitTermination()
+
+    def _is_done(self) -> bool:
+        """True when Spark has committed the micro-batch at the end of every source.
+
+        Its own trigger for bounded input (availableNow) ends when a source has nothing at the
+        moment, which is not the end of a source with a rate.
+        """
+        report = self.last_report
+        spark = Path(self._checkpoint.spark)
+        return report is not None and report.ended and is_committed(spark, report.batch_id)
 
     def _write(self, frame: DataFrame, path: str, batch: int) -> None:
         """Write one micro-batch, or the batch, to every sink."""

@@ -15,14 +15,15 @@ class BatchReport:
     """What one committed micro-batch has to tell.
 
     ``delivered``: sink number to a list of (group, records) in order. ``metrics``: how much each
-    counter grew. ``watermark``: the least watermark (ms) over the splits, or None.
+    counter grew. ``watermark``: the least watermark (ms) over the splits, or None. ``ended``: every
+    source is at its end.
     """
 
     batch_id: int
     delivered: dict[int, list[tuple[int, list[Any]]]] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     watermark: int | None = None
-    now_ms: int = 0
+    ended: bool = False
 
 
 class DriverLink:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ from headrace.runners.spark.modules import remember, user_paths
 
 _TASK_ATTEMPTS = 4
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+_settings_lock = threading.Lock()
 
 _STATE_STORE = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -52,9 +55,21 @@ appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c: %m%n%ex
 
 def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
     """The active session, or a new local one with the job's ``headrace.spark.conf.*`` in it."""
-    spark = SparkSession.getActiveSession() or _local_session(settings, parallelism)
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        _tell_ignored(active, settings)
+    spark = active or _local_session(settings, parallelism)
     _bear_hang_ups(spark)
     return spark
+
+
+def _tell_ignored(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    ignored = [k for k, v in settings.items() if v not in str(spark.conf.get(k, None))]
+    if ignored:
+        print(
+            f"headrace: there is a SparkSession already, so {', '.join(ignored)} has no effect",
+            file=sys.stderr,
+        )
 
 
 def _bear_hang_ups(spark: SparkSession) -> None:
@@ -158,7 +173,10 @@ def _stderr_into(path: Path) -> Iterator[None]:
 def settings_of_query(
     spark: SparkSession, shuffle_partitions: int, checkpoint: str | None
 ) -> Iterator[None]:
-    """The session's settings while a query starts (it copies them); restored afterwards."""
+    """The session's settings while a query starts (it copies them); restored afterwards.
+
+    One job at a time: others that start in this process wait.
+    """
     wanted = {
         **_STATE_STORE,
         "spark.sql.shuffle.partitions": str(shuffle_partitions),
@@ -169,14 +187,15 @@ def settings_of_query(
     }
     if checkpoint is not None and "://" not in checkpoint:
         wanted.update(_LOCAL_CHECKPOINTS)
-    before = {key: spark.conf.get(key, None) for key in wanted}
-    for key, value in wanted.items():
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, old)
+    with _settings_lock:
+        before = {key: spark.conf.get(key, None) for key in wanted}
+        for key, value in wanted.items():
+            spark.conf.set(key, value)
+        try:
+            yield
+        finally:
+            for key, old in before.items():
+                if old is None:
+                    spark.conf.unset(key)
+                else:
+                    spark.conf.set(key, old)

@@ -21,8 +21,9 @@ from headrace.datastream.connectors.base import CommitterContext, WriterContext
 from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.errors import CheckpointLockedError
 from headrace.runners.delivery import Delivery
-from headrace.runners.spark.failures import raise_encoded
+from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.link import BatchReport, send_report
+from headrace.runners.spark.progress import all_sources_ended
 from headrace.runners.spark.states import SplitStates
 from headrace.runners.spark.worker import (
     ProgramRef,
@@ -130,7 +131,9 @@ class _Commit:
                 context = CommitterContext(program.sink_id(sink), program.name)
                 sink.sink.committer(context).commit(batch, [p for p in parts if p is not None])
             watermark = self._save_states(present)
-            send_report(self._address, self._token, _report(present, batch, watermark))
+            report = _report(present, batch, watermark)
+            report.ended = all_sources_ended(Path(self._directory) / "spark", batch)
+            send_report(self._address, self._token, report)
 
     def _save_states(self, messages: Sequence[TaskMessage]) -> int | None:
         epochs = [epoch for m in messages for epoch, _ in m.states]
@@ -185,17 +188,17 @@ def _commit_lock(directory: Path, run_id: str) -> Iterator[None]:
 class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
     """Writes and commits micro-batches."""
 
+    @encoded
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one task's part of a micro-batch."""
-        try:
-            return write_task(self._ref, iterator, batch_id())
-        except Exception as error:
-            raise_encoded(error)
+        return write_task(self._ref, iterator, batch_id())
 
+    @encoded
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Publish a micro-batch."""
         self._publish(messages, batchId)
 
+    @encoded
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Discard a micro-batch."""
         self._discard(messages, batchId)
@@ -208,17 +211,17 @@ class BatchSinkWriter(_Commit, DataSourceArrowWriter):
         super().__init__(plan)
         self._batch = batch
 
+    @encoded
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one task's part."""
-        try:
-            return write_task(self._ref, iterator, self._batch)
-        except Exception as error:
-            raise_encoded(error)
+        return write_task(self._ref, iterator, self._batch)
 
+    @encoded
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Publish the batch."""
         self._publish(messages, self._batch)
 
+    @encoded
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Discard the batch."""
         self._discard(messages, self._batch)

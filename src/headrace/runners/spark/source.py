@@ -16,14 +16,11 @@ from pyspark.sql.datasource import (
     DataSourceStreamReader,
     InputPartition,
 )
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from headrace.datastream.connectors.base import Budget
-from headrace.runners.spark.sink import StreamSinkWriter
+from headrace.runners.spark.failures import encoded
+from headrace.runners.spark.sink import BatchSinkWriter, StreamSinkWriter
 from headrace.runners.spark.states import SplitStates
 from headrace.runners.spark.worker import (
     ENVELOPE_DDL,
@@ -96,7 +93,7 @@ def _read(ref: ProgramRef, task: SourceTaskInput) -> Iterator[pa.RecordBatch]:
     yield from to_arrow(telling(envelopes()))
 
 
-class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class StreamReader(DataSourceStreamReader):
     """Beside the driver it plans; in a worker it reads. Only what reading needs is pickled."""
 
     def __init__(self, plan: DriverPlan) -> None:
@@ -114,6 +111,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._made = _coordinator(self._plan)
         return self._made
 
+    @encoded
     def initialOffset(self) -> dict[str, Any]:
         """The offset before anything was read."""
         return self._coordinator.initial(_now_ms())
@@ -122,13 +120,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The job's own settings limit a micro-batch."""
         return ReadAllAvailable()
 
-    def prepareForTriggerAvailableNow(self) -> None:
-        """Nothing to prepare: bounded sources end by themselves."""
-
+    @encoded
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The offset to read up to next."""
         return self._coordinator.latest(start, _now_ms())
 
+    @encoded
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The source tasks between two offsets."""
         return [TaskPartition(task) for task in self._coordinator.plan(start, end)]
@@ -138,6 +135,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         assert isinstance(partition, TaskPartition)
         return _read(self._ref, partition.task)
 
+    @encoded
     def commit(self, end: dict[str, Any]) -> None:
         """Everything up to ``end`` is in the sinks."""
         self._coordinator.committed(end)
@@ -153,6 +151,7 @@ class BatchReader(DataSourceReader):
     def __getstate__(self) -> dict[str, Any]:
         return {"_plan": None, "_ref": self._ref}
 
+    @encoded
     def partitions(self) -> Sequence[InputPartition]:
         """The source tasks that read everything."""
         assert self._plan is not None
@@ -210,6 +209,4 @@ class HeadraceDataSource(DataSource):
 
     def writer(self, schema: Any, overwrite: bool) -> Any:
         """The writer of all sinks of a batch."""
-        from headrace.runners.spark.sink import BatchSinkWriter
-
         return BatchSinkWriter(self._driver_plan(), int(self.options.get("batch", "0")))

@@ -128,17 +128,21 @@ class WorkerJob:
             task.close()
 
 
+_RUNS_KEPT = 16
 _jobs: dict[str, WorkerJob] = {}
 
 
 def worker_job(ref: ProgramRef) -> WorkerJob:
-    """The job of a run in this process; other runs of the same job are closed."""
-    job = _jobs.get(ref.run_id)
+    """The job of a run in this process; earlier runs on its checkpoint are closed, and old ones."""
+    job = _jobs.pop(ref.run_id, None)
     if job is None:
         program: JobProgram = pickle.loads(ref.data)
-        for run_id in [r for r, other in _jobs.items() if other.program.name == program.name]:
+        for run_id in [r for r, other in _jobs.items() if other.program.scope == program.scope]:
             _jobs.pop(run_id).close()
-        job = _jobs[ref.run_id] = WorkerJob(program)
+        if len(_jobs) >= _RUNS_KEPT:
+            _jobs.pop(next(iter(_jobs))).close()
+        job = WorkerJob(program)
+    _jobs[ref.run_id] = job  # the last one used stands last
     return job
 
 

@@ -14,7 +14,7 @@ from headrace.runtime.state.ttl import CLEANUP, Ttl
 class Cell:
     """Where a task stands: the current key, its live entry, and the two clocks (ms)."""
 
-    __slots__ = ("backend", "entry", "event_ms", "key", "now_ms", "watermark")
+    __slots__ = ("backend", "clocked", "entry", "event_ms", "key", "now_ms", "watermark")
 
     backend: StateBackend
     """The backend of the micro-batch and key group at hand."""
@@ -25,11 +25,21 @@ class Cell:
         self.now_ms = 0
         self.event_ms: int | None = None
         self.watermark = MIN_WATERMARK
+        self.clocked = False
+        """The task is also run when nothing but time has passed; those of sources are not."""
 
     def enter(self, key: Any) -> None:
         """Make ``key`` the current key."""
         self.key = key
         self.entry = self.backend.enter(key)
+
+    def enter_timer(self, timer: Timer, event_time: bool) -> None:
+        """Make a timer's key the current one; its time is that of its own clock only.
+
+        Under a processing-time timer event time is the watermark.
+        """
+        self.enter(timer.key)
+        self.event_ms = timer.time_ms if event_time else self.watermark
 
     def clock(self, ttl: Ttl) -> int:
         """The time (ms) by which a value expires."""
@@ -72,8 +82,8 @@ class _Handle:
         if self._entry().pop(self._slot, None) is not None:
             self._changed()
 
-    def purge(self) -> bool:
-        """Remove what has expired under the current key; True while something is left."""
+    def purge(self) -> None:
+        """Remove what has expired under the current key."""
         raise NotImplementedError
 
     # The value of a single-valued slot, with or without a time-to-live.
@@ -101,20 +111,18 @@ class _Handle:
         if ttl is None:
             self._entry()[self._slot] = value
         else:
-            now = self._cell.clock(ttl)
-            self._entry()[self._slot] = (value, now)
-            self._cell.schedule_cleanup(ttl, now)
+            entry, stamp = self._entry(), self._cell.clock(ttl)
+            held = entry.get(self._slot)
+            if held is not None:
+                stamp = max(stamp, held[1])  # a late record does not make a value older
+            entry[self._slot] = (value, stamp)
+            self._cell.schedule_cleanup(ttl, stamp)
         self._changed()
 
-    def _purge_single(self) -> bool:
-        ttl = self._ttl
-        held = self._entry().get(self._slot)
-        if ttl is None or held is None:
-            return False
-        if ttl.expired(held[1], self._cell.clock(ttl)):
+    def _purge_single(self) -> None:
+        ttl, held = self._ttl, self._entry().get(self._slot)
+        if ttl is not None and held is not None and ttl.expired(held[1], self._cell.clock(ttl)):
             self.clear()
-            return False
-        return True
 
 
 H = TypeVar("H", bound=_Handle)
@@ -138,9 +146,9 @@ class ValueHandle(_Handle):
         else:
             self._write(value)
 
-    def purge(self) -> bool:
-        """Remove the value if it has expired; True while it is left."""
-        return self._purge_single()
+    def purge(self) -> None:
+        """Remove the value if it has expired."""
+        self._purge_single()
 
 
 class ReducingHandle(_Handle):
@@ -161,9 +169,9 @@ class ReducingHandle(_Handle):
         held = self._read()
         self._write(value if held is None else self._reduce(held, value))
 
-    def purge(self) -> bool:
-        """Remove the value if it has expired; True while it is left."""
-        return self._purge_single()
+    def purge(self) -> None:
+        """Remove the value if it has expired."""
+        self._purge_single()
 
 
 class AggregatingHandle(_Handle):
@@ -185,9 +193,9 @@ class AggregatingHandle(_Handle):
             held = self._function.create_accumulator()
         self._write(self._function.add(value, held))
 
-    def purge(self) -> bool:
-        """Remove the accumulator if it has expired; True while it is left."""
-        return self._purge_single()
+    def purge(self) -> None:
+        """Remove the accumulator if it has expired."""
+        self._purge_single()
 
 
 class ListHandle(_Handle):
@@ -211,18 +219,20 @@ class ListHandle(_Handle):
         now = self._cell.clock(ttl)
         if not ttl.return_expired:
             held = [item for item in held if not ttl.expired(item[1], now)]
-        values = [value for value, _ in held]
+        items = list(held)
         if ttl.refresh_on_read:
-            self.update(values)
-        return values
+            self._replace([(value, max(stamp, now)) for value, stamp in items])
+            for stamp in {max(stamp, now) for _, stamp in items}:
+                self._cell.schedule_cleanup(ttl, stamp)
+        return [value for value, _ in items]
 
-    def _stamped(self, values: Iterable[Any]) -> Iterable[Any]:
+    def _stamped(self, values: Iterable[Any], least: int = MIN_WATERMARK) -> Iterable[Any]:
         ttl = self._ttl
         if ttl is None:
             return values
-        now = self._cell.clock(ttl)
-        self._cell.schedule_cleanup(ttl, now)
-        return [(value, now) for value in values]
+        stamp = max(self._cell.clock(ttl), least)
+        self._cell.schedule_cleanup(ttl, stamp)
+        return [(value, stamp) for value in values]
 
     def add(self, value: Any) -> None:
         """Append one element."""
@@ -241,28 +251,29 @@ class ListHandle(_Handle):
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace the whole list."""
-        new = list(self._stamped(values))
+        ttl, least = self._ttl, MIN_WATERMARK
+        if ttl is not None and ttl.event_time:
+            # A late record that rewrites the list does not make it older.
+            held = self._entry().get(self._slot) or ()
+            least = max((stamp for _, stamp in held), default=MIN_WATERMARK)
+        self._replace(list(self._stamped(values, least)))
+
+    def _replace(self, new: list[Any]) -> None:
         if new:
             self._entry()[self._slot] = new
             self._changed()
         else:
             self.clear()
 
-    def purge(self) -> bool:
-        """Remove expired elements; True while any is left."""
+    def purge(self) -> None:
+        """Remove expired elements."""
         ttl, held = self._ttl, self._entry().get(self._slot)
         if ttl is None or held is None:
-            return False
+            return
         now = self._cell.clock(ttl)
         kept = [item for item in held if not ttl.expired(item[1], now)]
-        if len(kept) == len(held):
-            return True
-        if kept:
-            self._entry()[self._slot] = kept
-            self._changed()
-        else:
-            self.clear()
-        return bool(kept)
+        if len(kept) < len(held):
+            self._replace(kept)
 
 
 class MapHandle(_Handle):
@@ -309,9 +320,11 @@ class MapHandle(_Handle):
             held = entry[self._slot] = {}
         ttl = self._ttl
         if ttl is not None:
-            now = self._cell.clock(ttl)
-            value = (value, now)
-            self._cell.schedule_cleanup(ttl, now)
+            stamp, old = self._cell.clock(ttl), held.get(key)
+            if old is not None:
+                stamp = max(stamp, old[1])
+            value = (value, stamp)
+            self._cell.schedule_cleanup(ttl, stamp)
         held[key] = value
         self._changed()
 
@@ -362,16 +375,15 @@ class MapHandle(_Handle):
             return not self._held()
         return next(self.items(), None) is None
 
-    def purge(self) -> bool:
-        """Remove expired entries; True while any is left."""
+    def purge(self) -> None:
+        """Remove expired entries."""
         ttl, held = self._ttl, self._held()
         if ttl is None or held is None:
-            return False
+            return
         now = self._cell.clock(ttl)
         dead = [key for key, (_, stamp) in held.items() if ttl.expired(stamp, now)]
         for key in dead:
             self.remove(key)
-        return self._held() is not None
 
     __getitem__ = get
     __setitem__ = put
@@ -436,9 +448,12 @@ class StateStore:
         found: H = handle
         return found
 
-    def purge(self) -> None:
-        """Remove what has expired under the current key, and look again if something is left."""
+    def purge(self, event_time: bool) -> None:
+        """Remove what has expired under the current key by one clock.
+
+        Every write has scheduled a look at what it wrote, so none is scheduled here.
+        """
         for handle in self._handles.values():
             ttl = handle._ttl
-            if ttl is not None and handle.purge():
-                self._cell.schedule_cleanup(ttl, self._cell.clock(ttl))
+            if ttl is not None and ttl.event_time is event_time:
+                handle.purge()

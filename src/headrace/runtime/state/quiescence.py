@@ -1,0 +1,54 @@
+"""Timers at the end of a batch: those that stand still fire, and no others are taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from headrace.runtime.state.backend import StateBackend, Timer, TimerStore
+from headrace.runtime.state.ttl import CLEANUP
+
+
+@dataclass
+class Dropped:
+    """How many timers of users were not taken."""
+
+    timers: int = 0
+
+
+class _Quiescent(TimerStore):
+    """The timers of another store; what is registered is dropped."""
+
+    def __init__(self, store: TimerStore, dropped: Dropped) -> None:
+        self._store = store
+        self._dropped = dropped
+
+    def register(self, timer: Timer) -> None:
+        if timer.namespace != CLEANUP:
+            self._dropped.timers += 1
+
+    def delete(self, timer: Timer) -> None:
+        self._store.delete(timer)
+
+    def earliest_ms(self) -> int | None:
+        return self._store.earliest_ms()
+
+    def pop_due(self, time_ms: int) -> Timer | None:
+        return self._store.pop_due(time_ms)
+
+
+@contextmanager
+def quiescent(backend: StateBackend) -> Iterator[Dropped]:
+    """The count of what is dropped; inside, the backend takes no new timers of either clock.
+
+    Behind the last record of a batch a timer that sets the next one would go on for ever.
+    """
+    dropped = Dropped()
+    events, processing = backend.event_timers, backend.processing_timers
+    backend.event_timers = _Quiescent(events, dropped)
+    backend.processing_timers = _Quiescent(processing, dropped)
+    try:
+        yield dropped
+    finally:
+        backend.event_timers, backend.processing_timers = events, processing

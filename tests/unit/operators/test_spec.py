@@ -1,0 +1,91 @@
+"""Copies of user functions, one for each task."""
+
+from __future__ import annotations
+
+import functools
+import json
+import threading
+from typing import Any
+
+import pytest
+
+from headrace.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
+from headrace.errors import UnpicklableFunctionError
+from headrace.operators.keyed_process import KeyedProcessSpec
+from headrace.operators.map import MapSpec
+from headrace.operators.spec import UserFunction, own_copy
+from headrace.operators.timestamps import TimestampsSpec
+
+
+class Holder:
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+    def map(self, value: Any) -> Any:
+        return value
+
+
+@pytest.mark.parametrize("target", [len, [].append, Holder, lambda value: value], ids=str)
+def test_functions_builtins_and_classes_stay_what_they_are(target: Any) -> None:
+    assert own_copy(target) is target
+
+
+def test_an_object_is_copied_and_its_code_is_not() -> None:
+    shared: list[int] = []
+
+    class Local(Holder):
+        def note(self, value: int) -> None:
+            shared.append(value)
+
+    original = Local({"items": [1], "module": json, "call": lambda: shared.append(2)})
+    copied = own_copy(original)
+    assert type(copied) is Local
+    copied.held["items"].append(2)
+    assert original.held["items"] == [1]
+    assert copied.held["module"] is json
+    copied.held["call"]()
+    copied.note(3)
+    assert shared == [2, 3]
+
+
+def test_a_bound_method_and_a_partial_hold_objects_too() -> None:
+    original = Holder([1])
+    assert own_copy(original.map).__self__ is not original
+    assert own_copy(functools.partial(print, original)).args[0] is not original
+
+
+def test_what_cannot_be_copied_is_told() -> None:
+    with pytest.raises(UnpicklableFunctionError, match="a Holder cannot be copied"):
+        own_copy(Holder(threading.Lock()))
+
+
+def test_a_spec_is_copied_with_its_function_and_what_is_known_of_it() -> None:
+    function = UserFunction(Holder([1]), "map")
+    spec = KeyedProcessSpec(function)
+    traits = spec.traits
+    copied = spec.copied()
+    assert copied.function.target is not function.target
+    assert copied.function.method == "map"
+    assert copied.traits is traits
+    assert spec.function is function
+
+
+def test_a_spec_of_a_plain_function_is_equal_to_its_copy() -> None:
+    spec = MapSpec(UserFunction(len))
+    assert spec.copied() == spec
+
+
+def test_a_timestamp_assigner_is_copied() -> None:
+    class Rising(TimestampAssigner):
+        last = 0
+
+        def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+            self.last += 1
+            return self.last
+
+    assigner = Rising()
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(assigner)
+    timestamp_of = TimestampsSpec(strategy).copied().strategy.timestamp_of
+    assert timestamp_of is not None
+    assert [timestamp_of("a", None), timestamp_of("b", None)] == [1, 2]
+    assert assigner.last == 0
