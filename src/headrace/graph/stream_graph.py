@@ -88,7 +88,8 @@ class StreamGraph:
                     "stream": f"{bare.display_name}, built at {bare.site}",
                 },
                 hint=".assign_timestamps_and_watermarks("
-                "WatermarkStrategy.for_monotonous_timestamps()) before it",
+                "WatermarkStrategy.for_monotonous_timestamps()"
+                ".with_timestamp_assigner(lambda record: <ms>)) before it",
             )
 
 

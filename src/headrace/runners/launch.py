@@ -134,6 +134,7 @@ def start(
     program = program_of(graph, configuration, job_name)
     delivery = Delivery()
     if options.read(configuration, options.TARGET) == "local":
+        _tell_ignored(configuration)
         return LocalJob(program, delivery)
     from headrace.runners.spark.start import start_on_spark
 
@@ -145,6 +146,13 @@ def start(
         fresh=os.environ.get(options.FRESH_VARIABLE) == "1",
         on_report=on_report,
     )
+
+
+def _tell_ignored(configuration: Configuration) -> None:
+    keys = [options.CHECKPOINT_DIR.key, options.RESTART_STRATEGY.key]
+    ignored = [key for key in keys if configuration.contains_key(key)]
+    if ignored:
+        print(f"headrace: the local runner ignores {', '.join(ignored)}", file=sys.stderr)
 
 
 def execute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -194,7 +195,8 @@ class SourceTask:
 
     def close(self) -> None:
         """Close readers and user functions."""
-        for reader in self._readers.values():
-            reader.close()
-        for chain in self._chains.values():
-            chain.close()
+        with contextlib.ExitStack() as stack:
+            for reader in self._readers.values():
+                stack.callback(reader.close)
+            for chain in self._chains.values():
+                stack.callback(chain.close)

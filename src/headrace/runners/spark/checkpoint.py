@@ -70,6 +70,11 @@ class Checkpoint:
         """The folder for Spark's own checkpoint."""
         return str(self.directory / "spark")
 
+    @property
+    def resumed(self) -> bool:
+        """True when an earlier run has planned micro-batches here."""
+        return (self.directory / "spark" / "offsets").exists()
+
     def _acquire(self) -> None:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

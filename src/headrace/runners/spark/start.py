@@ -37,6 +37,12 @@ def start_on_spark(
                 f" {program.name!r} is temporary: {checkpoint.directory}",
                 file=sys.stderr,
             )
+        elif checkpoint.resumed:
+            print(
+                f"headrace: {program.name!r} goes on from {checkpoint.directory}"
+                " (--fresh starts anew)",
+                file=sys.stderr,
+            )
         settings = options.spark_settings(configuration.to_dict())
         parallelism = options.read(configuration, options.PARALLELISM)
         spark = session_for(settings, parallelism)

@@ -6,6 +6,7 @@ its user functions are opened once, by the run's id.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
@@ -120,12 +121,13 @@ class WorkerJob:
 
     def close(self) -> None:
         """Close user functions."""
-        if self._source_task is not None:
-            self._source_task.close()
-        for chain in self._frames.values():
-            chain.close()
-        for task in self._tasks.values():
-            task.close()
+        with contextlib.ExitStack() as stack:
+            for task in self._tasks.values():
+                stack.callback(task.close)
+            for chain in self._frames.values():
+                stack.callback(chain.close)
+            if self._source_task is not None:
+                stack.callback(self._source_task.close)
 
 
 _RUNS_KEPT = 16
