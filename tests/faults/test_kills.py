@@ -22,7 +22,7 @@ pytestmark = [
 JOB = "tests.faults.trades_job"
 KILLS = 20
 DRIVERS = 4
-LONGEST_SECONDS = 540
+LONGEST_SECONDS = 900
 
 
 @pytest.mark.timeout(LONGEST_SECONDS + 60)

@@ -35,7 +35,7 @@ MANY = generator.Rates(
 @pytest.mark.parametrize("seed", range(6))
 def test_a_stream_cut_anywhere(seed: int, tmp_path: Path) -> None:
     day = tmp_path / "day"
-    generator.generate(day, events=1_200, seed=seed, rates=MANY)
+    generator.generate(day, events=700, seed=seed, rates=MANY)
     most = str([37, 150, 400, 1_000, 5_000, 91][seed])
     run_job(day, tmp_path / "out", {**LOCAL, "headrace.source.max-records-per-batch": most})
     found = assert_equal_to_the_oracle(day, tmp_path / "out")
@@ -45,7 +45,7 @@ def test_a_stream_cut_anywhere(seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(10, 13))
 def test_a_batch(seed: int, tmp_path: Path) -> None:
     day = tmp_path / "day"
-    generator.generate(day, events=1_200, seed=seed, rates=MANY)
+    generator.generate(day, events=700, seed=seed, rates=MANY)
     run_job(day, tmp_path / "out", {**LOCAL, "execution.runtime-mode": "BATCH"})
     assert_equal_to_the_oracle(day, tmp_path / "out")
 
@@ -53,7 +53,7 @@ def test_a_batch(seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
 def test_feeds_in_pieces(mode: str, tmp_path: Path) -> None:
     whole = tmp_path / "day"
-    generator.generate(whole, events=1_200, seed=20, rates=MANY)
+    generator.generate(whole, events=700, seed=20, rates=MANY)
     pieces = in_pieces(whole, tmp_path / "pieces", seed=20)
     settings = {"execution.runtime-mode": mode, "headrace.source.max-records-per-batch": "200"}
     run_job(pieces, tmp_path / "out", {**LOCAL, **settings})
