@@ -187,14 +187,33 @@ FAILURE_RATE_DELAY: ConfigOption[int] = ConfigOption(
 MAX_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.max-records-per-batch",
     ValueKind.INT,
-    500_000,
-    "The most records that one source gives to a micro-batch.",
+    2_000_000,
+    "The most records of a micro-batch, shared by the sources that still run.",
+)
+LEAST_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
+    "headrace.source.min-records-per-batch",
+    ValueKind.INT,
+    1_000,
+    "What a micro-batch may hold however long the last ones took; at most the maximum.",
+)
+FIRST_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
+    "headrace.source.first-records-per-batch",
+    ValueKind.INT,
+    50_000,
+    "The most records of a run's first micro-batch; the next ones go by what it took.",
+)
+BATCH_TARGET: ConfigOption[int] = ConfigOption(
+    "headrace.source.batch-duration",
+    ValueKind.DURATION,
+    5_000,
+    "How long a micro-batch shall take at most while there is a backlog: Spark's next one holds"
+    " more or fewer records, between the minimum and the maximum. 0: always the maximum.",
 )
 MAX_BYTES_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.max-bytes-per-batch",
     ValueKind.MEMORY,
-    64 << 20,
-    "The most bytes that one source gives to a micro-batch.",
+    256 << 20,
+    "The most bytes of a micro-batch, shared by the sources that still run.",
 )
 PROCESSING_TIME_TICK: ConfigOption[int] = ConfigOption(
     "headrace.processing-time.tick",

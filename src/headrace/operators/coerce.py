@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from headrace.common.typeinfo import TypeInformation
 from headrace.operators.spec import OperatorSpec
-from headrace.runtime.chain import Operator, Outputs
-from headrace.runtime.exchange import Push
+from headrace.runtime.chain import Operator
+from headrace.runtime.fusion import Step
 
 
 @dataclass(frozen=True)
@@ -33,14 +32,9 @@ class CoerceOperator(Operator):
     def __init__(self, spec: CoerceSpec) -> None:
         self._spec = spec
 
-    def bind(self, outputs: Outputs) -> Push:
-        """The function that takes the operator's records."""
-        coerce, down, node = self._spec.type_info.coercer(), outputs.main, self.node
-        if coerce is None:
-            return down
-        fit = coerce
-
-        def push(value: Any, timestamp: int | None, node: Any = node) -> None:
-            down(fit(value), timestamp)
-
-        return push
+    def step(self) -> Step:
+        """The coercion, where the type has one."""
+        fit = self._spec.type_info.coercer()
+        if fit is None:
+            return Step(("pass",), passes_on=True)
+        return Step(("node = $node", "value = $fit(value)"), {"node": self.node, "fit": fit})

@@ -14,18 +14,28 @@ Emit = Callable[[Iterable[Any], int | None], None]
 
 def emitter(outputs: Outputs) -> Emit:
     """A function that sends what was yielded on its way, one by one, with one timestamp."""
-    main, side_of = outputs.main, outputs.side
-    sides: dict[str, Push] = {}
+    main, to_side = outputs.main, side_sender(outputs)
 
     def emit(results: Iterable[Any], timestamp: int | None) -> None:
         for result in results:
             if type(result) is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
-                tag_id = result[0].tag_id
-                side = sides.get(tag_id)
-                if side is None:
-                    side = sides[tag_id] = side_of(tag_id)
-                side(result[1], timestamp)
+                to_side(result, timestamp)
             else:
                 main(result, timestamp)
 
     return emit
+
+
+def side_sender(outputs: Outputs) -> Push:
+    """A function that sends a pair (tag, value) to the side output of its tag."""
+    side_of = outputs.side
+    sides: dict[str, Push] = {}
+
+    def to_side(result: tuple[OutputTag, Any], timestamp: int | None) -> None:
+        tag, value = result
+        side = sides.get(tag.tag_id)
+        if side is None:
+            side = sides[tag.tag_id] = side_of(tag.tag_id)
+        side(value, timestamp)
+
+    return to_side

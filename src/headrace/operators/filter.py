@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from headrace.operators.spec import OperatorSpec, UserFunction
-from headrace.runtime.chain import Operator, Outputs
-from headrace.runtime.exchange import Push
+from headrace.runtime.chain import Operator
+from headrace.runtime.fusion import Step
 
 
 @dataclass(frozen=True)
@@ -37,12 +36,7 @@ class FilterOperator(Operator):
     def __init__(self, spec: FilterSpec) -> None:
         self._spec = spec
 
-    def bind(self, outputs: Outputs) -> Push:
-        """The function that takes the operator's records."""
-        function, down, node = self._spec.function.bound(), outputs.main, self.node
-
-        def push(value: Any, timestamp: int | None, node: Any = node) -> None:
-            if function(value):
-                down(value, timestamp)
-
-        return push
+    def step(self) -> Step:
+        """The test."""
+        names = {"node": self.node, "function": self._spec.function.bound()}
+        return Step(("node = $node", "if $function(value):"), names, passes_on=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from headrace.operators.spec import OperatorSpec, UserFunction
-from headrace.runtime.chain import Operator, Outputs
-from headrace.runtime.exchange import Push
+from headrace.runtime.chain import Operator
+from headrace.runtime.fusion import Step
 
 
 @dataclass(frozen=True)
@@ -37,14 +36,16 @@ class FlatMapOperator(Operator):
     def __init__(self, spec: FlatMapSpec) -> None:
         self._spec = spec
 
-    def bind(self, outputs: Outputs) -> Push:
-        """The function that takes the operator's records."""
-        function, down, node = self._spec.function.bound(), outputs.main, self.node
-
-        def push(value: Any, timestamp: int | None, node: Any = node) -> None:
-            results = function(value)
-            if results is not None:
-                for result in results:
-                    down(result, timestamp)
-
-        return push
+    def step(self) -> Step:
+        """The call, and a loop over what it gives back, which may be a generator still at work."""
+        return Step(
+            (
+                "node = $node",
+                "$record = value",
+                "$results = $function(value)",
+                "if $results is not None:",
+                "    for value in $results:",
+            ),
+            {"node": self.node, "function": self._spec.function.bound()},
+            after=("node, value = $node, $record",),
+        )

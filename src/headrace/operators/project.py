@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from headrace.operators.spec import OperatorSpec
-from headrace.runtime.chain import Operator, Outputs
-from headrace.runtime.exchange import Push
+from headrace.runtime.chain import Operator
+from headrace.runtime.fusion import Step
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,7 @@ class ProjectOperator(Operator):
     def __init__(self, spec: ProjectSpec) -> None:
         self._spec = spec
 
-    def bind(self, outputs: Outputs) -> Push:
-        """The function that takes the operator's records."""
-        indexes, down, node = self._spec.indexes, outputs.main, self.node
-
-        def push(value: Any, timestamp: int | None, node: Any = node) -> None:
-            down(tuple([value[index] for index in indexes]), timestamp)
-
-        return push
+    def step(self) -> Step:
+        """The fields by their positions."""
+        fields = ", ".join(f"value[{int(index)}]" for index in self._spec.indexes)
+        return Step(("node = $node", f"value = ({fields},)"), {"node": self.node})

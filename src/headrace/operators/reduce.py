@@ -8,8 +8,11 @@ from typing import Any
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.spec import OperatorSpec, Traits, UserFunction
 from headrace.runtime.chain import Operator, Outputs
+from headrace.runtime.context import TaskContext
 from headrace.runtime.exchange import Push
+from headrace.runtime.program import NodeProgram
 from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.handles import Cell
 
 SLOT = "reduce"
 
@@ -50,6 +53,12 @@ class ReduceOperator(StatefulOperator):
         """Keyed operators take blocks; see ``process``."""
         self._down = outputs.main
         return self.push_keyed
+
+    def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
+        """Open the user's function, and say what is kept."""
+        super().open(node, context, cell)
+        assert context.states is not None, "a reduction is keyed"
+        context.states.declare(SLOT)
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.watermark_generators import BoundedOutOfOrderness, NoWatermarks
 from headrace.common.watermark_strategy import (
     MAX_WATERMARK,
     MIN_WATERMARK,
@@ -17,8 +18,11 @@ from headrace.operators.spec import OperatorSpec, Traits
 from headrace.runtime.chain import Operator, Outputs, Signal
 from headrace.runtime.context import TaskContext
 from headrace.runtime.exchange import Push
+from headrace.runtime.fusion import Step
 from headrace.runtime.program import NodeProgram
 from headrace.runtime.state.handles import Cell
+
+_BELOW_ALL = -(1 << 64)
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,13 @@ class TimestampsOperator(Operator, WatermarkOutput):
         """In a batch no watermark stands before the last one."""
         super().open(node, context, cell)
         self._silent = context.is_batch
+        self.restore(None)
 
     def bind(self, outputs: Outputs) -> Push:
         """The function that takes the operator's records."""
         down, node = outputs.main, self.node
         self._signal = outputs.signal
         timestamp_of = self._strategy.timestamp_of
-        self.restore(None)
 
         def push(value: Any, timestamp: int | None, node: Any = node) -> None:
             if timestamp_of is not None:
@@ -81,6 +85,41 @@ class TimestampsOperator(Operator, WatermarkOutput):
             push(value, timestamp)
 
         return push_active
+
+    def step(self) -> Step | None:
+        """The timestamp, and the highest of a loop for the generator, where that is all it needs.
+
+        What the loop passes on meanwhile cannot matter: such a generator speaks at ticks only.
+        """
+        observe = type(self._generator).on_event
+        remembers = observe is BoundedOutOfOrderness.on_event
+        if self._timeout_ms is not None or not (remembers or observe is NoWatermarks.on_event):
+            return None
+        lines = ["pass"]
+        names = {"node": self.node, "operator": self}
+        if self._strategy.timestamp_of is not None:
+            names["timestamp_of"] = self._strategy.timestamp_of
+            lines = ["node = $node", "timestamp = $timestamp_of(value, timestamp)"]
+        if not remembers:
+            return Step(tuple(lines), names, passes_on=True)
+        lines.append("if timestamp is not None and timestamp > $highest: $highest = timestamp")
+        return Step(
+            tuple(lines),
+            names,
+            before=("$highest = $operator.highest()",),
+            behind=("$operator.rise_to($highest)",),
+            passes_on=True,
+        )
+
+    def highest(self) -> int:
+        """The highest timestamp that the generator has seen, else one below all."""
+        found: int | None = self._generator.max_timestamp  # type: ignore[attr-defined]
+        return _BELOW_ALL if found is None else found
+
+    def rise_to(self, timestamp: int) -> None:
+        """Let the generator have seen a timestamp, and none higher."""
+        if timestamp > _BELOW_ALL:
+            self._generator.max_timestamp = timestamp  # type: ignore[attr-defined]
 
     def tick(self) -> None:
         """Let the generator emit, or say that no record came for too long."""

@@ -24,6 +24,7 @@ from headrace.planner.explain import explain_text, plan_json
 from headrace.planner.plan import PlanOptions, plan
 from headrace.runners.delivery import Delivery
 from headrace.runners.local import LocalRun
+from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
 
 DEFAULT_NAME = "Headrace Streaming Job"
@@ -104,6 +105,7 @@ def program_of(
         page_bytes=options.read(configuration, options.STATE_PAGE_BYTES),
         max_records=most,
         max_bytes=options.read(configuration, options.MAX_BYTES_PER_BATCH),
+        pace=_pace(configuration, most),
         tick_ms=options.read(configuration, options.PROCESSING_TIME_TICK),
         job_parameters=options.read(configuration, options.JOB_PARAMETERS),
     )
@@ -122,6 +124,15 @@ def program_of(
     )
     run_id = uuid.uuid4().hex
     return replace(program, run_id=run_id, scope=run_id[:12])
+
+
+def _pace(configuration: Configuration, most: int) -> Pace | None:
+    target_ms = options.read(configuration, options.BATCH_TARGET)
+    if target_ms <= 0:
+        return None
+    least = min(options.read(configuration, options.LEAST_RECORDS_PER_BATCH), most)
+    first = options.read(configuration, options.FIRST_RECORDS_PER_BATCH)
+    return Pace(target_ms, least, most, first)
 
 
 def start(

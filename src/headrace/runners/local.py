@@ -17,7 +17,7 @@ from headrace.datastream.connectors.base import Budget, CommitterContext, Writer
 from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.collapse import collapse_key_groups
 from headrace.runners.delivery import Delivery
-from headrace.runtime.block import Envelope, Kind, values_of
+from headrace.runtime.block import Envelope, Kind, own, values_of
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.coordinator import Coordinator, Offset, merge_states
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
@@ -141,7 +141,10 @@ class LocalRun:
         for envelope in envelopes:
             if envelope.kind == Kind.SOURCE_STATE:
                 parts.append(envelope.payload[1])
-            elif envelope.stage == self.program.sink_stage:
+                continue
+            if envelope.kind == Kind.DATA:
+                envelope = envelope._replace(payload=own(envelope.payload))
+            if envelope.stage == self.program.sink_stage:
                 to_sinks.append(envelope)
             else:
                 waiting.setdefault(envelope.stage, []).append(envelope)

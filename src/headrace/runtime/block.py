@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import io
 import pickle
 import uuid
-from collections.abc import Callable
 from enum import IntEnum
+from itertools import chain
 from typing import Any, NamedTuple
 
 ATOMS: frozenset[type] = frozenset(
@@ -53,6 +54,16 @@ def is_plain(value: Any) -> bool:
         return False
     items = value if isinstance(value, tuple) else vars(value).values()
     return _only_atoms(map(type, items)) or all(map(is_plain, items))
+
+
+def all_plain(values: list[Any]) -> bool:
+    """``all(map(is_plain, values))``, at a third of the price for tuples of atoms."""
+    kinds = set(map(type, values))
+    if kinds <= ATOMS:
+        return True
+    if kinds == {tuple} and _only_atoms(set(map(type, chain.from_iterable(values)))):
+        return True
+    return all(map(is_plain, values))
 
 
 def _is_frozen_class(kind: type) -> bool:
@@ -102,7 +113,8 @@ class Block(NamedTuple):
     ``isolated``: every value is pickled by itself. ``since``: for blocks of a keyed stage, that
     stage's watermark when the first record was emitted (it orders blocks of several senders);
     None for blocks of sources. ``now_ms``: the processing time of the micro-batch.
-    ``merged_channel``: the channel whose marks are common to all senders, or None.
+    ``merged_channel``: the channel whose marks are common to all senders, or None. ``checked``:
+    the values are isolated, or nobody can change them; else they are for ``encode`` or ``own``.
     """
 
     keys: list[Any] | None
@@ -113,6 +125,7 @@ class Block(NamedTuple):
     since: int | None
     now_ms: int
     merged_channel: str | None = None
+    checked: bool = True
 
 
 class Envelope(NamedTuple):
@@ -152,10 +165,16 @@ class BlockBuffer:
         self.isolated = True
 
 
-def take(buffer: BlockBuffer, keyed: bool, now_ms: int, merged_channel: str | None) -> Block:
+def take(
+    buffer: BlockBuffer,
+    keyed: bool,
+    now_ms: int,
+    merged_channel: str | None,
+    checked: bool = True,
+) -> Block:
     """The block that a buffer holds; the buffer must not be used afterwards."""
     timestamps: list[int | None] | None = buffer.timestamps
-    if timestamps is not None and not any(stamp is not None for stamp in timestamps):
+    if timestamps is not None and timestamps.count(None) == len(timestamps):
         timestamps = None
     return Block(
         buffer.keys if keyed else None,
@@ -166,7 +185,21 @@ def take(buffer: BlockBuffer, keyed: bool, now_ms: int, merged_channel: str | No
         buffer.since,
         now_ms,
         merged_channel,
+        checked or buffer.isolated,
     )
+
+
+def own(block: Block) -> Block:
+    """The block for a receiver in the same process: its records are nobody else's."""
+    if block.checked or all_plain(block.values):
+        return block
+    return _isolated(block)
+
+
+def _isolated(block: Block) -> Block:
+    dumps = pickle.dumps
+    values = [dumps(value, 5) for value in block.values]
+    return block._replace(values=values, isolated=True, checked=True)
 
 
 def values_of(block: Block) -> list[Any]:
@@ -180,15 +213,24 @@ def values_of(block: Block) -> list[Any]:
 def encode(block: Block) -> bytes:
     """The bytes of a block.
 
+    No object is looked up among those written before (``fast``): it takes a third of the time
+    off writing and reading, and records that share an object each get one of their own.
+
     Raises:
         TypeError, pickle.PicklingError, AttributeError: a record cannot be pickled.
     """
-    return pickle.dumps(tuple(block), 5)
+    out = io.BytesIO()
+    pickler = pickle.Pickler(out, 5)
+    pickler.fast = True
+    try:
+        pickler.dump((*block[:-1], True))
+    except (ValueError, RecursionError):
+        if block.isolated:
+            raise
+        return encode(_isolated(block))  # a record that holds itself
+    return out.getvalue()
 
 
 def decode(data: bytes) -> Block:
     """The block of its bytes."""
     return Block._make(pickle.loads(data))
-
-
-Snapshot = Callable[[Any], bytes]

@@ -14,8 +14,9 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.spec import UserFunction
 from headrace.runtime.block import Envelope, is_plain
 from headrace.runtime.context import TaskContext, TaskFacts
-from headrace.runtime.exchange import Endpoint, Outbox, Push, key_push, sink_push, subtask_push
+from headrace.runtime.exchange import Endpoint, Outbox, key_step, sink_step, subtask_push
 from headrace.runtime.failure import annotate
+from headrace.runtime.fusion import Push, PushAll, Step, calling, pushing, pushing_all
 from headrace.runtime.program import ChainProgram, JobProgram, Link, NodeProgram
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import Cell
@@ -44,7 +45,7 @@ def _drop(value: Any, timestamp: int | None) -> None:
     """Take a record that nobody reads."""
 
 
-class Operator(ABC):
+class Operator:
     """The mutable logic of one operator in one task, made by its spec."""
 
     def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
@@ -54,9 +55,15 @@ class Operator(ABC):
         for function in node.spec.functions if node.spec else ():
             open_function(function, context)
 
-    @abstractmethod
+    def step(self) -> Step | None:
+        """The operator's part of a generated function; None for one that must be called."""
+        return None
+
     def bind(self, outputs: Outputs) -> Push:
-        """The function that takes the operator's records."""
+        """The function that takes the operator's records: by default, its step."""
+        step = self.step()
+        assert step is not None, "an operator without a step binds itself"
+        return pushing((step, calling(outputs.main)), self.node.name)
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Take the input's watermark; by default it is passed on."""
@@ -78,7 +85,7 @@ class Operator(ABC):
             close_function(function)
 
 
-class KeyedOperator(Operator):
+class KeyedOperator(Operator, ABC):
     """An operator at the head of a vertex, driven block by block with keys."""
 
     @abstractmethod
@@ -140,6 +147,8 @@ class Chain:
         }
         self._sinks: dict[int, Endpoint] = {}
         self._pushes: dict[int, Push] = {}
+        self._mains: dict[int, Push] = {}
+        self._steps: dict[int, Step | None] = {}
         self._signals: dict[int, Signal] = {}
         self._inputs: dict[int, ChannelWatermarks] = {}
         self._parents = self._count_parents()
@@ -147,6 +156,7 @@ class Chain:
         order = program.order()
         for node_id in reversed(order):
             self._build(program.nodes[node_id])
+        self.push_all = self._loop()
         self._ticking = [
             self.operators[i] for i in order if i in self.operators and _ticks(self.operators[i])
         ]
@@ -164,12 +174,14 @@ class Chain:
     def _open_exchanges(self) -> dict[int, Push]:
         pushes: dict[int, Push] = {}
         for program in self.program.exchanges:
-            endpoint = self._exchanges[program.index]
-            make = key_push if program.mode == "key" else subtask_push
             for function in (program.selector, program.partitioner):
                 if function is not None:
                     open_function(function, self._context(program.label, program.site, None))
-            pushes[program.index] = make(endpoint, program)
+            endpoint = self._exchanges[program.index]
+            if program.mode == "key":
+                pushes[program.index] = pushing((key_step(endpoint, program),), program.label)
+            else:
+                pushes[program.index] = subtask_push(endpoint, program)
         return pushes
 
     def _context(self, name: str, site: str, cell: Cell | None) -> TaskContext:
@@ -177,6 +189,7 @@ class Chain:
 
     def _build(self, node: NodeProgram) -> None:
         outputs = self._outputs(node)
+        self._mains[node.id] = outputs.main
         if node.spec is None:
             self._root_outputs = outputs
             self._pushes[node.id] = outputs.main
@@ -192,7 +205,12 @@ class Chain:
         except Exception as error:
             annotate(error)
             raise
-        self._pushes[node.id] = operator.bind(outputs)
+        step = self._steps[node.id] = operator.step()
+        if step is None or step.only_in_loops:
+            self._pushes[node.id] = operator.bind(outputs)
+        else:
+            row = (step, *self._behind(node, outputs.main))
+            self._pushes[node.id] = pushing(row, node.name)
         if node.id == self.program.root:
             self._root_outputs = outputs
         self._signals[node.id] = self._signal_into(node.id, operator, outputs.signal)
@@ -247,7 +265,47 @@ class Chain:
             stage = self._job.sink_stage
             endpoint = Endpoint(self.outbox, stage, link.index, 1, False, None)
             self._sinks[link.index] = endpoint
-        return sink_push(endpoint), None
+        return pushing((sink_step(endpoint),), f"sink {link.index}"), None
+
+    # Rows of operators: what stands behind a node in one generated function with it.
+
+    def _loop(self) -> PushAll:
+        """A function that takes a chunk of records at the root."""
+        root = self.program.nodes[self.program.root]
+        step, main = self._steps.get(root.id), self._root_outputs.main
+        if root.spec is None:
+            row = self._behind(root, main, in_loop=True, fresh=True)
+        elif step is not None:
+            fresh = step.passes_on
+            row = (step, *self._behind(root, main, in_loop=True, fresh=fresh))
+        else:
+            row = (calling(self.push),)
+        return pushing_all(row, root.name)
+
+    def _behind(
+        self, node: NodeProgram, main: Push, in_loop: bool = False, fresh: bool = False
+    ) -> tuple[Step, ...]:
+        """The steps behind a node; ``main`` takes its records where they part or are shared.
+
+        ``fresh``: nobody but this row holds the records.
+        """
+        only = node.links[0] if len(node.links) == 1 else None
+        if only is None or only.tag is not None:
+            return (calling(main),)
+        if only.kind == "exchange":
+            program = next(e for e in self.program.exchanges if e.index == only.index)
+            if program.mode == "key":
+                return (key_step(self._exchanges[only.index], program, fresh),)
+        elif only.kind == "sink":
+            return (sink_step(self._sinks[only.index], fresh),)
+        elif not (node.spec is not None and node.spec.traits.keeps_emitted):
+            step = self._steps[only.index]
+            if step is not None and (in_loop or not step.only_in_loops):
+                fresh = fresh and step.passes_on
+                child = self.program.nodes[only.index]
+                down = self._mains[only.index]
+                return (step, *self._behind(child, down, in_loop, fresh))
+        return (calling(main),)
 
     def _joined(self, parent: int, child: int, signal: Signal) -> Signal:
         inputs = self._inputs.setdefault(child, ChannelWatermarks())

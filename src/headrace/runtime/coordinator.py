@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace.datastream.connectors.base import Budget, SplitEnumerator, SplitRange
-from headrace.runtime.program import JobProgram, SourceProgram
+from headrace.runtime.program import JobProgram, Settings, SourceProgram
 from headrace.runtime.source_task import NEW_SPLIT, SourceTaskInput, SplitState, SplitWork
 
 Offset = dict[str, Any]
@@ -48,6 +48,11 @@ class Coordinator:
         self._enumerators = dict(enumerators)
         self._load_states = load_states
         self._aligned = any(source.alignment for source in job.sources)
+
+    @property
+    def settings(self) -> Settings:
+        """The job's."""
+        return self._job.settings
 
     def initial(self, now_ms: int) -> Offset:
         """The offset before anything was read."""

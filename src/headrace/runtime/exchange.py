@@ -10,11 +10,19 @@ from typing import Any
 
 from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
-from headrace.runtime.block import ATOMS, Block, BlockBuffer, Envelope, Kind, Mark, is_plain, take
+from headrace.runtime.block import (
+    ATOMS,
+    Block,
+    BlockBuffer,
+    Envelope,
+    Kind,
+    Mark,
+    is_plain,
+    take,
+)
+from headrace.runtime.fusion import Push, Step
 from headrace.runtime.key_groups import KeyGroups
 from headrace.runtime.program import ExchangeProgram
-
-Push = Callable[[Any, int | None], None]
 
 SENDERS_PER_VERTEX = 1 << 20
 
@@ -72,6 +80,8 @@ class Endpoint:
         self.keyed = keyed
         self.exchange = exchange
         self.buffers: list[BlockBuffer | None] = [None] * groups
+        self.unchecked = False
+        """Whether records may have come that nobody has looked at."""
         self.channel = exchange or ""
         self.merged = False
         self.watermark: int | None = None
@@ -127,48 +137,81 @@ class Endpoint:
             if buffer is None:
                 continue
             self.buffers[group] = None
-            block = take(buffer, self.keyed, outbox.now_ms, merged_channel)
+            block = take(buffer, self.keyed, outbox.now_ms, merged_channel, not self.unchecked)
             where = group if self.exchange is not None else outbox.home
             yield Envelope(
                 self.stage, where, self.target, Kind.DATA, outbox.sender, next(outbox.seq), block
             )
 
 
-def key_push(endpoint: Endpoint, program: ExchangeProgram) -> Push:
-    """A push that sends each record to the key group of its key."""
+def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
+    """A step that sends each record to the key group of its key; ``fresh`` as in ``_gather``."""
     assert program.selector is not None
     select = program.selector.bound()
-    key_of = _typed(select, program.key_type)
-    groups = KeyGroups(program.groups)
-    buffers, open_buffer = endpoint.buffers, endpoint.buffer
-    reuse = endpoint.outbox.object_reuse
-    atoms, dumps, loads, deepcopy = ATOMS, pickle.dumps, pickle.loads, copy.deepcopy
-    node = exchange_node(program)
 
-    def push(value: Any, timestamp: int | None, node: Any = node) -> None:
-        key = key_of(value)
-        try:
-            # A Row, by itself or within a tuple, may still be changed by its owner.
-            if type(key) is Row:
-                key = loads(dumps(key, 5))
-            elif type(key) not in atoms and not is_plain(key):
-                key = deepcopy(key)  # pickle would refuse an enum declared within a function
-            group = groups[key]
-        except TypeError as error:
-            raise _unstable(key, program, error) from None
-        buffer = buffers[group]
-        if buffer is None:
-            buffer = open_buffer(group)
-        if buffer.isolated:
-            value = dumps(value, 5)
-        elif type(value) not in atoms and not reuse and not is_plain(value):
-            buffer.isolate()
-            value = dumps(value, 5)
-        buffer.keys.append(key)
-        buffer.values.append(value)
-        buffer.timestamps.append(timestamp)
+    def own(key: Any) -> Any:
+        # A Row, by itself or within a tuple, may still be changed by its owner.
+        if type(key) is Row:
+            return pickle.loads(pickle.dumps(key, 5))
+        # Pickle would refuse an enum declared within a function.
+        return key if is_plain(key) else copy.deepcopy(key)
 
-    return push
+    def unstable(key: Any, error: TypeError) -> HeadraceError:
+        return _unstable(key, program, error)
+
+    lines = (
+        "node = $node",
+        "$key = $key_of(value)",
+        "try:",
+        "    if type($key) not in $atoms: $key = $own($key)",
+        "    $group = $groups[$key]",
+        "except TypeError as $error:",
+        "    raise $unstable($key, $error) from None",
+        "$buffer = $buffers[$group]",
+        "if $buffer is None: $buffer = $open_buffer($group)",
+        *_gather(endpoint, fresh),
+        "$buffer.keys.append($key)",
+    )
+    names = {
+        "node": exchange_node(program),
+        "key_of": _typed(select, program.key_type),
+        "own": own,
+        "unstable": unstable,
+        "groups": KeyGroups(program.groups),
+        "buffers": endpoint.buffers,
+        "open_buffer": endpoint.buffer,
+        **_GATHERING,
+    }
+    return Step(lines, names)
+
+
+_GATHERING = {
+    "atoms": ATOMS,
+    "only_atoms": ATOMS.issuperset,
+    "is_plain": is_plain,
+    "dumps": pickle.dumps,
+}
+
+
+def _gather(endpoint: Endpoint, fresh: bool) -> tuple[str, ...]:
+    """Lines that put a record into ``$buffer``.
+
+    ``fresh``: nobody else holds the record, so it is early enough when the block is encoded.
+    """
+    put = ("$buffer.values.append(value)", "$buffer.timestamps.append(timestamp)")
+    if endpoint.outbox.object_reuse:
+        return put
+    if fresh:
+        endpoint.unchecked = True
+        return ("if $buffer.isolated: value = $dumps(value, 5)", *put)
+    return (
+        "if $buffer.isolated: value = $dumps(value, 5)",
+        "elif type(value) not in $atoms and not ("
+        "type(value) is tuple and $only_atoms(map(type, value)) or $is_plain(value)):",
+        "    $buffer.isolate()",
+        "    value = $dumps(value, 5)",
+        *put,
+    )
 
 
 def _typed(select: Callable[[Any], Any], key_type: Any) -> Callable[[Any], Any]:
@@ -233,22 +276,10 @@ def _picker(endpoint: Endpoint, program: ExchangeProgram) -> Callable[[Any], int
     return next_subtask
 
 
-def sink_push(endpoint: Endpoint) -> Push:
-    """A push that hands each record to a sink."""
-    open_buffer = endpoint.buffer
-    reuse, atoms, dumps = endpoint.outbox.object_reuse, ATOMS, pickle.dumps
-
-    def push(value: Any, timestamp: int | None) -> None:
-        buffer = open_buffer(0)
-        if buffer.isolated:
-            value = dumps(value, 5)
-        elif type(value) not in atoms and not reuse and not is_plain(value):
-            buffer.isolate()
-            value = dumps(value, 5)
-        buffer.values.append(value)
-        buffer.timestamps.append(timestamp)
-
-    return push
+def sink_step(endpoint: Endpoint, fresh: bool = False) -> Step:
+    """A step that hands each record to a sink; ``fresh`` as in ``_gather``."""
+    lines = ("$buffer = $open_buffer(0)", *_gather(endpoint, fresh))
+    return Step(lines, {"open_buffer": endpoint.buffer, **_GATHERING})
 
 
 def exchange_node(program: ExchangeProgram) -> Any:
@@ -258,4 +289,4 @@ def exchange_node(program: ExchangeProgram) -> Any:
     return NodeProgram(0, f"{program.label} of {program.name}", None, program.site, None, ())
 
 
-__all__ = ["Block", "Endpoint", "Outbox", "Push", "key_push", "sink_push", "subtask_push"]
+__all__ = ["Block", "Endpoint", "Outbox", "Push", "key_step", "sink_step", "subtask_push"]

@@ -8,6 +8,7 @@ import decimal
 import enum
 import fractions
 import uuid
+from collections.abc import Callable
 from typing import Any
 from zlib import crc32
 
@@ -17,6 +18,7 @@ from headrace.errors import UnstableKeyError
 _MIX = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 _CACHED_KEYS = 1 << 18
+_MISSES = 1 << 20
 
 
 def stable_hash(key: Any) -> int:
@@ -125,20 +127,41 @@ def key_group_of(key: Any, max_parallelism: int) -> int:
 class KeyGroups(dict[Any, int]):
     """A mapping from key to key group that fills itself, for a sender's hot loop.
 
-    A look-up of a known key costs one dictionary access; it forgets everything at 262,144 keys.
+    A look-up of a known key costs one dictionary access. It holds 262,144 keys; when it is full
+    others are worked out each time, and once that happened a million times it begins anew.
     """
 
-    __slots__ = ("count",)
+    __slots__ = ("_misses", "count")
 
     def __init__(self, count: int) -> None:
         super().__init__()
         self.count = count
+        self._misses = 0
 
     def __missing__(self, key: Any) -> int:
-        if len(self) >= _CACHED_KEYS:
-            self.clear()
-        group = self[key] = stable_hash(key) % self.count
+        if type(key) is int:  # written out, as in ``page_hasher``
+            group = ((hash(key) * _MIX & _MASK) >> 32) % self.count
+        else:
+            group = stable_hash(key) % self.count
+        if len(self) < _CACHED_KEYS:
+            self[key] = group
+        else:
+            self._misses += 1
+            if self._misses >= _MISSES:
+                self.clear()
+                self._misses = 0
         return group
+
+
+def page_hasher(max_parallelism: int) -> Callable[[Any], int]:
+    """A function that gives what is left of a key's hash once its key group is known."""
+
+    def rest(key: Any) -> int:
+        if type(key) is int:  # written out: it is asked once per key and micro-batch
+            return ((hash(key) * _MIX & _MASK) >> 32) // max_parallelism
+        return stable_hash(key) // max_parallelism
+
+    return rest
 
 
 def subtask_of(group: int, parallelism: int, max_parallelism: int) -> int:

@@ -223,15 +223,10 @@ class KeyedTask:
         self._records_in.inc(len(values))
         if self._keyed is not None:
             assert keys is not None
+            self._backend.prefetch(keys)
             self._keyed.process(keys, values, timestamps)
             return
-        push = self._chain.push
-        if timestamps is None:
-            for value in values:
-                push(value, None)
-        else:
-            for value, timestamp in zip(values, timestamps, strict=True):
-                push(value, timestamp)
+        self._chain.push_all(values, timestamps)
 
     def _mark(self, mark: Mark) -> None:
         watermarks = self._watermarks

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.operators.spec import OperatorSpec, UserFunction
+from headrace.runtime.pacing import Pace
 
 
 @dataclass(frozen=True)
@@ -139,10 +140,11 @@ class Settings:
 
     object_reuse: bool = False
     chunk_records: int = 4096
-    flush_records: int = 250_000
+    flush_records: int = 65_536
     page_bytes: int = 16_384
-    max_records: int = 500_000
-    max_bytes: int = 64 << 20
+    max_records: int = 2_000_000
+    max_bytes: int = 256 << 20
+    pace: Pace | None = None
     tick_ms: int = 200
     job_parameters: dict[str, str] = field(default_factory=dict)
 
@@ -152,7 +154,8 @@ class JobProgram:
     """Everything a worker needs.
 
     ``run_id`` differs for every start of the job; ``scope`` for every new checkpoint, so that a
-    sink never takes one run's micro-batch for a repetition of another's.
+    sink never takes one run's micro-batch for a repetition of another's. ``partitions``: Spark's,
+    for every keyed stage.
     """
 
     name: str
@@ -166,6 +169,7 @@ class JobProgram:
     needs_ticks: bool = False
     fingerprint: str = ""
     scope: str = ""
+    partitions: int = 1
 
     @property
     def sink_stage(self) -> int:

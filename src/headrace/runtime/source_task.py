@@ -59,6 +59,11 @@ class SourceTaskInput:
     work: tuple[SplitWork, ...] = field(default=())
     ticks: bool = False
 
+    @property
+    def records(self) -> int:
+        """About how many records it reads."""
+        return sum(split_range.records for work in self.work for split_range in work.ranges)
+
 
 class SourceTask:
     """Runs source tasks: one object per worker process, for all sources of the job."""
@@ -147,7 +152,7 @@ class SourceTask:
             chain.signal(work.state.watermark, True)
 
     def _read(self, chain: Chain, source: SourceProgram, work: SplitWork) -> Iterator[Envelope]:
-        reader, push = self._reader(work.source), chain.push
+        reader, push_all = self._reader(work.source), chain.push_all
         chunk_records, flush_records = (
             self._job.settings.chunk_records,
             self._job.settings.flush_records,
@@ -158,12 +163,8 @@ class SourceTask:
                 for chunk in reader.read(split_range):
                     if chunk.bad:
                         self._push_with_bad(chain, source, chunk)
-                    elif chunk.timestamps is None:
-                        for value in chunk.values:
-                            push(value, None)
                     else:
-                        for value, timestamp in zip(chunk.values, chunk.timestamps, strict=True):
-                            push(value, timestamp)
+                        push_all(chunk.values, chunk.timestamps)
                     self._records_in.inc(len(chunk.values) + len(chunk.bad))
                     since_tick += len(chunk.values)
                     if since_tick >= chunk_records:

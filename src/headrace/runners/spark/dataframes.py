@@ -22,15 +22,8 @@ from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.arrow_types import arrow_schema
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from headrace.errors import PlanError, TypeMismatchError
-from headrace.runners.spark.worker import (
-    ENVELOPE_DDL,
-    ProgramRef,
-    partition_id,
-    payload_of,
-    telling,
-    to_arrow,
-    worker_job,
-)
+from headrace.runners.spark.wire import WIRE_DDL, payload_of, to_arrow, unpacked
+from headrace.runners.spark.worker import ProgramRef, WorkerJob, partition_id, wire_rows, worker_job
 from headrace.runtime.block import Envelope, Kind, values_of
 from headrace.runtime.failure import annotate
 from headrace.runtime.keyed_task import DATAFRAME_CHANNEL
@@ -93,7 +86,7 @@ def with_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef) -> D
     for source_id, rows in dataframe_sources(program).items():
         # The micro-batch's own time: Spark logs it, so a repetition sees the same.
         timed = rows.withColumn(_NOW, F.unix_millis(F.current_timestamp()))
-        frame = frame.union(timed.mapInArrow(_Rows(ref, source_id), ENVELOPE_DDL))
+        frame = frame.union(timed.mapInArrow(_Rows(ref, source_id), WIRE_DDL))
     return frame
 
 
@@ -105,10 +98,10 @@ class _Rows:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The envelopes of a partition."""
-        yield from to_arrow(telling(self._envelopes(batches)))
-
-    def _envelopes(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
         job = worker_job(self._ref)
+        yield from to_arrow(wire_rows(job, self._envelopes(job, batches)))
+
+    def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
         chain = job.dataframe_chain(self._source_id)
         settings = job.program.settings
         sender = _FIRST_SENDER + partition_id() * len(job.program.sources) + self._source_id
@@ -123,9 +116,8 @@ class _Rows:
                     chain.begin(sender, int(batch.column(_NOW)[0].as_py()))
                     chain.begin_shared_channel(DATAFRAME_CHANNEL)
                     chain.restore({})
-                push = chain.push
-                for values in zip(*columns, strict=True):
-                    push(row_of(names, list(values)), None)
+                rows = zip(*columns, strict=True)
+                chain.push_all([row_of(names, list(values)) for values in rows], None)
                 read.inc(batch.num_rows)
                 if chain.waiting() >= settings.flush_records:
                     yield from chain.drain()
@@ -146,11 +138,9 @@ def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, bat
     for program_sink in dataframe_sinks(program):
         sink: DataFrameSink = program_sink.sink
         schema = _schema(program_sink, frame.sparkSession)
-        rows = frame.where(
-            (F.col("stage") == program.sink_stage)
-            & (F.col("kind") == int(Kind.DATA))
-            & (F.col("target") == program_sink.index)
-        ).mapInArrow(_Decode(schema.fieldNames(), schema.json()), schema)
+        rows = frame.mapInArrow(
+            _Decode(program_sink.index, schema.fieldNames(), schema.json()), schema
+        )
         writer = rows.write.mode(sink.mode).options(**dict(sink.options))
         if sink.format is not None:
             writer = writer.format(sink.format)
@@ -192,22 +182,27 @@ def _schema(sink: SinkProgram, spark: SparkSession) -> StructType:
 class _Decode:
     """Envelopes of a sink as rows of its columns."""
 
-    def __init__(self, names: list[str], schema_json: str) -> None:
-        self._names, self._schema_json = names, schema_json
+    def __init__(self, index: int, names: list[str], schema_json: str) -> None:
+        self._index, self._names, self._schema_json = index, names, schema_json
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of a partition."""
         schema = to_arrow_schema(StructType.fromJson(json.loads(self._schema_json)))
         for batch in batches:
-            for data in batch.column("payload").to_pylist():
-                values = values_of(payload_of(Kind.DATA, data))
-                if values:
-                    rows = [self._fields(value) for value in values]
-                    columns = [
-                        pa.array(column, field.type)
-                        for column, field in zip(zip(*rows, strict=True), schema, strict=True)
-                    ]
-                    yield pa.RecordBatch.from_arrays(columns, schema=schema)
+            for packet in batch.column("payload").to_pylist():
+                for envelope in unpacked(packet):
+                    if envelope.kind == Kind.DATA and envelope.target == self._index:
+                        values = values_of(payload_of(Kind.DATA, envelope.payload))
+                        yield from self._rows(values, schema)
+
+    def _rows(self, values: list[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        if values:
+            rows = [self._fields(value) for value in values]
+            columns = [
+                pa.array(column, field.type)
+                for column, field in zip(zip(*rows, strict=True), schema, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def _fields(self, value: Any) -> list[Any]:
         names = self._names

@@ -36,7 +36,8 @@ from headrace.runners.spark.progress import is_committed, is_finished
 from headrace.runners.spark.session import activate, log_path, settings_of_query
 from headrace.runners.spark.sink import served_by_committer
 from headrace.runners.spark.source import FORMAT, DriverPlan, HeadraceDataSource
-from headrace.runners.spark.worker import ENVELOPE_DDL, ProgramRef
+from headrace.runners.spark.wire import WIRE_DDL
+from headrace.runners.spark.worker import ProgramRef
 from headrace.runtime.program import JobProgram
 
 _POLL_SECONDS = 0.1
@@ -212,13 +213,13 @@ class SparkJob:
         spark.dataSource.register(HeadraceDataSource)
         checkpoint.claim(own_jvm_pid())
         path = self._plan_path()
-        with settings_of_query(spark, checkpoint.partitions, checkpoint.spark):
+        with settings_of_query(spark, self._program.partitions, checkpoint.spark):
             frame = spark.readStream.format(FORMAT).option("plan", path).load()
             frame = with_dataframes(frame, self._program, self._ref)
             for number in range(1, len(self._program.stages) + 1):
-                frame = frame.groupBy("key_group").transformWithState(
+                frame = frame.groupBy("bucket").transformWithState(
                     statefulProcessor=StageProcessor(self._ref, number),
-                    outputStructType=ENVELOPE_DDL,
+                    outputStructType=WIRE_DDL,
                     outputMode="Append",
                     timeMode="None",
                 )
@@ -265,16 +266,16 @@ class SparkJob:
         spark = self._spark
         spark.dataSource.register(HeadraceDataSource)
         path = self._plan_path()
-        partitions = self._program.parallelism
+        partitions = self._program.partitions
         spark.sparkContext.setJobGroup(str(self.job_id), self._program.name, True)
         with settings_of_query(spark, partitions, None):
             frame: DataFrame = spark.read.format(FORMAT).option("plan", path).load()
             frame = with_dataframes(frame, self._program, self._ref)
             for number in range(1, len(self._program.stages) + 1):
                 frame = (
-                    frame.repartition(partitions, "key_group")
+                    frame.repartition(partitions, "bucket")
                     .sortWithinPartitions("key_group", "sender", "seq")
-                    .mapInArrow(BatchStage(self._ref, number), ENVELOPE_DDL)
+                    .mapInArrow(BatchStage(self._ref, number), WIRE_DDL)
                 )
             self._write(frame, path, 0)
 

@@ -1,8 +1,10 @@
-"""A keyed stage: one key group per call, its state in Spark's state store."""
+"""A keyed stage: a bucket of key groups per call, its state in Spark's state store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -12,67 +14,83 @@ from pyspark.sql.streaming.stateful_processor import (
     StatefulProcessorHandle,
 )
 
-from headrace.runners.spark.worker import (
-    ProgramRef,
-    WorkerJob,
-    payload_bytes,
-    payload_of,
-    telling,
-    to_arrow,
-    worker_job,
-)
+from headrace.runners.spark.wire import payload_of, to_arrow, unpacked
+from headrace.runners.spark.worker import ProgramRef, WorkerJob, wire_rows, worker_job
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.keyed_task import TaskInput, sender_of
-from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.program import VertexProgram
+from headrace.runtime.state.backend import PageStore, StateBackend
 from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.paged import PagedBackend
+from headrace.runtime.state.paged import HEADER, PagedBackend
 
-MakeBackend = Any
+MakeBackend = Callable[[VertexProgram, int], StateBackend]
 
 
 def run_group(
-    job: WorkerJob, stage: int, group: int, received: list[Envelope], backend_of: MakeBackend
+    job: WorkerJob, group: int, received: list[Envelope], backend_of: MakeBackend
 ) -> Iterator[Envelope]:
-    """One key group's part of a stage: what is for it is worked on, the rest passes through.
-
-    ``received`` is sorted by (sender, seq); payloads of envelopes that pass through stay bytes.
-    """
-    mine: dict[int, list[Envelope]] = {}
+    """One key group's part of a stage; ``received`` is sorted by (sender, seq)."""
+    by_target: dict[int, list[Envelope]] = {}
     for envelope in received:
-        if envelope.stage == stage:
-            mine.setdefault(envelope.target, []).append(envelope)
-        else:
-            yield envelope
-    for target in sorted(mine):
+        by_target.setdefault(envelope.target, []).append(envelope)
+    for target in sorted(by_target):
         vertex = job.program.vertex(target)
-        blocks = [payload_of(Kind.DATA, envelope.payload) for envelope in mine[target]]
+        blocks = [payload_of(Kind.DATA, envelope.payload) for envelope in by_target[target]]
         task = TaskInput(group, blocks, max(block.now_ms for block in blocks))
         yield from job.keyed_task(vertex, group).advance(task, backend_of(vertex, group))
-    if mine:
-        metrics = job.metrics_envelope(sender_of(min(mine), group), group)
-        if metrics is not None:
-            yield metrics
 
 
-class _SparkPages:
-    """A ``PageStore`` in Spark's state store, under a prefix of one vertex."""
+class _BucketState:
+    """The state of one bucket in Spark's state store, one ``PageStore`` per vertex and group.
 
-    def __init__(self, pages: Any, prefix: str) -> None:
-        self._pages, self._prefix = pages, prefix
+    A call into the state store costs more than a small record: the headers of all groups, which
+    every micro-batch reads and writes, are one record.
+    """
+
+    def __init__(self, pages: Any) -> None:
+        self.pages = pages
+        found = pages.getValue((HEADER,))
+        self._stored = b"" if found is None else bytes(found[0])
+        self.headers: dict[str, bytes] = pickle.loads(self._stored) if self._stored else {}
+
+    def of(self, vertex: VertexProgram, group: int) -> PageStore:
+        """The store of one group of a vertex."""
+        return _GroupPages(self, f"{vertex.id}/{group}/")
+
+    def flush(self) -> None:
+        """Write the headers, if one has changed."""
+        data = pickle.dumps(self.headers, 5)
+        if data != self._stored:
+            self.pages.updateValue((HEADER,), (data,))
+
+
+class _GroupPages:
+    """A ``PageStore`` under a prefix of a bucket's state."""
+
+    def __init__(self, bucket: _BucketState, prefix: str) -> None:
+        self._pages, self._headers, self._prefix = bucket.pages, bucket.headers, prefix
 
     def get(self, name: str) -> bytes | None:
+        if name == HEADER:
+            return self._headers.get(self._prefix)
         found = self._pages.getValue((self._prefix + name,))
         return None if found is None else bytes(found[0])
 
     def put(self, name: str, data: bytes) -> None:
-        self._pages.updateValue((self._prefix + name,), (data,))
+        if name == HEADER:
+            self._headers[self._prefix] = data
+        else:
+            self._pages.updateValue((self._prefix + name,), (data,))
 
     def remove(self, name: str) -> None:
-        self._pages.removeKey((self._prefix + name,))
+        if name == HEADER:
+            self._headers.pop(self._prefix, None)
+        else:
+            self._pages.removeKey((self._prefix + name,))
 
 
 class StageProcessor(StatefulProcessor):
-    """Spark calls it once per key group and micro-batch."""
+    """Spark calls it once per bucket and micro-batch."""
 
     def __init__(self, ref: ProgramRef, stage: int) -> None:
         self._ref, self._stage = ref, stage
@@ -87,30 +105,36 @@ class StageProcessor(StatefulProcessor):
         rows: Any,  # an iterator of Row; Spark's annotation allows DataFrames as well
         timerValues: Any,
     ) -> Iterator[Row]:
-        """Work through a key group's envelopes."""
-        received = [
-            Envelope(r.stage, r.key_group, r.target, r.kind, r.sender, r.seq, bytes(r.payload))
-            for r in rows
-        ]
-        received.sort(key=lambda e: (e.sender, e.seq))
+        """Work through a bucket's packets."""
         job = worker_job(self._ref)
-        page_bytes = job.program.settings.page_bytes
+        for row in wire_rows(job, self._envelopes(job, rows)):
+            bucket, group, sender, seq, payload = row
+            yield Row(bucket=bucket, key_group=group, sender=sender, seq=seq, payload=payload)
 
-        def backend_of(vertex: Any, group: int) -> StateBackend:
-            store = _SparkPages(self._pages, f"{vertex.id}/")
-            return PagedBackend(store, vertex.groups, page_bytes)
+    def _envelopes(self, job: WorkerJob, rows: Any) -> Iterator[Envelope]:
+        """What is for this stage is worked on, group by group; the rest passes through."""
+        groups: dict[int, list[Envelope]] = {}
+        for row in rows:
+            for envelope in unpacked(bytes(row.payload)):
+                if envelope.stage == self._stage:
+                    groups.setdefault(envelope.group, []).append(envelope)
+                else:
+                    yield envelope
+        if not groups:
+            return
+        state, settings = _BucketState(self._pages), job.program.settings
 
-        output = run_group(job, self._stage, int(key[0]), received, backend_of)
-        for e in telling(output):
-            yield Row(
-                stage=e.stage,
-                key_group=e.group,
-                target=e.target,
-                kind=e.kind,
-                sender=e.sender,
-                seq=e.seq,
-                payload=payload_bytes(e),
-            )
+        def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
+            return PagedBackend(state.of(vertex, group), vertex.groups, settings.page_bytes)
+
+        sender = sender_of(min(e.target for es in groups.values() for e in es), min(groups))
+        for group in sorted(groups):
+            received = sorted(groups.pop(group), key=attrgetter("sender", "seq"))
+            yield from run_group(job, group, received, backend_of)
+        state.flush()
+        metrics = job.metrics_envelope(sender, sender)
+        if metrics is not None:
+            yield metrics
 
     def close(self) -> None:
         """Nothing to release: workers are kept."""
@@ -123,27 +147,32 @@ class BatchStage:
         self._ref, self._stage = ref, stage
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The stage's envelopes for those of a partition."""
-        yield from to_arrow(telling(self._envelopes(batches)))
-
-    def _envelopes(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
+        """The stage's packets for those of a partition."""
         job = worker_job(self._ref)
+        yield from to_arrow(wire_rows(job, self._envelopes(job, batches)))
+
+    def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
         group: int | None = None
         received: list[Envelope] = []
+        sender = 0
         for batch in batches:
-            columns = [column.to_pylist() for column in batch.columns]
-            for row in zip(*columns, strict=True):
-                envelope = Envelope._make(row)
-                if envelope.stage != self._stage:
-                    yield envelope
-                    continue
-                if envelope.group != group:
-                    if group is not None:
-                        yield from self._run(job, group, received)
-                    group, received = envelope.group, []
-                received.append(envelope)
+            for packet in batch.column("payload").to_pylist():
+                for envelope in unpacked(packet):
+                    if envelope.stage != self._stage:
+                        yield envelope
+                        continue
+                    if envelope.group != group:
+                        if group is not None:
+                            yield from run_group(job, group, received, _on_the_heap)
+                        group, received = envelope.group, []
+                        sender = sender_of(envelope.target, group)
+                    received.append(envelope)
         if group is not None:
-            yield from self._run(job, group, received)
+            yield from run_group(job, group, received, _on_the_heap)
+            metrics = job.metrics_envelope(sender, group)
+            if metrics is not None:
+                yield metrics
 
-    def _run(self, job: WorkerJob, group: int, received: list[Envelope]) -> Iterator[Envelope]:
-        return run_group(job, self._stage, group, received, lambda vertex, group: HeapBackend())
+
+def _on_the_heap(vertex: VertexProgram, group: int) -> StateBackend:
+    return HeapBackend()

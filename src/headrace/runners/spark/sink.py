@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,15 +26,15 @@ from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.link import BatchReport, send_report
 from headrace.runners.spark.progress import all_sources_ended
 from headrace.runners.spark.states import SplitStates
+from headrace.runners.spark.wire import payload_of, unpacked
 from headrace.runners.spark.worker import (
     ProgramRef,
     attempt_name,
     batch_id,
     partition_id,
-    payload_of,
     worker_job,
 )
-from headrace.runtime.block import Kind, values_of
+from headrace.runtime.block import Envelope, Kind, values_of
 from headrace.runtime.coordinator import StateChanges, merge_states
 from headrace.runtime.program import JobProgram, SinkProgram
 
@@ -62,48 +63,39 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
     """Write one task's records to every sink."""
     program = worker_job(ref).program
     message = TaskMessage()
-    rows: dict[int, list[tuple[int, int, int, bytes]]] = {}
+    rows: dict[int, list[Envelope]] = {}
     for arrow in batches:
-        columns = arrow.to_pydict()
-        for target, group, kind, sender, seq, data in zip(
-            columns["target"],
-            columns["key_group"],
-            columns["kind"],
-            columns["sender"],
-            columns["seq"],
-            columns["payload"],
-            strict=True,
-        ):
-            if kind == Kind.SOURCE_STATE:
-                message.states.append(payload_of(kind, data))
-            elif kind == Kind.METRICS:
-                message.metrics.append(payload_of(kind, data))
-            else:
-                rows.setdefault(target, []).append((sender, seq, group, data))
+        for packet in arrow.column("payload").to_pylist():
+            for envelope in unpacked(packet):
+                if envelope.kind == Kind.SOURCE_STATE:
+                    message.states.append(payload_of(envelope.kind, envelope.payload))
+                elif envelope.kind == Kind.METRICS:
+                    message.metrics.append(payload_of(envelope.kind, envelope.payload))
+                else:
+                    rows.setdefault(envelope.target, []).append(envelope)
     for target in sorted(rows):
-        received = sorted(rows.pop(target), key=lambda row: row[:2])
+        received = sorted(rows.pop(target), key=attrgetter("sender", "seq"))
         sink = program.sinks[target]
         if isinstance(sink.sink, DataFrameSink):
             continue  # Spark writes these from the same rows
         if Delivery.takes(sink):
             message.delivered[target] = [
-                (group, values_of(payload_of(Kind.DATA, data))) for _, _, group, data in received
+                (envelope.group, values_of(payload_of(Kind.DATA, envelope.payload)))
+                for envelope in received
             ]
         else:
             message.committables[target] = _write(program, sink, received, batch)
     return message
 
 
-def _write(
-    program: JobProgram, sink: SinkProgram, rows: list[tuple[int, int, int, bytes]], batch: int
-) -> Any:
+def _write(program: JobProgram, sink: SinkProgram, received: list[Envelope], batch: int) -> Any:
     context = WriterContext(
         program.sink_id(sink), program.name, batch, partition_id(), attempt_name()
     )
     writer = sink.sink.writer(context)
     try:
-        for _, _, _, data in rows:
-            block = payload_of(Kind.DATA, data)
+        for envelope in received:
+            block = payload_of(Kind.DATA, envelope.payload)
             values = values_of(block)
             writer.write(values, block.timestamps or [None] * len(values))
         return writer.prepare_commit()

@@ -22,15 +22,10 @@ from headrace.datastream.connectors.base import Budget
 from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.sink import BatchSinkWriter, StreamSinkWriter
 from headrace.runners.spark.states import SplitStates
-from headrace.runners.spark.worker import (
-    ENVELOPE_DDL,
-    ProgramRef,
-    empty_batch,
-    telling,
-    to_arrow,
-    worker_job,
-)
+from headrace.runners.spark.wire import WIRE_DDL, empty_batch, to_arrow
+from headrace.runners.spark.worker import ProgramRef, wire_rows, worker_job
 from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.pacing import Pacer
 from headrace.runtime.program import JobProgram
 from headrace.runtime.source_task import SourceTaskInput
 
@@ -90,7 +85,7 @@ def _read(ref: ProgramRef, task: SourceTaskInput) -> Iterator[pa.RecordBatch]:
             yield metrics
 
     yield empty_batch()
-    yield from to_arrow(telling(envelopes()))
+    yield from to_arrow(wire_rows(job, envelopes()))
 
 
 class StreamReader(DataSourceStreamReader):
@@ -100,9 +95,11 @@ class StreamReader(DataSourceStreamReader):
         self._plan: DriverPlan | None = plan
         self._ref = plan.workers
         self._made: Coordinator | None = None
+        pace = plan.program.settings.pace
+        self._pacer = None if pace is None else Pacer(pace)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_plan": None, "_ref": self._ref, "_made": None}
+        return {"_plan": None, "_ref": self._ref, "_made": None, "_pacer": None}
 
     @property
     def _coordinator(self) -> Coordinator:
@@ -117,18 +114,29 @@ class StreamReader(DataSourceStreamReader):
         return self._coordinator.initial(_now_ms())
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """The job's own settings limit a micro-batch."""
+        """The job's own pace limits a micro-batch."""
         return ReadAllAvailable()
 
     @encoded
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The offset to read up to next."""
-        return self._coordinator.latest(start, _now_ms())
+        now_ms, pacer = _now_ms(), self._pacer
+        if pacer is None:
+            return self._coordinator.latest(start, now_ms)
+        settings = self._coordinator.settings
+        budget = Budget(pacer.budget(start["epoch"], now_ms), settings.max_bytes)
+        end = self._coordinator.latest(start, now_ms, budget)
+        if end is not start:
+            pacer.planned(end["epoch"], now_ms)
+        return end
 
     @encoded
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The source tasks between two offsets."""
-        return [TaskPartition(task) for task in self._coordinator.plan(start, end)]
+        tasks = self._coordinator.plan(start, end)
+        if self._pacer is not None:
+            self._pacer.sized(end["epoch"], sum(task.records for task in tasks))
+        return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The envelopes of one source task."""
@@ -187,8 +195,8 @@ class HeadraceDataSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """Envelopes."""
-        return ENVELOPE_DDL
+        """Packets of envelopes."""
+        return WIRE_DDL
 
     def _driver_plan(self) -> DriverPlan:
         options: Mapping[str, str] = self.options

@@ -46,7 +46,7 @@ def start_on_spark(
         settings = options.spark_settings(configuration.to_dict())
         parallelism = options.read(configuration, options.PARALLELISM)
         spark = session_for(settings, parallelism)
-        program = replace(program, scope=checkpoint.scope)
+        program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)
         if not program.batch:
             program = as_files(program, checkpoint.directory)
         restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))

@@ -9,38 +9,19 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import pyarrow as pa
 from pyspark import TaskContext
 
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runners.spark.failures import raise_encoded
-from headrace.runtime.block import Block, Envelope, Kind, decode, encode
+from headrace.runners.spark.wire import Row, one_by_one, packed, telling
+from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.keyed_task import KeyedTask
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.source_task import SourceTask
-
-ENVELOPE_DDL = (
-    "stage int, key_group int, target int, kind int, sender long, seq long, payload binary"
-)
-_ARROW = pa.schema(
-    [
-        ("stage", pa.int32()),
-        ("key_group", pa.int32()),
-        ("target", pa.int32()),
-        ("kind", pa.int32()),
-        ("sender", pa.int64()),
-        ("seq", pa.int64()),
-        ("payload", pa.binary()),
-    ]
-)
-_ROWS_PER_ARROW_BATCH = 256
-_BYTES_PER_ARROW_BATCH = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -177,49 +158,7 @@ def partition_id() -> int:
     return _partition()
 
 
-def payload_bytes(envelope: Envelope) -> bytes:
-    """An envelope's payload on the wire; one that only passes through is in that form already."""
-    if isinstance(envelope.payload, bytes):
-        return envelope.payload
-    if isinstance(envelope.payload, Block):
-        return encode(envelope.payload)
-    return pickle.dumps(envelope.payload, 5)
-
-
-def payload_of(kind: int, data: bytes) -> Any:
-    """The payload from the wire."""
-    return decode(data) if kind == Kind.DATA else pickle.loads(data)
-
-
-def to_arrow(envelopes: Iterable[Envelope]) -> Iterator[pa.RecordBatch]:
-    """Envelopes as Arrow rows, a few hundred at a time."""
-    rows: list[tuple[Any, ...]] = []
-    size = 0
-    for envelope in envelopes:
-        data = payload_bytes(envelope)
-        rows.append((*envelope[:6], data))
-        size += len(data)
-        if len(rows) >= _ROWS_PER_ARROW_BATCH or size >= _BYTES_PER_ARROW_BATCH:
-            yield _record_batch(rows)
-            rows, size = [], 0
-    if rows:
-        yield _record_batch(rows)
-
-
-def _record_batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True))
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, _ARROW, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
-
-
-def empty_batch() -> pa.RecordBatch:
-    """No rows, with the envelope's columns."""
-    return pa.RecordBatch.from_pylist([], schema=_ARROW)
-
-
-def telling(envelopes: Iterator[Envelope]) -> Iterator[Envelope]:
-    """The same, with exceptions packed so that the driver can raise them again."""
-    try:
-        yield from envelopes
-    except Exception as error:
-        raise_encoded(error)
+def wire_rows(job: WorkerJob, envelopes: Iterator[Envelope]) -> Iterator[Row]:
+    """What a task sends, as rows: sorted by Spark in a batch, else as few as may be."""
+    make = one_by_one if job.program.batch else packed
+    return make(telling(envelopes), job.program.partitions)

@@ -8,7 +8,7 @@ work on live entries; the backend decides when they are fetched and written.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 Entry = dict[Any, Any]
@@ -66,16 +66,15 @@ class StateBackend(ABC):
     header: dict[str, Any]
     """A few values of the task itself (watermarks and such); written at ``flush`` if changed."""
 
-    @abstractmethod
-    def enter(self, key: Any) -> Entry:
-        """The live entry of a key, empty when nothing is stored.
+    enter: Callable[[Any], Entry]
+    """Gives the live entry of a key, empty when nothing is stored.
 
-        It stays valid, and is the same object for the same key, until ``flush``.
-        """
+    It stays valid, and is the same object for the same key, until ``flush``. An attribute, so
+    that it can be a dictionary's own method: it is called for every record.
+    """
 
-    @abstractmethod
-    def changed(self, key: Any) -> None:
-        """Say that the entry of a key was changed (also when it became empty)."""
+    changed: Callable[[Any], None]
+    """Is told that the entry of a key was changed (also when it became empty)."""
 
     @abstractmethod
     def declare(self, slot: str, kind: str) -> None:
@@ -84,6 +83,9 @@ class StateBackend(ABC):
         A backend may give list and map values back as objects of its own that behave like a
         ``list`` (append, extend, iteration, len) or a ``dict``.
         """
+
+    def prefetch(self, keys: list[Any]) -> None:
+        """Is told of keys that will be entered: what stores them may fetch them together."""
 
     @abstractmethod
     def keys(self) -> Iterator[Any]:

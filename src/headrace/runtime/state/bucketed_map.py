@@ -24,16 +24,23 @@ class BucketPages(HashedPages):
     miss a key that is equal to the one stored.
     """
 
-    def hash_of(self, key: Any) -> int:
+    @staticmethod
+    def hash_of(key: Any) -> int:
         """The stable hash of a key, or the odd page."""
         try:
             return stable_hash(key)
         except UnstableKeyError:
             return ODD_PAGE
 
-    def lies_plain(self, value: Any) -> bool:
-        """True when nobody can change the value any more."""
-        return is_plain(value)
+    @staticmethod
+    def slim(value: Any) -> Any:
+        """The value itself, if nobody can change it any more."""
+        return value if is_plain(value) else MISSING
+
+    @staticmethod
+    def fat(stored: Any) -> Any:
+        """The value itself."""
+        return stored
 
     def freeze(self, value: Any, old: Stored | None) -> Stored:
         """The value, pickled alone."""

@@ -6,25 +6,25 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-from headrace.runtime.block import ATOMS, is_plain
-from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.key_groups import page_hasher
 from headrace.runtime.state.backend import Entry, PageStore
 from headrace.runtime.state.bucketed_map import BucketedMap, remove_map
 from headrace.runtime.state.chunked_list import ChunkedList, remove_list
 from headrace.runtime.state.page import Page, PageTable, Stored, required
 from headrace.runtime.state.pages import HashedPages
+from headrace.runtime.state.slim import fattener, holds_containers, shape_of, slimmer
 
 SPILL_PAGES = 4
 """An entry of more than this many pages' bytes moves out of its page."""
 
 _BIG = frozenset({ChunkedList, BucketedMap})
-_atoms = ATOMS.issuperset
 
 
 class EntryPages(HashedPages):
     """Pages of entries.
 
-    A small entry is pickled alone. Once it exceeds ``SPILL_PAGES`` pages it is stored as
+    An entry whose states were declared and hold plain values lies in its page in its slim form.
+    Any other small one is pickled alone. Once it exceeds ``SPILL_PAGES`` pages it is stored as
     ``(rest, refs)``: each slot above one page moves out (a list as ``ChunkedList``, a map as
     ``BucketedMap``, any other value whole, as record ``v<id>``), ``refs`` says where to, and
     ``rest`` is the pickled remainder, or the id of record ``e<id>`` if that is too big as well.
@@ -40,24 +40,38 @@ class EntryPages(HashedPages):
         max_parallelism: int,
         kinds: dict[str, str],
         new_id: Callable[[], int],
+        changed: set[Any],
     ) -> None:
-        super().__init__(store, "p", table, page_bytes)
-        self._max_parallelism = max_parallelism
+        super().__init__(store, "p", table, page_bytes, changed)
+        self.hash_of = page_hasher(max_parallelism)
         self._kinds = kinds
+        self.reshape()
         self._new_id = new_id
         self._read: dict[int, bytes] = {}
         """Records as they were read, to tell whether a value was changed in place."""
         self._kept: set[int] = set()
         self._dropped: dict[int, tuple[Any, ...]] = {}
 
-    def hash_of(self, key: Any) -> int:
-        """What is left of a key's hash once the key group is known."""
-        return stable_hash(key) // self._max_parallelism
+    def reshape(self) -> None:
+        """Take note of the states declared since; not once pages were read."""
+        if not self._pages:
+            self._shape = shape_of(self._kinds)
+            self.slim = slimmer(self._shape)
+            self.fat = fattener(self._shape)
+            self.watched = holds_containers(self._shape)
 
-    def lies_plain(self, value: Any) -> bool:
-        """True when nobody can change what an entry holds."""
-        values = value.values()
-        return _atoms(map(type, values)) or all(map(is_plain, values))
+    def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
+        """What lies in a page, slim and pickled; entries of another shape are pickled here."""
+        shape, plain, packed = pickle.loads(data)
+        if shape != self._shape and plain:
+            fat = fattener(shape)
+            packed.update({key: pickle.dumps(fat(value), 5) for key, value in plain.items()})
+            plain = {}
+        return plain, packed
+
+    def written(self, page: Page) -> bytes:
+        """A page's bytes, which tell the shape of its entries."""
+        return pickle.dumps((self._shape, page.plain, page.packed), 5)
 
     def freeze(self, value: Entry, old: Stored | None) -> Stored:
         """The entry, pickled alone, or ``(rest, refs)``."""
@@ -96,9 +110,9 @@ class EntryPages(HashedPages):
     def relieve(self, page: Page) -> bool:
         """Spill entries that lie plain (long strings, say) and are too big by themselves."""
         limit = SPILL_PAGES * self._page_bytes
-        big = [key for key, entry in page.plain.items() if len(pickle.dumps(entry, 5)) > limit]
+        big = [key for key, value in page.plain.items() if len(pickle.dumps(value, 5)) > limit]
         for key in big:
-            page.packed[key] = self._spill(page.plain.pop(key), None)
+            page.packed[key] = self._spill(self.fat(page.plain.pop(key)), None)
         return bool(big)
 
     def flush(self) -> None:

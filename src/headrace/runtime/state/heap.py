@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,20 +56,13 @@ class HeapBackend(StateBackend):
     """Everything in memory, for as long as the object lives."""
 
     def __init__(self) -> None:
-        self._entries: dict[Any, Entry] = {}
+        self._entries: defaultdict[Any, Entry] = defaultdict(dict)
+        self.enter = self._entries.__getitem__
+        # The entry is the store, so there is nothing to note: a queue of no length takes anything.
+        self.changed = deque(maxlen=0).append
         self.event_timers = HeapTimers()
         self.processing_timers = HeapTimers()
         self.header: dict[str, Any] = {}
-
-    def enter(self, key: Any) -> Entry:
-        """The live entry of a key, empty when nothing is stored."""
-        entry = self._entries.get(key)
-        if entry is None:
-            entry = self._entries[key] = {}
-        return entry
-
-    def changed(self, key: Any) -> None:
-        """Nothing to note: the entry is the store."""
 
     def declare(self, slot: str, kind: str) -> None:
         """Nothing to prepare."""

@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from headrace.errors import CheckpointError
-from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.key_groups import page_hasher
 from headrace.runtime.state.backend import Entry, PageStore, StateBackend
 from headrace.runtime.state.entry_pages import EntryPages
 from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.timer_leaves import LeafStore
 from headrace.runtime.state.timer_pages import TimerPages, TimerState
 
-FORMAT = 1
+FORMAT = 2
 """The layout of the records; whoever changes it must still read the older ones."""
+
+HEADER = "h"
+"""The name of the record that every call reads, and most write."""
 
 
 class PagedBackend(StateBackend):
@@ -36,14 +39,17 @@ class PagedBackend(StateBackend):
         self._max_parallelism = max_parallelism
         self._page_bytes = page_bytes
         self._kinds: dict[str, str] = {}
-        self._live: dict[Any, Entry] = {}
+        self._live = _LiveEntries(self)
+        self._changed: set[Any] = set()
+        self.enter = self._live.__getitem__
+        self.changed = self._changed.add
         self._opened: EntryPages | None = None
         self._stored: bytes | None = None
         self._next_id = 0
         self._header: dict[str, Any] = {}
         self._event_state: TimerState = None
         self._processing_state: TimerState = None
-        hash_of, new_id = self._page_hash, self._new_id
+        hash_of, new_id = page_hasher(max_parallelism), self._new_id
         self._events = TimerPages(LeafStore(store, "E", hash_of, new_id), self._event_timers)
         self._processing = TimerPages(
             LeafStore(store, "P", hash_of, new_id), self._processing_timers
@@ -62,21 +68,6 @@ class PagedBackend(StateBackend):
         self._open()
         self._header = values
 
-    def enter(self, key: Any) -> Entry:
-        """The live entry of a key, empty when nothing is stored.
-
-        It stays valid, and is the same object for the same key, until ``flush``. What is
-        changed inside its values is written even when it is not reported.
-        """
-        entry = self._live.get(key)
-        if entry is None:
-            entry = self._live[key] = self._open().fetch(key, {})
-        return entry
-
-    def changed(self, key: Any) -> None:
-        """Say that the entry of a key was changed (also when it became empty)."""
-        self._open().changed.add(key)
-
     def declare(self, slot: str, kind: str) -> None:
         """Say what a slot holds: ``value``, ``list`` or ``map``.
 
@@ -84,6 +75,15 @@ class PagedBackend(StateBackend):
         over bucket by bucket; small maps keep the order of insertion.
         """
         self._kinds[slot] = kind
+        if self._opened is not None:
+            self._opened.reshape()
+
+    def prefetch(self, keys: list[Any]) -> None:
+        """Make the entries of these keys live, in one go."""
+        live = self._live
+        new = [key for key in dict.fromkeys(keys) if key not in live]
+        if new:
+            self._open().fetch_into(live, new)
 
     def keys(self) -> Iterator[Any]:
         """Every key that has a non-empty entry, page by page."""
@@ -108,12 +108,12 @@ class PagedBackend(StateBackend):
             self._next_id = 0  # nothing is stored, so no id is taken
             if not self._header:
                 if self._stored is not None:
-                    self._store.remove("h")
+                    self._store.remove(HEADER)
                     self._stored = None
                 return
         data = pickle.dumps((FORMAT, self._next_id, pickle.dumps(self._header, 5), *rest), 5)
         if data != self._stored:
-            self._store.put("h", data)
+            self._store.put(HEADER, data)
             self._stored = data
 
     def _open(self) -> EntryPages:
@@ -122,7 +122,7 @@ class PagedBackend(StateBackend):
         if pages is not None:
             return pages
         table = PageTable()
-        data = self._stored = self._store.get("h")
+        data = self._stored = self._store.get(HEADER)
         if data is not None:
             found = pickle.loads(data)
             if found[0] != FORMAT:
@@ -140,6 +140,7 @@ class PagedBackend(StateBackend):
             self._max_parallelism,
             self._kinds,
             self._new_id,
+            self._changed,
         )
         return pages
 
@@ -151,9 +152,21 @@ class PagedBackend(StateBackend):
         self._open()
         return self._processing_state
 
-    def _page_hash(self, key: Any) -> int:
-        return stable_hash(key) // self._max_parallelism
-
     def _new_id(self) -> int:
         self._next_id += 1
         return self._next_id
+
+
+class _LiveEntries(dict[Any, Entry]):
+    """The entries touched so far; one that is not there is fetched."""
+
+    __slots__ = ("_backend",)
+
+    def __init__(self, backend: PagedBackend) -> None:
+        super().__init__()
+        self._backend = backend
+
+    def __missing__(self, key: Any) -> Entry:
+        entry: Entry = self._backend._open().fetch(key, {})
+        self[key] = entry
+        return entry

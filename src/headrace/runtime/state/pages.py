@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
@@ -37,9 +37,16 @@ class HashedPages(ABC):
     drops_empty = False
     """True when a false value (an empty entry) is the same as none."""
 
-    def __init__(self, store: PageStore, prefix: str, table: PageTable, page_bytes: int) -> None:
+    def __init__(
+        self,
+        store: PageStore,
+        prefix: str,
+        table: PageTable,
+        page_bytes: int,
+        changed: set[Any] | None = None,
+    ) -> None:
         self.table = table
-        self.changed: set[Any] = set()
+        self.changed: set[Any] = set() if changed is None else changed
         """The keys whose values were replaced or reported as changed since the last flush."""
         self._store = store
         self._prefix = prefix
@@ -47,13 +54,17 @@ class HashedPages(ABC):
         self._pages: dict[int, Page] = {}
         self._set_count(table.count)
 
-    @abstractmethod
-    def hash_of(self, key: Any) -> int:
-        """The hash that chooses the page, or ``ODD_PAGE``."""
+    hash_of: Callable[[Any], int]
+    """Gives the hash that chooses a key's page, or ``ODD_PAGE``."""
 
-    @abstractmethod
-    def lies_plain(self, value: Any) -> bool:
-        """True when nobody can change the value any more."""
+    slim: Callable[[Any], Any]
+    """Gives what lies in a page for a value, or ``MISSING`` for one that is pickled alone."""
+
+    fat: Callable[[Any], Any]
+    """Gives the live value of what lies in a page: a fresh object, if it can be changed."""
+
+    watched = False
+    """True when a slim value can be changed without a word, so that what was read is compared."""
 
     @abstractmethod
     def freeze(self, value: Any, old: Stored | None) -> Stored:
@@ -66,6 +77,15 @@ class HashedPages(ABC):
     @abstractmethod
     def discard(self, stored: Stored) -> None:
         """Called with what was stored for a key that is gone."""
+
+    def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
+        """What lies in a page, slim and pickled, from its bytes."""
+        plain, packed = pickle.loads(data)
+        return plain, packed
+
+    def written(self, page: Page) -> bytes:
+        """A page's bytes."""
+        return pickle.dumps((page.plain, page.packed), 5)
 
     def relieve(self, page: Page) -> bool:
         """Move what is too big out of an encoded page; True when something moved."""
@@ -81,7 +101,9 @@ class HashedPages(ABC):
         if key in live:
             return live[key]
         value = page.plain.get(key, MISSING)
-        if value is MISSING:
+        if value is not MISSING:
+            value = self.fat(value)
+        else:
             stored = page.packed.get(key)
             if stored is not None:
                 value = self.thaw(stored)
@@ -91,6 +113,35 @@ class HashedPages(ABC):
                 value = absent
         live[key] = value
         return value
+
+    def fetch_into(self, found: dict[Any, Any], keys: Iterable[Any]) -> None:
+        """``found[key] = fetch(key, {})`` for every key that was not fetched yet.
+
+        Page by page, so that a page is at hand for all of its keys: with as many keys as records
+        this is the dearest part of a keyed stage.
+        """
+        hash_of, fat, mask, count = self.hash_of, self.fat, self._mask, self.table.count
+        by_page: dict[int, list[Any]] = {}
+        for key in keys:
+            hashed = hash_of(key)
+            number = hashed & mask
+            if number >= count:
+                number &= mask >> 1
+            if hashed == ODD_PAGE:
+                number = ODD_PAGE
+            if number in by_page:
+                by_page[number].append(key)
+            else:
+                by_page[number] = [key]
+        for number, its_keys in by_page.items():
+            page = self._page(number)
+            plain, live = page.plain, page.live
+            for key in its_keys:
+                stored = plain.get(key, MISSING)
+                if stored is MISSING or key in live:
+                    found[key] = self.fetch(key, {})
+                else:
+                    live[key] = found[key] = fat(stored)
 
     def put(self, key: Any, value: Any) -> bool:
         """Set a value, or remove it (``MISSING``). Gives back whether there was one before."""
@@ -119,7 +170,8 @@ class HashedPages(ABC):
                 if not self._holds(page, key):
                     continue
                 value = MISSING if key in page.live else page.plain.get(key, MISSING)
-                yield key, self.fetch(key) if value is MISSING else value
+                live = value is MISSING or self.watched
+                yield key, self.fetch(key) if live else self.fat(value)
 
     def clear(self) -> None:
         """Remove everything, also from the store, at once."""
@@ -158,10 +210,10 @@ class HashedPages(ABC):
     def _settle(self, page: Page) -> None:
         """Fold the live values into what is to be stored."""
         changed, plain, packed = self.changed, page.plain, page.packed
-        lies_plain, drops_empty = self.lies_plain, self.drops_empty
+        slim, drops_empty = self.slim, self.drops_empty
         for key, value in page.live.items():
-            old = packed.get(key)
-            if key not in changed and old is None:
+            old, told = packed.get(key), key in changed
+            if not told and old is None and self._same(page, key, value):
                 continue
             if value is MISSING or (drops_empty and not value):
                 if plain.pop(key, MISSING) is not MISSING:
@@ -170,8 +222,11 @@ class HashedPages(ABC):
                     del packed[key]
                     self.discard(old)
                     page.dirty = True
-            elif key in changed and type(old) is not tuple and lies_plain(value):
-                plain[key] = value
+                continue
+            pickled = type(old) is tuple or (old is not None and not told)
+            lean = MISSING if pickled else slim(value)
+            if lean is not MISSING:
+                plain[key] = lean
                 if old is not None:
                     del packed[key]
                 page.dirty = True
@@ -181,6 +236,10 @@ class HashedPages(ABC):
                     plain.pop(key, None)
                     packed[key] = new
                     page.dirty = True
+
+    def _same(self, page: Page, key: Any, value: Any) -> bool:
+        """True when a value nobody spoke of is as it was read."""
+        return not self.watched or key not in page.plain or self.slim(value) == page.plain[key]
 
     def _weigh(self, dirty: list[Page], entries_before: int) -> int:
         """The bytes of all pages as they will be; an estimate where sizes are not known yet."""
@@ -248,9 +307,9 @@ class HashedPages(ABC):
                 continue
             size_bytes = 0
             if page.plain or page.packed:
-                data = pickle.dumps((page.plain, page.packed), 5)
+                data = self.written(page)
                 if len(data) > 4 * self._page_bytes and self.relieve(page):
-                    data = pickle.dumps((page.plain, page.packed), 5)
+                    data = self.written(page)
                 store.put(f"{self._prefix}{number}", data)
                 size_bytes = len(data)
             elif page.size_bytes:
@@ -278,7 +337,7 @@ class HashedPages(ABC):
             # Without entries nothing is stored: the first call of a group asks for nothing.
             data = self._store.get(f"{self._prefix}{number}") if self.table.entries else None
             if data is not None:
-                page.plain, page.packed = pickle.loads(data)
+                page.plain, page.packed = self.read(data)
                 page.size_bytes = len(data)
                 page.entries = len(page.plain) + len(page.packed)
         return page

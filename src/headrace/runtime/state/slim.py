@@ -1,0 +1,132 @@
+"""Entries as they lie in a page: values without the names of their states.
+
+Most operators declare one or two states, and what these hold is made of atoms. Such an entry needs
+no dictionary of its own and no pickle of its own: a page of them is read and written for a third
+of the price (docs/adr/0010-cost-per-record.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace.runtime.block import ATOMS, is_plain
+from headrace.runtime.state.backend import Entry
+from headrace.runtime.state.page import MISSING
+
+Shape = tuple[tuple[str, str], ...]
+"""The declared states as pairs (slot, kind), in the order of their names."""
+
+_MOST_ITEMS = 64
+"""A list or map of more may be on its way to records of its own, so it is pickled alone."""
+
+_only_atoms = ATOMS.issuperset
+
+
+def shape_of(kinds: Mapping[str, str]) -> Shape:
+    """The shape of entries whose slots were declared so."""
+    return tuple(sorted(kinds.items()))
+
+
+def slimmer(shape: Shape) -> Callable[[Entry], Any]:
+    """A function that gives the slim form of an entry, or ``MISSING`` where it has none."""
+    if not shape:
+        return lambda entry: MISSING
+    if len(shape) > 1:
+        return _slimmer_of_many(shape)
+    slot, kind = shape[0]
+    slim_value = _SLIM[kind]
+
+    def slim(entry: Entry) -> Any:
+        value = entry.get(slot, MISSING)
+        return MISSING if value is MISSING or len(entry) != 1 else slim_value(value)
+
+    def slim_atoms(entry: Entry) -> Any:
+        value: Any = entry.get(slot)
+        of = type(value)  # the usual cases, without another call
+        if (of in ATOMS or (of is tuple and _only_atoms(map(type, value)))) and len(entry) == 1:
+            return value if value is not None or slot in entry else MISSING
+        return slim(entry)
+
+    return slim_atoms if kind == "value" else slim
+
+
+def fattener(shape: Shape) -> Callable[[Any], Entry]:
+    """A function that makes an entry, sharing nothing that can be changed, from its slim form."""
+    if len(shape) > 1:
+        return _fattener_of_many(shape)
+    if not shape:
+        return lambda stored: stored  # nothing is slim
+    slot, fat_value = shape[0][0], _FAT.get(shape[0][1])
+    if fat_value is None:
+        return lambda stored: {slot: stored}
+    own = fat_value
+    return lambda stored: {slot: own(stored)}
+
+
+def holds_containers(shape: Shape) -> bool:
+    """True when something in an entry's slim form could be changed in place."""
+    return any(kind in _FAT for _, kind in shape)
+
+
+def _slimmer_of_many(shape: Shape) -> Callable[[Entry], Any]:
+    slots = [(slot, _SLIM[kind]) for slot, kind in shape]
+    known = {slot for slot, _ in shape}.issuperset
+
+    def slim(entry: Entry) -> Any:
+        if not known(entry):
+            return MISSING
+        values = []
+        for slot, slim_value in slots:
+            value = entry.get(slot)
+            if value is not None:
+                value = slim_value(value)
+                if value is MISSING:
+                    return MISSING
+            elif slot in entry:
+                return MISSING  # None stands for a slot that is not there
+            values.append(value)
+        return tuple(values)
+
+    return slim
+
+
+def _fattener_of_many(shape: Shape) -> Callable[[Any], Entry]:
+    slots = [(slot, _FAT.get(kind)) for slot, kind in shape]
+
+    def fat(stored: Any) -> Entry:
+        return {
+            slot: value if own is None else own(value)
+            for (slot, own), value in zip(slots, stored, strict=True)
+            if value is not None
+        }
+
+    return fat
+
+
+def _slim_value(value: Any) -> Any:
+    kind = type(value)
+    if kind in ATOMS or (kind is tuple and _only_atoms(map(type, value))) or is_plain(value):
+        return value
+    return MISSING
+
+
+def _slim_list(value: Any) -> Any:
+    if type(value) is not list or len(value) > _MOST_ITEMS:
+        return MISSING
+    return value if _only_atoms(map(type, value)) or all(map(is_plain, value)) else MISSING
+
+
+def _slim_map(value: Any) -> Any:
+    if type(value) is not dict or len(value) > _MOST_ITEMS or not all(map(is_plain, value)):
+        return MISSING
+    held = value.values()
+    return value if _only_atoms(map(type, held)) or all(map(is_plain, held)) else MISSING
+
+
+_SLIM: dict[str, Callable[[Any], Any]] = {
+    "value": _slim_value,
+    "list": _slim_list,
+    "map": _slim_map,
+}
+_FAT: dict[str, Callable[[Any], Any]] = {"list": list, "map": dict}

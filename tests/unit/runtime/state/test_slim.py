@@ -1,0 +1,111 @@
+"""Entries without the names of their states: the same entries when they come back."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.runtime.state.entry_pages import EntryPages
+from headrace.runtime.state.page import MISSING, PageTable
+from headrace.runtime.state.slim import Shape, fattener, holds_containers, shape_of, slimmer
+from headrace.testing.snapshot import MemoryStore
+
+KINDS = {"total": "value", "seen": "list", "by day": "map"}
+atoms = st.none() | st.integers() | st.text(max_size=3)
+entries = st.fixed_dictionaries(
+    {},
+    optional={
+        "total": st.integers() | st.tuples(st.integers(), st.text(max_size=3)),
+        "seen": st.lists(atoms, min_size=1, max_size=4),
+        "by day": st.dictionaries(st.integers(), atoms, min_size=1, max_size=4),
+    },
+)
+
+
+@given(entries, st.sets(st.sampled_from(sorted(KINDS)), min_size=1))
+def test_what_is_slim_comes_back(entry: dict[str, Any], declared: set[str]) -> None:
+    shape = shape_of({slot: KINDS[slot] for slot in declared})
+    stored = slimmer(shape)(entry)
+    if set(entry) <= declared and (len(declared) > 1 or entry):
+        assert stored is not MISSING
+    if stored is not MISSING:
+        back = fattener(shape)(pickle.loads(pickle.dumps(stored)))
+        assert back == entry
+        assert {slot: type(value) for slot, value in back.items()} == {
+            slot: type(value) for slot, value in entry.items()
+        }
+
+
+@pytest.mark.parametrize(
+    ("shape", "entry"),
+    [
+        ((), {"total": 1}),
+        ((("total", "value"),), {"total": 1, "other": 2}),
+        ((("total", "value"),), {("total", "window"): 1}),
+        ((("total", "value"),), {"total": [1]}),
+        ((("seen", "list"),), {"seen": [[1]]}),
+        ((("seen", "list"),), {"seen": [0] * 1000}),
+        ((("by day", "map"),), {"by day": {1: [2]}}),
+        ((("a", "value"), ("b", "value")), {"a": None}),
+        ((("a", "value"), ("b", "value")), {"a": 1, "c": 1}),
+    ],
+)
+def test_any_other_entry_is_pickled_alone(shape: Shape, entry: dict[Any, Any]) -> None:
+    assert slimmer(shape)(entry) is MISSING
+
+
+@pytest.mark.parametrize("kinds", [{"seen": "list"}, KINDS])
+def test_an_entry_shares_nothing_that_can_be_changed_with_its_page(kinds: dict[str, str]) -> None:
+    shape = shape_of(kinds)
+    stored = slimmer(shape)({"seen": [1]})
+    fattener(shape)(stored)["seen"].append(2)
+    assert fattener(shape)(stored) == {"seen": [1]}
+    assert holds_containers(shape)
+    assert not holds_containers(shape_of({"total": "value"}))
+
+
+class Group:
+    """One key group's pages over a store that stays, as seen by one program after another."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.table = PageTable()
+
+    def pages(self, **kinds: str) -> EntryPages:
+        return EntryPages(self.store, self.table, 16_384, 128, kinds, lambda: 1, set())
+
+
+def test_a_program_with_another_state_reads_the_entries() -> None:
+    group = Group()
+    pages = group.pages(total="value")
+    for key in range(10):
+        pages.put(key, {"total": key})
+    pages.flush()
+    pages = group.pages(total="value", seen="list")
+    assert pages.fetch(3) == {"total": 3}
+    pages.put(3, {"total": 3, "seen": [1]})
+    pages.flush()
+    pages = group.pages(seen="list")
+    assert dict(pages.items()) == {
+        key: {"total": key} if key != 3 else {"total": 3, "seen": [1]} for key in range(10)
+    }
+
+
+@pytest.mark.parametrize("change", ["append", "clear"])
+def test_a_change_that_nobody_told_of_is_written(change: str) -> None:
+    group = Group()
+    pages = group.pages(seen="list")
+    pages.put("a", {"seen": [1]})
+    pages.flush()
+    pages = group.pages(seen="list")
+    if change == "append":
+        pages.fetch("a")["seen"].append(2)
+    else:
+        pages.fetch("a").clear()
+    pages.flush()
+    found = group.pages(seen="list").fetch("a", None)
+    assert found == ({"seen": [1, 2]} if change == "append" else None)
