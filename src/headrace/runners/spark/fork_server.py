@@ -209,11 +209,10 @@ def _import_everything() -> None:
 
 
 def main() -> None:
-    """Listen at once, import, then serve."""
+    """Import, then serve: ``python -m ... DESCRIPTOR PATH``, of a socket that listens already."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(sys.argv[1])
-        listener.listen(64)
+    with socket.socket(fileno=int(sys.argv[1])) as listener:
+        listener.set_inheritable(False)
         _import_everything()
         gc.freeze()  # a collection in a fork shall not copy the pages of what was imported here
         _Server(listener).serve()

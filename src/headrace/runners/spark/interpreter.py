@@ -12,6 +12,7 @@ import atexit
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -65,7 +66,7 @@ def worker_python(paths: Sequence[str], log: Path) -> str:
     return str(script)
 
 
-def _start_fork_server(socket: Path, paths: Sequence[str], log: Path) -> None:
+def _start_fork_server(path: Path, paths: Sequence[str], log: Path) -> None:
     """Start it, and leave it to import; where it fails, workers start without it."""
     inherited = os.environ.get("PYTHONPATH")
     environment = {
@@ -75,9 +76,13 @@ def _start_fork_server(socket: Path, paths: Sequence[str], log: Path) -> None:
         "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),
         "PYTHONPATH": os.pathsep.join([*([inherited] if inherited else []), *paths]),
     }
-    with log.open("ab") as output:
+    # Bound here, so that whoever comes early waits for the server instead of missing it.
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener, log.open("ab") as output:
+        listener.bind(str(path))
+        listener.listen(64)
         server = subprocess.Popen(
-            [sys.executable, "-m", fork_server.__name__, str(socket)],
+            [sys.executable, "-m", fork_server.__name__, str(listener.fileno()), str(path)],
+            pass_fds=[listener.fileno()],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
