@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 
-def prepare() -> None:
+def prepare(
+    again: Annotated[bool, typer.Option("--again", help="Also where it was done already.")] = False,
+) -> None:
     """Run a small job, and keep the classes it loaded: later jobs start in half the time."""
     from headrace.runners.spark.class_archive import archive_of, making
     from headrace.runners.spark.java import ensure_java
@@ -17,11 +19,14 @@ def prepare() -> None:
 
     began = time.monotonic()
     java = ensure_java()
+    archive = archive_of(java)
+    if archive is not None and archive.made and not again:
+        typer.echo(f"{archive.top} is there already")
+        return
     with making(java) as jvm_options:
         for mode in ("STREAMING", "BATCH"):
             _run_a_job(mode, " ".join(jvm_options))
         end_jvm()
-    archive = archive_of(java)
     assert archive is not None
     size_mb = archive.top.stat().st_size >> 20
     typer.echo(f"{archive.top} ({size_mb} MB), made in {time.monotonic() - began:.0f} s")

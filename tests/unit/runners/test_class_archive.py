@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,14 @@ def test_each_java_and_each_spark_has_its_own(monkeypatch: pytest.MonkeyPatch, c
     tops = {archive.top for archive in archives if archive is not None}
     assert len(tops) == 3
     assert {top.parent for top in tops} == {cache}
+
+
+def test_other_jars_want_another(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    (tmp_path / "jars").mkdir()
+    before = archive_of(JAVA)
+    os.utime(tmp_path / "jars", ns=(1, 1))
+    assert archive_of(JAVA) != before
 
 
 def test_a_folder_that_cannot_stand_in_an_option_is_not_used(

