@@ -179,6 +179,7 @@ def test_the_server_ends_with_the_driver(tmp_path: Path) -> None:
         deadline -= 1
         signal.sigtimedwait([], 0.1)
     assert not found
+    assert not Path(folder).exists()
 
 
 def _running_with(text: str) -> list[str]:

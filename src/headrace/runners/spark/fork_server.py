@@ -15,6 +15,7 @@ import gc
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -216,6 +217,8 @@ def main() -> None:
         _import_everything()
         gc.freeze()  # a collection in a fork shall not copy the pages of what was imported here
         _Server(listener).serve()
+    # A driver that was killed has not removed it.
+    shutil.rmtree(os.path.dirname(sys.argv[2]), ignore_errors=True)
 
 
 if __name__ == "__main__":
