@@ -48,9 +48,16 @@ def descendants(pid: int) -> list[Process]:
 def python_workers(driver: int) -> list[Process]:
     """What Spark started for Python code: source, operators, sink, and what they are forked from.
 
-    Commands such as ``python -m pyspark.daemon ...`` and ``python -m headrace...daemon ...``.
+    Commands such as ``python -m headrace...fork_server ...``, which forks have too, and
+    ``python -m pyspark.daemon ...``; not what only stands in for a fork.
     """
-    return [p for p in descendants(driver) if " -m " in p.command and "python" in p.command]
+    return [
+        process
+        for process in descendants(driver)
+        if " -m " in process.command
+        and "python" in process.command
+        and "fork_client" not in process.command
+    ]
 
 
 def executors(driver: int) -> list[Process]:

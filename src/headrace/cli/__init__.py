@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from headrace.cli import demo, doctor, run
+from headrace.cli import demo, doctor, prepare, run
 from headrace.errors import HeadraceError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("doctor")(doctor.doctor)
+app.command("prepare")(prepare.prepare)
 app.command("run", context_settings=run.CONTEXT_SETTINGS)(run.run)
 app.add_typer(demo.app, name="demo")
 

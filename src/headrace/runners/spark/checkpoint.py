@@ -26,7 +26,7 @@ from typing import Any
 
 from headrace.datastream.connectors.local_files import local_path
 from headrace.errors import CheckpointError, CheckpointLockedError
-from headrace.runners.spark.sink import OWNER_FILE
+from headrace.runners.spark.progress import OWNER_FILE
 from headrace.runtime.program import JobProgram
 
 _WAIT_FOR_JVM_SECONDS = 30.0

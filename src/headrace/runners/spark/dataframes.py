@@ -47,6 +47,14 @@ def dataframe_sinks(program: JobProgram) -> list[SinkProgram]:
     return [sink for sink in program.sinks if isinstance(sink.sink, DataFrameSink)]
 
 
+def has_dataframes(program: JobProgram) -> bool:
+    """True when Spark's own operators are part of the job."""
+    sources = (source.source for source in program.sources)
+    return bool(dataframe_sinks(program)) or any(
+        getattr(source, "is_dataframe", False) for source in sources
+    )
+
+
 def as_files(program: JobProgram, directory: Path) -> JobProgram:
     """The program with its batch DataFrames as Parquet files, so that a stream can read them.
 

@@ -142,7 +142,7 @@ def _wrapper_home(command: Path, version: str, environ: Mapping[str, str]) -> Pa
     )
     # The name holds the content, so two environments with two runtimes never share a folder.
     name = f"java-{version}-{sha256(script.encode()).hexdigest()[:12]}"
-    home = _cache_dir(environ)
+    home = cache_dir(environ)
     if home is not None and _write_script(home / name, script):
         return home / name
     fallback = Path(tempfile.mkdtemp(prefix="headrace-java-"))
@@ -174,7 +174,8 @@ def _write_script(home: Path, script: str) -> bool:
     return os.access(target, os.X_OK)
 
 
-def _cache_dir(environ: Mapping[str, str]) -> Path | None:
+def cache_dir(environ: Mapping[str, str]) -> Path | None:
+    """The folder for what can be made again, or None on a system that names none."""
     if base := environ.get("XDG_CACHE_HOME"):
         return Path(base, "headrace")
     if home := environ.get("HOME"):

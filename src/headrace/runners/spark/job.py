@@ -25,6 +25,7 @@ from headrace.runners.restarts import Restarts
 from headrace.runners.spark.checkpoint import Checkpoint, own_jvm_pid
 from headrace.runners.spark.dataframes import (
     dataframe_sinks,
+    has_dataframes,
     with_dataframes,
     write_dataframes,
 )
@@ -213,7 +214,12 @@ class SparkJob:
         spark.dataSource.register(HeadraceDataSource)
         checkpoint.claim(own_jvm_pid())
         path = self._plan_path()
-        with settings_of_query(spark, self._program.partitions, checkpoint.spark):
+        with settings_of_query(
+            spark,
+            self._program.partitions,
+            checkpoint.spark,
+            dataframes=has_dataframes(self._program),
+        ):
             frame = spark.readStream.format(FORMAT).option("plan", path).load()
             frame = with_dataframes(frame, self._program, self._ref)
             for number in range(1, len(self._program.stages) + 1):
@@ -268,7 +274,7 @@ class SparkJob:
         path = self._plan_path()
         partitions = self._program.partitions
         spark.sparkContext.setJobGroup(str(self.job_id), self._program.name, True)
-        with settings_of_query(spark, partitions, None):
+        with settings_of_query(spark, partitions, None, dataframes=has_dataframes(self._program)):
             frame: DataFrame = spark.read.format(FORMAT).option("plan", path).load()
             frame = with_dataframes(frame, self._program, self._ref)
             for number in range(1, len(self._program.stages) + 1):

@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+OWNER_FILE = "owner"
+"""In a checkpoint: the run whose commits count."""
+
 
 def all_sources_ended(spark_folder: Path, batch: int) -> bool:
     """True when a micro-batch, planned already, reads the last of every source."""

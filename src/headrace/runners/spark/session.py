@@ -11,15 +11,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from headrace.runners.spark.class_archive import archive_options
 from headrace.runners.spark.interpreter import worker_python
 from headrace.runners.spark.java import ensure_java
 from headrace.runners.spark.modules import remember, user_paths
 
 _TASK_ATTEMPTS = 4
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+# A session of our own moves bytes between Python processes: the code of C1 is good enough for that
+# (docs/adr/0009-start-up.md), and C2 takes a third of a cold start. What the JVM has to say of its
+# start belongs in the log, not in the user's output.
+_QUICK_START = ("-XX:TieredStopAtLevel=1", "-Xlog:disable", "-Xlog:all=warning:stderr")
+_ARCHIVE = "Archive"  # the JVM's options about archives of classes all have it in their names
 
 _settings_lock = threading.Lock()
 
@@ -38,6 +46,12 @@ _LOCAL_CHECKPOINTS = {
         "org.apache.spark.sql.execution.streaming.checkpointing."
         "FileSystemBasedCheckpointFileManager"
     ),
+}
+
+# Our own operators get few and large rows: code made for them costs more than it saves.
+_INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
 _LOG4J = """\
@@ -94,40 +108,106 @@ def log_path() -> Path:
     return Path(tempfile.gettempdir()) / f"headrace-spark-{os.getpid()}.log"
 
 
-def _local_session(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
-    ensure_java()
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
+    """Start the JVM that ``session_for`` is going to want, in the background.
+
+    To be called when it is certain that a job goes to Spark. What it fails with is raised by
+    ``session_for``.
+    """
+    if SparkSession.getActiveSession() is not None or SparkContext._gateway is not None:
+        return
+    with _launch_lock:
+        if not _launches:
+            _launches.append(_Launch(settings, parallelism))
+
+
+class _Launch:
+    """A JVM on its way up, and with it the server that its Python processes are forked from."""
+
+    def __init__(self, settings: Mapping[str, str], parallelism: int | None) -> None:
+        self.folders = user_paths()
+        self.settings = _session_settings(settings, parallelism)
+        self.python = os.environ.get("PYSPARK_PYTHON") or worker_python(self.folders, log_path())
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="headrace-jvm", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            if SparkContext._gateway is None:
+                self._start_jvm()
+        except BaseException as error:
+            self._failure = error
+
+    def _start_jvm(self) -> None:
+        java = ensure_java()
+        options = self.settings[_JAVA_OPTIONS]
+        quick = [] if _ARCHIVE in options else archive_options(java)
+        self.settings[_JAVA_OPTIONS] = " ".join([*_QUICK_START, *quick, options])
+        conf = SparkConf(loadDefaults=False).setAll(list(self.settings.items()))
+        # The JVM inherits standard error, and workers' come through it.
+        with log_path().open("ab") as log, _workers_start_as(self.python):
+            gateway = launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call]
+        SparkContext._ensure_initialized(gateway=gateway)
+
+    def wait(self) -> None:
+        """Wait until the JVM answers."""
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+
+_launches: list[_Launch] = []
+_launch_lock = threading.Lock()
+
+
+def _session_settings(settings: Mapping[str, str], parallelism: int | None) -> dict[str, str]:
+    """A local session's settings: the defaults, and over them the user's."""
     log4j = Path(tempfile.gettempdir()) / f"headrace-log4j2-{os.getpid()}.properties"
     log4j.write_text(_LOG4J.format(path=log_path()))
-    builder = SparkSession.builder.appName("headrace")
     cores = parallelism or "*"
-    defaults = {
+    return {
+        "spark.app.name": "headrace",
         "spark.master": f"local[{cores},{_TASK_ATTEMPTS}]",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "2g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{log4j}",
         "spark.log.level": "WARN",
         "spark.sql.session.timeZone": "UTC",
         "spark.python.worker.reuse": "true",
         "spark.python.daemon.module": "headrace.runners.spark.daemon",
         "spark.sql.streaming.metricsEnabled": "false",
         "spark.sql.streaming.pollingDelay": "10ms",
+        **settings,
+        # Of two options that contradict each other the JVM takes the last: the user's.
+        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{log4j} {settings.get(_JAVA_OPTIONS, '')}",
     }
-    if _JAVA_OPTIONS in settings:
-        settings = {
-            **settings,
-            _JAVA_OPTIONS: f"{defaults[_JAVA_OPTIONS]} {settings[_JAVA_OPTIONS]}",
-        }
-    for key, value in {**defaults, **settings}.items():
+
+
+def _local_session(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
+    with _launch_lock:
+        launch = _launches.pop() if _launches else _Launch(settings, parallelism)
+    launch.wait()
+    builder = SparkSession.builder.appName("headrace")
+    for key, value in launch.settings.items():
         builder = builder.config(key, value)
-    folders = user_paths()
-    with _stderr_into(log_path()), _workers_start_as(worker_python(folders)):
+    with _workers_start_as(launch.python):
         spark = builder.getOrCreate()
-    remember(spark, folders)
+    remember(spark, launch.folders)
     return spark
+
+
+def end_jvm() -> None:
+    """Stop the session that was made here, and wait until its JVM has ended."""
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        session.stop()
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()
+        process.wait()
 
 
 def activate(spark: SparkSession) -> None:
@@ -139,43 +219,26 @@ def activate(spark: SparkSession) -> None:
 @contextmanager
 def _workers_start_as(python: str) -> Iterator[None]:
     """A session made meanwhile starts its workers so, unless the user has chosen otherwise."""
-    if "PYSPARK_PYTHON" in os.environ:
-        yield
-        return
-    os.environ["PYSPARK_PYTHON"] = python
+    # The second name is for those that the JVM starts for no query: it looks for data sources.
+    names = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+    free = [] if names[0] in os.environ else [name for name in names if name not in os.environ]
+    for name in free:
+        os.environ[name] = python
     try:
         yield
     finally:
-        del os.environ["PYSPARK_PYTHON"]
-
-
-@contextmanager
-def _stderr_into(path: Path) -> Iterator[None]:
-    """Let the JVM, which inherits standard error when it starts, write it to a file.
-
-    A session on a JVM that runs already changes nothing.
-    """
-    if SparkContext._gateway is not None:
-        yield
-        return
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with path.open("ab") as log:
-        os.dup2(log.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        for name in free:
+            del os.environ[name]
 
 
 @contextmanager
 def settings_of_query(
-    spark: SparkSession, shuffle_partitions: int, checkpoint: str | None
+    spark: SparkSession, shuffle_partitions: int, checkpoint: str | None, *, dataframes: bool
 ) -> Iterator[None]:
     """The session's settings while a query starts (it copies them); restored afterwards.
 
-    One job at a time: others that start in this process wait.
+    One job at a time: others that start in this process wait. ``dataframes``: the query has a part
+    that the user has written for Spark.
     """
     wanted = {
         **_STATE_STORE,
@@ -187,6 +250,9 @@ def settings_of_query(
     }
     if checkpoint is not None and "://" not in checkpoint:
         wanted.update(_LOCAL_CHECKPOINTS)
+    if not dataframes:
+        chosen = spark.sparkContext.getConf()
+        wanted.update((k, v) for k, v in _INTERPRETED.items() if not chosen.contains(k))
     with _settings_lock:
         before = {key: spark.conf.get(key, None) for key in wanted}
         for key, value in wanted.items():

@@ -24,7 +24,7 @@ from headrace.errors import CheckpointLockedError
 from headrace.runners.delivery import Delivery
 from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.link import BatchReport, send_report
-from headrace.runners.spark.progress import all_sources_ended
+from headrace.runners.spark.progress import OWNER_FILE, all_sources_ended
 from headrace.runners.spark.states import SplitStates
 from headrace.runners.spark.wire import payload_of, unpacked
 from headrace.runners.spark.worker import (
@@ -40,8 +40,6 @@ from headrace.runtime.program import JobProgram, SinkProgram
 
 if TYPE_CHECKING:
     from headrace.runners.spark.source import DriverPlan
-
-OWNER_FILE = "owner"
 
 
 @dataclass

@@ -6,17 +6,18 @@ import random
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import restarts_of
 from headrace.runners.spark.checkpoint import Checkpoint
-from headrace.runners.spark.dataframes import as_files
-from headrace.runners.spark.job import SparkJob
-from headrace.runners.spark.session import session_for
+from headrace.runners.spark.session import prepare, session_for
 from headrace.runtime.program import JobProgram
+
+if TYPE_CHECKING:
+    from headrace.runners.spark.job import SparkJob
 
 
 def start_on_spark(
@@ -45,6 +46,11 @@ def start_on_spark(
             )
         settings = options.spark_settings(configuration.to_dict())
         parallelism = options.read(configuration, options.PARALLELISM)
+        prepare(settings, parallelism)
+        # While the JVM starts: these bring pyarrow and numpy.
+        from headrace.runners.spark.dataframes import as_files
+        from headrace.runners.spark.job import SparkJob
+
         spark = session_for(settings, parallelism)
         program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)
         if not program.batch:
