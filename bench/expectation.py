@@ -80,3 +80,16 @@ def difference(job: str, found: Sequence[int], wanted: Tally) -> str | None:
         if abs(is_sum - should) > should * (0.02 + 1 / (1 + wanted[0]) ** 0.5):
             return f"the sums add up to {is_sum}, expected about {should}"
     return None
+
+
+@cache
+def final_sums(records: int, keys: int, distribution: str) -> Tally:
+    """How many keys there are in the end, and the sums of the keys, counts and values."""
+    make = workload.record_function(keys, distribution)
+    seen = set()
+    value_sum = 0
+    for index in range(records):
+        key, value, _ = make(index)
+        seen.add(key)
+        value_sum += value
+    return len(seen), sum(seen), records, value_sum

@@ -1,0 +1,47 @@
+"""What a micro-batch of 100 records costs: Headrace beside a bare transformWithState query.
+
+Each runs few and many micro-batches back to back; the slope is the cost of one. Spark's query reads
+its own source in the JVM and writes to its memory sink, so it has two Python parts fewer.
+"""
+
+from __future__ import annotations
+
+from bench.contenders import FEW_KEYS, Case, Contender
+from bench.throughput import Plan, Row, one, tell
+
+RECORDS = 100
+BATCHES = (20, 60)
+CONTENDERS = (
+    Contender(
+        "headrace",
+        "headrace_peer",
+        options={
+            "runner": "streaming",
+            "conf:headrace.source.max-records-per-batch": str(RECORDS),
+        },
+    ),
+    Contender("spark-state", "spark_state", options={"batch": str(RECORDS)}),
+)
+_CASE = Case("trickle", "a", FEW_KEYS)
+
+
+def measure(plan: Plan) -> list[Row]:
+    """One row for each round and contender."""
+    rows: list[Row] = []
+    for number in range(plan.runs):
+        for contender in CONTENDERS:
+            if plan.takes(contender.name):
+                rows.append({"round": number, **_round(contender)})
+                tell(rows[-1])
+    return rows
+
+
+def _round(contender: Contender) -> Row:
+    seconds = []
+    for batches in BATCHES:
+        row = one(_CASE, contender, batches * RECORDS)
+        if "failure" in row:
+            return row
+        seconds.append(row["seconds"])
+    cost_ms = 1000 * (seconds[1] - seconds[0]) / (BATCHES[1] - BATCHES[0])
+    return {**row, "values": {"ms_per_batch": cost_ms}}
