@@ -40,7 +40,7 @@ check: $(STAMP) ## ruff, strict types, the import contract, lock and generated p
 
 .PHONY: bench
 bench: $(STAMP) ## every benchmark against every peer (hours; ARGS="a --peers bytewax" for a part)
-	PYTHONPATH=src $(BIN)/python -m bench $(ARGS)
+	$(BIN)/python -m bench $(ARGS)
 
 .PHONY: docs
 docs: $(STAMP) ## the documentation as a site, in build/docs

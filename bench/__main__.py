@@ -4,6 +4,9 @@ python -m bench                                   everything (some hours)
 python -m bench a b --peers headrace,pyflink      some experiments, some peers
 python -m bench a --scale 0.1 --runs 1            a try
 python -m bench --report                          the page and the plots again, from the results
+
+What is measured with some peers or at another scale goes to ``build/bench/try``: figures that are
+compared come from one run.
 """
 
 from __future__ import annotations
@@ -11,9 +14,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from bench import plots, report, results, throughput
+from bench import plots, processes, report, results, throughput
 from bench.contenders import CASES
 from bench.measure import growth, latency, memory, start, trickle
 from bench.throughput import Plan
@@ -58,14 +62,17 @@ def main() -> int:
     if unknown:
         parser.error(f"no such experiment: {', '.join(sorted(unknown))}")
     plan = Plan(chosen.runs, chosen.scale, tuple(filter(None, chosen.peers.split(","))))
+    whole = plan.scale == 1 and not plan.peers
+    home = Path(__file__).parent if whole else processes.scratch() / "try"
+    folder = home / "results"
     failed = False
     for name in [] if chosen.report else chosen.experiments or experiments():
         rows = run(name, plan)
-        path = results.save(name, rows, {"runs": plan.runs, "scale": plan.scale})
+        path = results.save(folder, name, rows, {"runs": plan.runs, "scale": plan.scale})
         print(f"{name}: {path}", file=sys.stderr)
         failed = failed or any("failure" in row for row in rows)
-    print(report.write(results.load()), file=sys.stderr)
-    plots.draw()
+    plots.draw(folder)
+    print(report.write(home / "RESULTS.md", folder), file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -1,6 +1,6 @@
 """Plots beside the results, drawn by matplotlib in an environment of its own.
 
-``draw()`` starts this file there; without that environment it says so and draws nothing.
+``draw`` starts this file there; without that environment it says so and draws nothing.
 """
 
 from __future__ import annotations
@@ -11,43 +11,38 @@ import sys
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent / "results"
 
-
-def draw() -> None:
-    """Draw every plot anew, in the environment of the plots."""
+def draw(folder: Path) -> None:
+    """Draw every plot of a folder of results anew, in the environment of the plots."""
     from bench.environments import ROOT, UnbuildableError, python_for
-    from bench.report import write
-    from bench.results import load
 
     try:
         python = python_for("plots")
     except UnbuildableError as error:
         print(f"no plots: {error}", file=sys.stderr)
         return
-    subprocess.run([python, "-m", "bench.plots"], cwd=ROOT, check=True)
-    write(load())  # again: the page shows the plots that exist
+    subprocess.run([python, "-m", "bench.plots", str(folder)], cwd=ROOT, check=True)
 
 
-def main() -> None:
+def main(folder: Path) -> None:
     import matplotlib
 
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.hashsalt": "bench", "font.size": 9})
-    for path in sorted(FOLDER.glob("*.json")):
+    for path in sorted(folder.glob("*.json")):
         result = json.loads(path.read_text())
         if result["experiment"] in ("growth", "batch-linear"):
-            _points(result)
+            _points(result, folder)
         elif any("seconds" in row for row in result["rows"]):
-            _rates(result)
+            _rates(result, folder)
 
 
-def _save(figure: Any, name: str) -> None:
+def _save(figure: Any, path: Path) -> None:
     figure.tight_layout()
-    figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None})
+    figure.savefig(path, metadata={"Date": None})
 
 
-def _rates(result: dict[str, Any]) -> None:
+def _rates(result: dict[str, Any], folder: Path) -> None:
     from matplotlib.figure import Figure
 
     from bench.throughput import figures
@@ -64,10 +59,10 @@ def _rates(result: dict[str, Any]) -> None:
     colours = ["tab:blue" if f.contender.startswith("headrace") else "tab:gray" for f in found]
     axes.barh([f.contender for f in found], rates, xerr=[low, high], color=colours)
     axes.set_xlabel(f"records per second, case {result['experiment']}")
-    _save(figure, result["experiment"])
+    _save(figure, folder / f"{result['experiment']}.svg")
 
 
-def _points(result: dict[str, Any]) -> None:
+def _points(result: dict[str, Any], folder: Path) -> None:
     from matplotlib.figure import Figure
 
     axes_of: dict[str, list[tuple[float, float]]] = {}
@@ -88,8 +83,8 @@ def _points(result: dict[str, Any]) -> None:
             axes.set_xscale("log")
     rated = result["experiment"] == "growth"
     panels[0].set_ylabel("records per second" if rated else "seconds")
-    _save(figure, result["experiment"])
+    _save(figure, folder / f"{result['experiment']}.svg")
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.contenders import CASES
-from bench.plots import FOLDER as PLOTS
+from bench.results import load
 from bench.targets import TARGETS, Measured
 from bench.throughput import Figure, figures
 
-PATH = Path(__file__).parent / "RESULTS.md"
 Result = dict[str, Any]
 
 INTRODUCTION = """\
@@ -45,15 +44,18 @@ FAIRNESS = """\
 """
 
 
-def write(results: dict[str, Result]) -> Path:
-    """Write the page; gives its path."""
+def write(path: Path, plots: Path) -> Path:
+    """Write the page from the results beside the plots; gives its path."""
+    results = load(plots)
     measured = Measured(results)
     parts = [INTRODUCTION, *_targets(measured), FAIRNESS]
     for name, result in results.items():
         parts += _rates(name, result) if name in CASES else _values(name, result)
+        if (plots / f"{name}.svg").exists():
+            parts.append(f"![{name}]({plots.name}/{name}.svg)\n")
     parts += _machines(results)
-    PATH.write_text("\n".join(parts))
-    return PATH
+    path.write_text("\n".join(parts))
+    return path
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -89,7 +91,7 @@ def _rates(name: str, result: Result) -> list[str]:
     rows = [_rate_row(figure, own) for figure in found.values()]
     head = ["contender", "headrace to it", "records/s", "min to max", "start, s", "rounds"]
     title = f"## {name}: job ({case.job}), {case.keys:,} keys, {case.distribution}\n"
-    parts = [title, table(head, rows), *_plot(name)]
+    parts = [title, table(head, rows)]
     failures = [f"- {f.contender}: `{_first(f.failure)}`" for f in found.values() if f.failure]
     return [*parts, "Failed:\n", "\n".join(failures) + "\n"] if failures else parts
 
@@ -124,7 +126,7 @@ def _values(name: str, result: Result) -> list[str]:
         cells = [_spread([v[n] for v in values if n in v]) for n in names]
         rows.append([contender, point, *cells, str(len(values))])
     head = ["contender", "at", *(n.replace("_", " ") for n in names), "rounds"]
-    parts = [f"## {name}\n", table(head, rows), *_plot(name)]
+    parts = [f"## {name}\n", table(head, rows)]
     return [*parts, "Failed:\n", "\n".join(failures) + "\n"] if failures else parts
 
 
@@ -136,11 +138,6 @@ def _spread(values: list[float]) -> str:
     if len(ordered) == 1:
         return middle
     return f"{middle} ({_number(ordered[0])} to {_number(ordered[-1])})"
-
-
-def _plot(name: str) -> list[str]:
-    path = PLOTS / f"{name}.svg"
-    return [f"![{name}](results/{path.name})\n"] if path.exists() else []
 
 
 def _machines(results: dict[str, Result]) -> list[str]:

@@ -14,13 +14,14 @@ from typing import Any
 from bench import workload
 from bench.environments import ROOT
 
-FOLDER = Path(__file__).parent / "results"
 Result = dict[str, Any]
 
 
-def save(experiment: str, rows: list[dict[str, Any]], settings: dict[str, Any]) -> Path:
+def save(
+    folder: Path, experiment: str, rows: list[dict[str, Any]], settings: dict[str, Any]
+) -> Path:
     """Write an experiment's rows down, in place of those of its last run."""
-    FOLDER.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     result: Result = {
         "experiment": experiment,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -31,14 +32,14 @@ def save(experiment: str, rows: list[dict[str, Any]], settings: dict[str, Any]) 
         "machine": machine(),
         "rows": rows,
     }
-    path = FOLDER / f"{experiment}.json"
+    path = folder / f"{experiment}.json"
     path.write_text(json.dumps(result, indent=1) + "\n")
     return path
 
 
-def load() -> dict[str, Result]:
-    """All experiments that have results, by name."""
-    return {path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))}
+def load(folder: Path) -> dict[str, Result]:
+    """All experiments that have results in a folder, by name."""
+    return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
 
 
 def machine() -> dict[str, Any]:

@@ -56,14 +56,15 @@ def checked(task: Task, filtered: bool, records: int) -> list[int]:
 
     Without the filter: the sums that are left in the end, whatever came in between.
     """
+    from pyflink.common import RowKind
+
     made = tables(task, records)
     rows = made.execute_sql(grouped("numbers", task.keys, filtered))
     tally = [0, 0, 0, 0]
     with rows.collect() as results:
         for row in results:
-            sign = 1 if str(row.get_row_kind()) in ("RowKind.INSERT", "RowKind.UPDATE_AFTER") else 0
-            if not filtered and not sign:
-                sign = -1
+            added = row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER)
+            sign = 1 if added else 0 if filtered else -1
             numbers = (1, row[0], row[1], row[2])
             tally = [a + sign * b for a, b in zip(tally, numbers, strict=True)]
     return tally

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from bench import workload
 from bench.peers.protocol import Outcome, Task, answer
@@ -29,9 +29,9 @@ class CountAndSum(StatefulProcessor):
         """Open the state."""
         self._state = handle.getValueState("state", "c long, s long")
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:
         """Count one key's rows."""
-        count, total = self._state.get() if self._state.exists() else (0, 0)
+        count, total = self._state.get() or (0, 0)
         number = key[0]
         outputs = []
         for row in rows:
