@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from bench import jobs, workload
-from bench.measure.latency import RATE, SECONDS, WARM_UP_SECONDS, summary
+from bench.measure.latency import KEYS, RATE, SECONDS, WARM_UP_SECONDS, summary
 from bench.measure.probes import options
 from bench.peers import flink
 from bench.peers.protocol import Task
 
-KEYS = 10_000
 PATTERN = "yyyy-MM-dd HH:mm:ss.SSS"
 KEYS_OF_OPTIONS = {
     "mode": "python.execution-mode",

@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from bench import jobs, workload
-from bench.measure.latency import RATE, SECONDS, WARM_UP_SECONDS, summary
+from bench.measure.latency import KEYS, RATE, SECONDS, WARM_UP_SECONDS, summary
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.function import FunctionSink
-
-KEYS = 10_000
 
 
 def indexed(index: int) -> tuple[int, int, int]:

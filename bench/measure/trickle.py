@@ -1,7 +1,8 @@
-"""What a micro-batch of 100 records costs: Headrace beside a bare transformWithState query.
+"""What a micro-batch of 100 records costs: Headrace beside bare transformWithState queries.
 
-Each runs few and many micro-batches back to back; the slope is the cost of one. Spark's query reads
-its own source in the JVM and writes to its memory sink, so it has two Python parts fewer.
+Each runs few and many micro-batches back to back; the slope is the cost of one. ``spark-shape`` has
+a source and a sink in Python as Headrace has; ``spark-state`` reads Spark's own source in the JVM
+and writes to its memory sink, so it has two Python parts fewer.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ CONTENDERS = (
             "conf:headrace.source.max-records-per-batch": str(RECORDS),
         },
     ),
+    Contender("spark-shape", "spark_shape", options={"batch": str(RECORDS)}),
     Contender("spark-state", "spark_state", options={"batch": str(RECORDS)}),
 )
 _CASE = Case("trickle", "a", FEW_KEYS)
