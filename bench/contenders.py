@@ -69,6 +69,23 @@ CONTENDERS = {
         Contender("bytewax", "bytewax_peer", "bytewax", {"workers": "processes"}),
         Contender("bytewax-threads", "bytewax_peer", "bytewax", {"workers": "threads"}),
         Contender("plain-python", "plain_python"),
+        *(
+            Contender(
+                f"pyflink-process-bundle-{thousands}k",
+                "flink_python",
+                "pyflink",
+                {"mode": "process", "bundle": str(thousands * THOUSAND)},
+            )
+            for thousands in (1, 10, 1000)
+        ),
+        Contender(
+            "pyflink-process-loopback",
+            "flink_python",
+            "pyflink",
+            {"mode": "process", "worker": "loopback"},
+        ),
+        Contender("bytewax-flat-map", "bytewax_peer", "bytewax", {"operator": "flat_map"}),
+        Contender("bytewax-batch-5000", "bytewax_peer", "bytewax", {"batch": "5000"}),
     )
 }
 
@@ -81,6 +98,12 @@ _FLINK = {
     "pyflink-process": (100 * THOUSAND, 600 * THOUSAND),
     "pyflink-thread": (100 * THOUSAND, 600 * THOUSAND),
 }
+_TUNED = (
+    "pyflink-process-bundle-1k",
+    "pyflink-process-bundle-10k",
+    "pyflink-process-bundle-1000k",
+    "pyflink-process-loopback",
+)
 _OTHERS = {
     "flink-sql": (4 * MILLION, 24 * MILLION),
     "flink-sql-minibatch": (4 * MILLION, 24 * MILLION),
@@ -109,6 +132,17 @@ CASES = {
                 "spark-arrow": (500 * THOUSAND, 4 * MILLION),
                 "plain-python": (500 * THOUSAND, 2 * MILLION),
                 **_FLINK,
+            },
+        ),
+        Case(
+            "tune",
+            "a",
+            sizes={
+                **dict.fromkeys(_TUNED, (100 * THOUSAND, 400 * THOUSAND)),
+                **_FLINK,
+                "bytewax": (1 * MILLION, 4 * MILLION),
+                "bytewax-flat-map": (1 * MILLION, 4 * MILLION),
+                "bytewax-batch-5000": (1 * MILLION, 4 * MILLION),
             },
         ),
     )

@@ -142,7 +142,8 @@ def _figure(name: str, rows: list[Row]) -> Figure:
         cost = (large["seconds"] - small["seconds"]) / more
         if cost > 0:
             rates.append(1 / cost)
-            starts.append(small["wall_seconds"] - cost * small["records"])
+            checking = small.get("facts", {}).get("check_seconds", 0)
+            starts.append(small["wall_seconds"] - checking - cost * small["records"])
         else:
             failure = failure or "the larger run took no longer than the smaller: sizes too small"
     return Figure(name, tuple(sorted(rates)), tuple(sorted(starts)), failure)
