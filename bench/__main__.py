@@ -12,6 +12,7 @@ compared come from one run.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,8 @@ def run(name: str, plan: Plan) -> Rows:
 
 
 def main() -> int:
+    # Ended from outside, it still ends the peer that runs.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

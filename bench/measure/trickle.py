@@ -33,17 +33,18 @@ def measure(plan: Plan) -> list[Row]:
     for number in range(plan.runs):
         for contender in CONTENDERS:
             if plan.takes(contender.name):
-                rows.append({"round": number, **_round(contender)})
+                rows.append({"round": number, **_round(contender, plan.scale)})
                 tell(rows[-1])
     return rows
 
 
-def _round(contender: Contender) -> Row:
+def _round(contender: Contender, scale: float) -> Row:
     seconds = []
-    for batches in BATCHES:
+    few, many = (max(round(batches * scale), 2) for batches in BATCHES)
+    for batches in (few, many):
         row = one(_CASE, contender, batches * RECORDS)
         if "failure" in row:
             return row
         seconds.append(row["seconds"])
-    cost_ms = 1000 * (seconds[1] - seconds[0]) / (BATCHES[1] - BATCHES[0])
+    cost_ms = 1000 * (seconds[1] - seconds[0]) / (many - few)
     return {**row, "values": {"ms_per_batch": cost_ms}}
