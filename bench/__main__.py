@@ -74,6 +74,7 @@ def main() -> int:
         path = results.save(folder, name, rows, {"runs": plan.runs, "scale": plan.scale})
         print(f"{name}: {path}", file=sys.stderr)
         failed = failed or any("failure" in row for row in rows)
+    report.write(home / "RESULTS.md", folder)
     plots.draw(folder)
     print(report.write(home / "RESULTS.md", folder), file=sys.stderr)
     return 1 if failed else 0

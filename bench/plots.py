@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
         result = json.loads(path.read_text())
         if result["experiment"] in ("growth", "batch-linear"):
             _points(result, folder)
-        elif any("seconds" in row for row in result["rows"]):
+        elif not any("values" in row for row in result["rows"]):
             _rates(result, folder)
 
 
@@ -78,7 +78,7 @@ def _points(result: dict[str, Any], folder: Path) -> None:
     for axes, (name, points) in zip(panels, axes_of.items(), strict=True):
         axes.plot(*zip(*sorted(points), strict=True), "o", markersize=4)
         axes.set_xlabel(name)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.1 * max(p[1] for p in points))
         if max(p[0] for p in points) > 100 * min(p[0] for p in points):
             axes.set_xscale("log")
     rated = result["experiment"] == "growth"
