@@ -16,6 +16,7 @@ from bench.contenders import CONTENDERS, Case, Contender, size
 from bench.environments import UnbuildableError, python_for
 
 Row = dict[str, Any]
+NO_SLOPE = "the larger run took no longer than the smaller: sizes too small, or too much noise"
 
 
 @dataclass(frozen=True)
@@ -145,5 +146,5 @@ def _figure(name: str, rows: list[Row]) -> Figure:
             checking = small.get("facts", {}).get("check_seconds", 0)
             starts.append(small["wall_seconds"] - checking - cost * small["records"])
         else:
-            failure = failure or "the larger run took no longer than the smaller: sizes too small"
+            failure = failure or NO_SLOPE
     return Figure(name, tuple(sorted(rates)), tuple(sorted(starts)), failure)

@@ -6,7 +6,7 @@ from bench import processes
 from bench.contenders import MILLION
 from bench.environments import python_for
 from bench.expectation import difference, expected
-from bench.throughput import Plan, Row, tell
+from bench.throughput import NO_SLOPE, Plan, Row, tell
 
 KEYS = 10 * MILLION
 SIZES = (10 * MILLION, 20 * MILLION)
@@ -46,6 +46,8 @@ def _round(scale: float) -> Row:
         if wrong:
             return {**row, "failure": wrong}
         seconds.append(run.answer["seconds"])
+    if seconds[1] <= seconds[0]:
+        return {**row, "failure": NO_SLOPE}
     peaks = run.peak_mib or {}
     rate = (SIZES[1] - SIZES[0]) * scale / (seconds[1] - seconds[0])
     values = {f"{kind}_mib": size for kind, size in peaks.items()}

@@ -8,7 +8,7 @@ and writes to its memory sink, so it has two Python parts fewer.
 from __future__ import annotations
 
 from bench.contenders import FEW_KEYS, Case, Contender
-from bench.throughput import Plan, Row, one, tell
+from bench.throughput import NO_SLOPE, Plan, Row, one, tell
 
 RECORDS = 100
 BATCHES = (20, 60)
@@ -46,5 +46,7 @@ def _round(contender: Contender, scale: float) -> Row:
         if "failure" in row:
             return row
         seconds.append(row["seconds"])
+    if seconds[1] <= seconds[0]:
+        return {**row, "failure": NO_SLOPE}
     cost_ms = 1000 * (seconds[1] - seconds[0]) / (many - few)
     return {**row, "values": {"ms_per_batch": cost_ms}}
