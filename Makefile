@@ -39,7 +39,7 @@ check: $(STAMP) ## ruff, strict types, the import contract, lock and generated p
 	$(BIN)/python scripts/capabilities.py --check
 
 .PHONY: bench
-bench: $(STAMP) ## the benchmarks
+bench: $(STAMP) ## every benchmark against every peer (hours; ARGS="a --peers bytewax" for a part)
 	$(BIN)/python -m bench $(ARGS)
 
 .PHONY: docs
@@ -59,10 +59,12 @@ lock: ## pin every dependency anew from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
 	$(COMPILE) --all-extras pyproject.toml --output-file requirements/dev.txt
 	$(COMPILE) --group build --constraints requirements/dev.txt --output-file requirements/build.txt
+	for peer in bench-bytewax bench-plots bench-pyflink; do \
+		$(COMPILE) requirements/$$peer.in --output-file requirements/$$peer.txt || exit 1; done
 
 .PHONY: clean
 clean: ## remove .venv and everything that was made here
-	rm -rf $(VENV) build dist site demo-output spark-warehouse metastore_db derby.log
+	rm -rf $(VENV) .venv-bench build dist site demo-output spark-warehouse metastore_db derby.log
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find bench docs examples scripts src tests -name __pycache__ -prune -exec rm -rf {} +
 

@@ -1,49 +1,84 @@
-"""``make bench``: one keyed job on each runner, in one run, as ratios to the local runner.
+"""Measures, writes ``bench/results/*.json``, and from them ``bench/RESULTS.md`` and the plots.
 
-Options: ``--records N`` (default 1,000,000), ``--keys N`` (10,000), ``--runs N`` (3).
+python -m bench                                   everything (some hours)
+python -m bench a b --peers headrace,pyflink      some experiments, some peers
+python -m bench a --scale 0.1 --runs 1            a try
+python -m bench --report                          the page and the plots again, from the results
+
+What is measured with some peers or at another scale goes to ``build/bench/try``: figures that are
+compared come from one run.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import statistics
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from bench import plots, processes, report, results, throughput
+from bench.contenders import CASES
+from bench.measure import growth, latency, memory, start, trickle
+from bench.throughput import Plan
 
-from bench.keyed_count import run
+Rows = list[dict[str, Any]]
 
-RUNNERS = {
-    "local": {"execution.target": "local"},
-    "batch": {"execution.runtime-mode": "BATCH"},
-    "streaming": {"execution.runtime-mode": "STREAMING"},
+MEASURES: dict[str, Callable[[Plan], Rows]] = {
+    "latency": latency.measure,
+    "trickle": trickle.measure,
+    "start": start.measure,
+    "memory": memory.measure,
+    "batch-linear": growth.batch_linear,
+    "growth": growth.measure,
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--records", type=int, default=1_000_000)
-    parser.add_argument("--keys", type=int, default=10_000)
-    parser.add_argument("--runs", type=int, default=3)
+def experiments() -> list[str]:
+    """The names of all experiments, in the order in which they run."""
+    return [*CASES, *MEASURES]
+
+
+def run(name: str, plan: Plan) -> Rows:
+    """The rows of one experiment."""
+    if name in CASES:
+        return throughput.measure(CASES[name], plan)
+    return MEASURES[name](plan)
+
+
+def main() -> int:
+    # Ended from outside, it still ends the peer that runs.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "experiments", nargs="*", metavar="EXPERIMENT", help=", ".join(experiments())
+    )
+    parser.add_argument("--peers", default="", help="names or their beginnings, with commas")
+    parser.add_argument("--runs", type=int, default=3, help="rounds; medians are of these")
+    parser.add_argument("--scale", type=float, default=1.0, help="multiplies every size")
+    parser.add_argument("--report", action="store_true", help="measure nothing")
     chosen = parser.parse_args()
-    console = Console()
-    console.print(f"Python {platform.python_version()}, {os.cpu_count()} cores")
-    console.print(f"{chosen.records:,} records, {chosen.keys:,} keys, median of {chosen.runs}")
-    for settings in RUNNERS.values():  # sessions, workers and imports, before the clock starts
-        run(settings, 1_000, chosen.keys)
-    seconds: dict[str, list[float]] = {name: [] for name in RUNNERS}
-    for _ in range(chosen.runs):
-        for name, settings in RUNNERS.items():
-            seconds[name].append(run(settings, chosen.records, chosen.keys))
-    medians = {name: statistics.median(times) for name, times in seconds.items()}
-    table = Table("runner", "rate to local", "seconds", "records/s")
-    for name, median in medians.items():
-        ratio, rate = medians["local"] / median, chosen.records / median
-        table.add_row(name, f"{ratio:.2f}", f"{median:.1f}", f"{rate:,.0f}")
-    console.print(table)
+    unknown = set(chosen.experiments) - set(experiments())
+    if unknown:
+        parser.error(f"no such experiment: {', '.join(sorted(unknown))}")
+    plan = Plan(chosen.runs, chosen.scale, tuple(filter(None, chosen.peers.split(","))))
+    whole = plan.scale == 1 and not plan.peers
+    home = Path(__file__).parent if whole else processes.scratch() / "try"
+    folder = home / "results"
+    failed = False
+    for name in [] if chosen.report else chosen.experiments or experiments():
+        rows = run(name, plan)
+        path = results.save(folder, name, rows, {"runs": plan.runs, "scale": plan.scale})
+        print(f"{name}: {path}", file=sys.stderr)
+        failed = failed or any("failure" in row for row in rows)
+    report.write(home / "RESULTS.md", folder)
+    plots.draw(folder)
+    print(report.write(home / "RESULTS.md", folder), file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -1,0 +1,151 @@
+"""The jobs as programs of the DataStream API: the same text for PyFlink and for Headrace.
+
+``package`` is ``pyflink`` or ``headrace``. Where PyFlink is faster with declared types they are
+declared for it; Headrace is given none, since it needs none.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from bench import workload
+from bench.tally import Counter, Tally
+
+
+class Api:
+    """The names of one implementation of the DataStream API."""
+
+    def __init__(self, package: str) -> None:
+        self.datastream = import_module(f"{package}.datastream")
+        self.state = import_module(f"{package}.datastream.state")
+        self.common = import_module(f"{package}.common")
+        self.typed = package == "pyflink"
+
+    def longs(self, fields: int) -> Any:
+        """The type of a tuple of so many ints, None where types are not wanted."""
+        types = self.common.Types
+        return types.TUPLE([types.LONG()] * fields) if self.typed else None
+
+    def long(self) -> Any:
+        """The type of an int, None where types are not wanted."""
+        return self.common.Types.LONG() if self.typed else None
+
+
+def count_and_sum(api: Api, next_key: Any = None) -> Any:
+    """A keyed function that keeps count and sum.
+
+    Without ``next_key`` it gives out one record in a hundred; with it every record, re-keyed.
+    """
+    pair = api.longs(2)
+    descriptor = api.state.ValueStateDescriptor
+    every = workload.OUTPUT_EVERY
+
+    class CountAndSum(api.datastream.KeyedProcessFunction):  # type: ignore[misc,name-defined]
+        def open(self, runtime_context: Any) -> None:
+            self.state = runtime_context.get_state(descriptor("count and sum", pair))
+
+        def process_element(self, record: Any, ctx: Any) -> Any:
+            key = record[0]
+            count, total = self.state.value() or (0, 0)
+            count, total = count + 1, total + record[1]
+            self.state.update((count, total))
+            # Not count % 100: uniform keys would all reach that at the same time.
+            if (key + count) % every == 0:
+                yield key, count, total
+
+    class CountAndPass(CountAndSum):
+        def process_element(self, record: Any, ctx: Any) -> Any:
+            key, value, time_ms = record
+            count, total = self.state.value() or (0, 0)
+            self.state.update((count + 1, total + value))
+            yield next_key(key), value, time_ms
+
+    return CountAndSum() if next_key is None else CountAndPass()
+
+
+def buckets_and_timer(api: Api, keys: int) -> Any:
+    """A keyed function with a map of counts, given out and cleared by a timer."""
+    interval = workload.timer_interval_ms(keys)
+    number = api.long()
+    descriptor = api.state.MapStateDescriptor
+
+    class BucketsAndTimer(api.datastream.KeyedProcessFunction):  # type: ignore[misc,name-defined]
+        def open(self, runtime_context: Any) -> None:
+            self.buckets = runtime_context.get_map_state(descriptor("buckets", number, number))
+
+        def process_element(self, record: Any, ctx: Any) -> Any:
+            bucket = record[1] % 8
+            self.buckets.put(bucket, (self.buckets.get(bucket) or 0) + 1)
+            due_ms = record[2] - record[2] % interval + interval
+            ctx.timer_service().register_event_time_timer(due_ms)
+
+        def on_timer(self, timestamp: int, ctx: Any) -> Any:
+            total = sum(self.buckets.values())
+            self.buckets.clear()
+            yield ctx.get_current_key(), total
+
+    return BucketsAndTimer()
+
+
+def nothing(api: Api) -> Any:
+    """A keyed function that does nothing: what is left are the source and the exchange."""
+
+    class Nothing(api.datastream.KeyedProcessFunction):  # type: ignore[misc,name-defined]
+        def process_element(self, record: Any, ctx: Any) -> Any:
+            return None
+
+    return Nothing()
+
+
+def with_times(api: Api, stream: Any) -> Any:
+    """The stream with its third field as event time."""
+
+    class Times(api.common.watermark_strategy.TimestampAssigner):  # type: ignore[misc,name-defined]
+        def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+            time_ms: int = value[2]
+            return time_ms
+
+    strategy = api.common.WatermarkStrategy.for_monotonous_timestamps()
+    return stream.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(Times()))
+
+
+def keyed_job(api: Api, job: str, records: Any, keys: int) -> Any:
+    """The outputs of job a, b, c (with ``c1`` to ``c5``: so many stages) or exchange."""
+
+    def by_key(stream: Any) -> Any:
+        return stream.key_by(lambda record: record[0], api.long())
+
+    if job == "exchange":
+        return by_key(records).process(nothing(api), api.longs(3))
+    if job == "b":
+        timed = with_times(api, records)
+        return by_key(timed).process(buckets_and_timer(api, keys), api.longs(2))
+    for _ in range(workload.stages(job) - 1):
+        passing = count_and_sum(api, lambda key: workload.rekey(key, keys))
+        records = by_key(records).process(passing, api.longs(3))
+    return by_key(records).process(count_and_sum(api), api.longs(3))
+
+
+def stateless_job(api: Api, lines: Any) -> Any:
+    """The outputs of job d."""
+    types = api.common.Types
+    shape = types.TUPLE([types.LONG(), types.STRING(), types.LONG()]) if api.typed else None
+    return lines.map(workload.decode).filter(workload.wanted).map(workload.summary, shape)
+
+
+def counting(api: Api, tally: Tally) -> Any:
+    """A filter that counts every record and lets none pass."""
+
+    class Counting(api.datastream.FilterFunction):  # type: ignore[misc,name-defined]
+        def open(self, runtime_context: Any) -> None:
+            self.counter = Counter(tally)
+
+        def filter(self, value: Any) -> bool:
+            self.counter.add(value)
+            return False
+
+        def close(self) -> None:
+            self.counter.close()
+
+    return Counting()

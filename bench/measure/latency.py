@@ -1,0 +1,39 @@
+"""Latency from record to output at 2,000 records/s, one keyed stage.
+
+A record's time begins when it is due (Headrace, whose source makes several at once) or made (Flink,
+whose source makes them one by one), and ends where a sink gets it: in a worker, or in the JVM's
+print.
+"""
+
+from __future__ import annotations
+
+from bench.measure.probes import Probe, rounds
+from bench.throughput import Plan, Row
+
+RATE = 2_000
+SECONDS, WARM_UP_SECONDS = 50, 25
+# PyFlink keeps 1,000 keys of state in Python by default: with more it would measure its cache.
+KEYS = 500
+QUICK = {"bundle": "1000", "bundle_ms": "20", "buffer_ms": "5"}
+
+PROBES = (
+    Probe("headrace", "latency_headrace"),
+    Probe("pyflink-default", "latency_flink", "pyflink"),
+    Probe("pyflink-quick", "latency_flink", "pyflink", QUICK),
+    Probe("pyflink-thread", "latency_flink", "pyflink", {"mode": "thread"}),
+)
+
+
+def measure(plan: Plan) -> list[Row]:
+    """One row for each round and contender."""
+    return rounds("latency", PROBES, plan)
+
+
+def summary(latencies_ms: list[float]) -> dict[str, float]:
+    """What is told of the latencies of the records behind the warm-up."""
+    ordered = sorted(latencies_ms)
+
+    def at(share: float) -> float:
+        return round(ordered[min(int(share * len(ordered)), len(ordered) - 1)], 2)
+
+    return {"median_ms": at(0.5), "p99_ms": at(0.99), "max_ms": at(1), "records": len(ordered)}

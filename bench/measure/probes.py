@@ -1,0 +1,58 @@
+"""Running a probe: a small program of ``bench.measure`` that prints its values as JSON."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from bench import processes
+from bench.environments import UnbuildableError, python_for
+from bench.throughput import Plan, Row
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A contender of a measure."""
+
+    name: str
+    module: str
+    environment: str = "headrace"
+    options: Mapping[str, str] = field(default_factory=dict)
+    limit_seconds: float = 180
+
+
+def rounds(case: str, probes: tuple[Probe, ...], plan: Plan) -> list[Row]:
+    """All probes in turns, as often as asked for."""
+    rows = []
+    for number in range(plan.runs):
+        for probe in probes:
+            if plan.takes(probe.name):
+                row = {"round": number, **_one(case, probe)}
+                said = row.get("failure") or " ".join(
+                    f"{k} {v:g}" for k, v in row["values"].items()
+                )
+                print(f"{case:<14} {probe.name:<20} {said.splitlines()[0]}", file=sys.stderr)
+                rows.append(row)
+    return rows
+
+
+def _one(case: str, probe: Probe) -> Row:
+    row: Row = {"case": case, "contender": probe.name}
+    try:
+        python = python_for(probe.environment)
+    except UnbuildableError as error:
+        return {**row, "failure": str(error)}
+    arguments = [f"{name}={value}" for name, value in probe.options.items()]
+    arguments.append(f"since={time.time()}")
+    run = processes.run(python, f"bench.measure.{probe.module}", arguments, probe.limit_seconds)
+    row |= {"command": run.command, "load": run.load_before, "wall_seconds": run.wall_seconds}
+    if run.answer is None:
+        return {**row, "failure": run.failure}
+    return {**row, "values": run.answer}
+
+
+def options() -> dict[str, str]:
+    """A probe's options, from its own command line."""
+    return dict(argument.split("=", 1) for argument in sys.argv[1:])

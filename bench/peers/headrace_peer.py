@@ -1,0 +1,82 @@
+"""Headrace itself. Options: ``runner`` (streaming, batch, local), ``payload`` (bytes added to each
+record), ``executors`` (local-cluster), and any configuration key as ``conf:<key>``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench import jobs, workload
+from bench.peers.protocol import Outcome, Task, answer
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.datagen import DataGeneratorSource
+from headrace.datastream.connectors.file_system import FileSource, StreamFormat
+from headrace.datastream.connectors.function import FunctionSink
+
+RUNNERS = {
+    "streaming": {"execution.runtime-mode": "STREAMING"},
+    "batch": {"execution.runtime-mode": "BATCH"},
+    "local": {"execution.target": "local"},
+}
+
+
+def settings(task: Task) -> dict[str, str]:
+    """The job's configuration."""
+    runner = task.option("runner", "streaming")
+    chosen = dict(RUNNERS[runner])
+    if runner == "streaming":
+        chosen["execution.checkpointing.dir"] = str(task.folder / "checkpoints")
+    if runner != "local":
+        chosen["parallelism.default"] = "2"
+    executors = task.option("executors", "")
+    if executors:
+        cores = 2 // int(executors)
+        chosen["headrace.spark.conf.spark.master"] = f"local-cluster[{executors},{cores},2048]"
+    for name, value in task.options.items():
+        if name.startswith("conf:"):
+            chosen[name.removeprefix("conf:")] = value
+    return chosen
+
+
+def generator(task: Task) -> Callable[[int], Any]:
+    """The function from an index to a record, with a payload if one is asked for."""
+    make = workload.record_function(task.keys, task.distribution)
+    size = int(task.option("payload", "0"))
+    if not size:
+        return make
+    # Different bytes in each record: pickle would write equal objects once.
+    return lambda index: (*make(index), index.to_bytes(8, "big") * (size // 8))
+
+
+def build(task: Task, env: StreamExecutionEnvironment) -> None:
+    """Put the job into the environment."""
+    api = jobs.Api("headrace")
+    if task.job == "d":
+        folder = str(workload.json_folder(task.records, task.scratch))
+        files = FileSource.for_record_stream_format(StreamFormat.text_line_format(), folder)
+        outputs = jobs.stateless_job(api, env.from_source(files.build(), None, "lines"))
+    else:
+        source = DataGeneratorSource(generator(task), count=task.records)
+        records = env.from_source(source, None, "records")
+        outputs = jobs.keyed_job(api, task.job, records, task.keys)
+    outputs.sink_to(FunctionSink(task.tally))
+
+
+def run(task: Task) -> Outcome:
+    """Run the job to its end."""
+    Path(task.folder).mkdir(exist_ok=True)
+    configuration = Configuration.from_dict(settings(task))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    build(task, env)
+    started = time.perf_counter()
+    result = env.execute(f"bench-{task.job}")
+    seconds = time.perf_counter() - started
+    facts = {"net_runtime_ms": result.get_net_runtime()}
+    return Outcome(seconds, task.tally.total(), ("pyspark", "pyarrow"), facts)
+
+
+if __name__ == "__main__":
+    answer(run)

@@ -1,0 +1,162 @@
+"""Running one peer as a session of its own, with an end to its time."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.environments import ROOT
+
+_GRACE_SECONDS = 5
+_LAST_LINES = 12
+_SAMPLE_SECONDS = 0.5
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass
+class Run:
+    """One process that was run: its answer, or how it failed."""
+
+    command: list[str]
+    wall_seconds: float
+    load_before: float
+    answer: dict[str, Any] | None = None
+    failure: str | None = None
+    peak_mib: Mapping[str, int] | None = None
+    """The highest resident memory of one process: of the ``driver``, a ``worker`` (Python), the
+    ``jvm``. Only where it was asked for."""
+
+
+def run(
+    python: str,
+    module: str,
+    arguments: Sequence[str],
+    limit_seconds: float,
+    watch_memory: bool = False,
+) -> Run:
+    """Run a module to its end and take the last JSON line that it prints."""
+    command = [python, "-m", module, *arguments]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    load = os.getloadavg()[0]
+    peaks: dict[str, int] = {}
+    with tempfile.TemporaryFile("w+") as output:
+        started = time.monotonic()
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            code = _wait(process, started + limit_seconds, peaks if watch_memory else None)
+            seconds = time.monotonic() - started
+        finally:
+            end_session(process)
+        output.seek(0)
+        text = output.read()
+    found = Run(["python", *command[1:]], round(seconds, 3), load)
+    found.peak_mib = peaks or None
+    if code == 0:
+        found.answer = last_json(text)
+    if found.answer is None:
+        reason = f"no end within {limit_seconds:g} s" if code is None else f"exit code {code}"
+        found.failure = "\n".join([reason, *text.strip().splitlines()[-_LAST_LINES:]])
+    return found
+
+
+def _wait(
+    process: subprocess.Popen[Any], deadline: float, peaks: dict[str, int] | None
+) -> int | None:
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return None
+        try:
+            return process.wait(left if peaks is None else min(left, _SAMPLE_SECONDS))
+        except subprocess.TimeoutExpired:
+            if peaks is not None:
+                _sample(process.pid, peaks)
+
+
+def _sample(session: int, peaks: dict[str, int]) -> None:
+    for pid in _members(session):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has just ended
+        kind = "driver" if pid == session else "jvm" if b"java" in command[:200] else "worker"
+        peaks[kind] = max(peaks.get(kind, 0), pages * _PAGE_BYTES >> 20)
+
+
+def _members(session: int) -> Iterator[int]:
+    """The processes of a session: what its first process has started, in whatever group."""
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if int(fields[3]) == session and fields[0] != "Z":
+                yield int(folder.name)
+
+
+def end_session(process: subprocess.Popen[Any]) -> None:
+    """End what a process has started and left behind: its session, and nothing else.
+
+    Where there is no /proc, its process group.
+    """
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if not _signal(process.pid, number):
+            break
+        deadline = time.monotonic() + _GRACE_SECONDS
+        while time.monotonic() < deadline and _signal(process.pid, 0):
+            process.poll()
+            time.sleep(0.05)
+    process.wait()
+
+
+def _signal(session: int, number: int) -> bool:
+    """Signal a session; False when nobody is left in it."""
+    if not Path("/proc/self/stat").exists():
+        try:
+            os.killpg(session, number)
+        except ProcessLookupError:
+            return False
+        return True
+    members = list(_members(session))
+    for pid in members:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue  # it has just ended
+    return bool(members)
+
+
+def last_json(text: str) -> dict[str, Any] | None:
+    """The last line that is a JSON object."""
+    for line in reversed(text.splitlines()):
+        if line.startswith("{") and line.endswith("}"):
+            try:
+                found: dict[str, Any] = json.loads(line)
+            except json.JSONDecodeError:
+                continue  # a log line that only looks like it
+            return found
+    return None
+
+
+def scratch() -> Path:
+    """Where made input is kept: below ``build``, which is not in the repository."""
+    folder = ROOT / "build" / "bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,172 @@
+"""``bench/RESULTS.md``, written from the raw results: ratios first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.contenders import CASES
+from bench.results import load
+from bench.targets import TARGETS, Measured
+from bench.throughput import Figure, figures
+
+Result = dict[str, Any]
+
+INTRODUCTION = """\
+# Results
+
+<!-- Written by `python -m bench --report` from bench/results/*.json; do not edit. -->
+
+`make bench` measures all of this again. Every peer runs in an environment of its own, on the same
+records, on the same cores; its outputs are counted and compared with those of a plain loop, and a
+wrong count is a failure. A rate is the slope between two sizes, each in a fresh process, so it
+holds no start; the start is what the same line costs at no records. Figures are medians of the
+rounds, peers taking turns in each.
+"""
+
+FAIRNESS = """\
+## What each peer was given
+
+- **Headrace**: its defaults on two cores; checkpoints in a folder, RocksDB as Spark has it.
+- **PyFlink**: two slots, interpreters of their own in process mode, state caches above the number
+  of keys, bundles of 100,000 records, state on the JVM's heap (the faster backend), object reuse,
+  every type declared; indexes come from a source in the JVM, and outputs are counted inside the
+  operator's interpreter, so that none goes back.
+- **Flink SQL**: source, sum and sink (a black hole) in the JVM; checked on the first 100,000
+  records by a second statement. With mini-batches it gives out fewer intermediate sums than the
+  job asks for.
+- **Spark's transformWithState**: a source in the JVM; state is read and written once per key and
+  micro-batch, whose size is in the name.
+- **Spark's mapInArrow**: text is read in the JVM; the same loop over the same functions.
+- **Bytewax**: two processes (or threads), a snapshot every 10 s; records come from Python as here,
+  their keys as text, as it wants them.
+"""
+
+
+def write(path: Path, plots: Path) -> Path:
+    """Write the page from the results beside the plots; gives its path."""
+    results = load(plots)
+    measured = Measured(results)
+    parts = [INTRODUCTION, *_targets(measured), FAIRNESS]
+    for name, result in results.items():
+        parts += _rates(name, result) if name in CASES else _values(name, result)
+        if (plots / f"{name}.svg").exists():
+            parts.append(f"![{name}]({plots.name}/{name}.svg)\n")
+    parts += _machines(results)
+    path.write_text("\n".join(parts))
+    return path
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown; all columns but the first to the right."""
+    lines = ["| " + " | ".join(head) + " |", "|---|" + "--:|" * (len(head) - 1)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _targets(measured: Measured) -> list[str]:
+    rows = []
+    for target in TARGETS:
+        number = target.ask(measured)
+        bound = f"{'at most' if target.most else 'at least'} {_number(target.bound)} {target.unit}"
+        if number is None:
+            rows.append([target.text, bound, "not measured", ""])
+        else:
+            said = "met" if target.met(number) else "**missed**"
+            rows.append([target.text, bound, f"{_number(number)} {target.unit}", said])
+    return ["## Targets\n", table(["what", "wanted", "measured", ""], rows)]
+
+
+def _number(value: float) -> str:
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def _rates(name: str, result: Result) -> list[str]:
+    case = CASES[name]
+    found = figures(result["rows"])
+    own = found.get("headrace")
+    rows = [_rate_row(figure, own) for figure in found.values()]
+    head = ["contender", "headrace to it", "records/s", "min to max", "start, s", "rounds"]
+    title = f"## {name}: job ({case.job}), {case.keys:,} keys, {case.distribution}\n"
+    parts = [title, table(head, rows)]
+    failures = [f"- {f.contender}: `{_first(f.failure)}`" for f in found.values() if f.failure]
+    return [*parts, "Failed:\n", "\n".join(failures) + "\n"] if failures else parts
+
+
+def _rate_row(figure: Figure, own: Figure | None) -> list[str]:
+    if figure.rate is None or figure.start is None:
+        return [figure.contender, "", "failed", "", "", "0"]
+    to_it = f"{own.rate / figure.rate:.2f}" if own is not None and own.rate else ""
+    spread = f"{figure.rates[0]:,.0f} to {figure.rates[-1]:,.0f}"
+    rate, start = f"{figure.rate:,.0f}", f"{figure.start:.1f}"
+    return [figure.contender, to_it, rate, spread, start, str(len(figure.rates))]
+
+
+def _first(text: str) -> str:
+    lines = text.strip().splitlines()
+    return (lines[0] if len(lines) == 1 else f"{lines[0]}: {lines[-1]}").replace("`", "'")
+
+
+def _values(name: str, result: Result) -> list[str]:
+    """A measure's table: one line per contender and point, medians over the rounds."""
+    groups: dict[tuple[str, str], list[dict[str, float]]] = {}
+    failures = []
+    for row in result["rows"]:
+        if "failure" in row:
+            failures.append(f"- {row['contender']}: `{_first(row['failure'])}`")
+        else:
+            key = row["contender"], str(row.get("point", ""))
+            groups.setdefault(key, []).append(row["values"])
+    names = list(dict.fromkeys(n for values in groups.values() for v in values for n in v))
+    rows = []
+    for (contender, point), values in groups.items():
+        cells = [_spread([v[n] for v in values if n in v]) for n in names]
+        rows.append([contender, point, *cells, str(len(values))])
+    head = ["contender", "at", *(n.replace("_", " ") for n in names), "rounds"]
+    parts = [f"## {name}\n", table(head, rows)]
+    return [*parts, "Failed:\n", "\n".join(failures) + "\n"] if failures else parts
+
+
+def _spread(values: list[float]) -> str:
+    if not values:
+        return ""
+    ordered = sorted(values)
+    middle = _number(ordered[len(ordered) // 2])
+    if len(ordered) == 1:
+        return middle
+    return f"{middle} ({_number(ordered[0])} to {_number(ordered[-1])})"
+
+
+def _machines(results: dict[str, Result]) -> list[str]:
+    rows = []
+    for name, result in results.items():
+        machine = result["machine"]
+        rows.append(
+            [
+                name,
+                result["date"],
+                result["commit"],
+                f"`python -m bench {' '.join(result['arguments'])}`",
+                f"{machine['cores']} x {machine['processor']}, {machine['memory']}",
+                f"Python {machine['python']}, {machine['java']}",
+                " ".join(f"{load:.1f}" for load in machine["load"]),
+            ]
+        )
+    head = ["experiment", "date", "commit", "command", "machine", "versions", "load after"]
+    seeds = sorted({str(result["seed"]) for result in results.values()})
+    versions = sorted(
+        {
+            f"{package} {version}"
+            for result in results.values()
+            for row in result["rows"]
+            for package, version in row.get("versions", {}).items()
+        }
+    )
+    return [
+        "## How it was measured\n",
+        table(head, rows),
+        f"Seed {', '.join(seeds)}. Versions met: {', '.join(versions)}.\n",
+    ]

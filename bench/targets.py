@@ -1,0 +1,188 @@
+"""What issue 4 asks for, each as a number that follows from the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from bench.throughput import figures
+
+
+class Measured:
+    """Questions to the results; None where something was not measured or failed."""
+
+    def __init__(self, results: dict[str, dict[str, Any]]) -> None:
+        self._results = results
+
+    def rows(self, experiment: str) -> list[dict[str, Any]]:
+        """An experiment's rows."""
+        rows: list[dict[str, Any]] = self._results.get(experiment, {}).get("rows", [])
+        return rows
+
+    def rate(self, case: str, contender: str = "headrace") -> float | None:
+        """Records per second, the median."""
+        found = figures(self.rows(case)).get(contender)
+        return found.rate if found else None
+
+    def best(self, case: str, prefix: str) -> float | None:
+        """The rate of the fastest of a peer's variants."""
+        found = figures(self.rows(case)).values()
+        rates = [f.rate for f in found if f.contender.startswith(prefix) and f.rate]
+        return max(rates, default=None)
+
+    def value(self, experiment: str, contender: str, name: str) -> float | None:
+        """The median of one value over the rows of a contender."""
+        found = sorted(
+            row["values"][name]
+            for row in self.rows(experiment)
+            if row["contender"] == contender and name in row.get("values", {})
+        )
+        return found[len(found) // 2] if found else None
+
+
+@dataclass(frozen=True)
+class Target:
+    """``ask`` gives the number, which should be at least (or, ``most``, at most) ``bound``."""
+
+    text: str
+    bound: float
+    ask: Callable[[Measured], float | None]
+    unit: str = "x"
+    most: bool = False
+
+    def met(self, number: float) -> bool:
+        """Whether a number is good enough."""
+        return number <= self.bound if self.most else number >= self.bound
+
+
+def ratio(above: float | None, below: float | None) -> float | None:
+    """A quotient, None where either is missing."""
+    return above / below if above is not None and below else None
+
+
+def _peer(case: str, prefix: str) -> Callable[[Measured], float | None]:
+    return lambda m: ratio(m.rate(case), m.best(case, prefix))
+
+
+def _against(case: str, other: str) -> Callable[[Measured], float | None]:
+    return lambda m: ratio(m.rate(case), m.rate(other))
+
+
+def _trickle(contender: str) -> Callable[[Measured], float | None]:
+    return lambda m: ratio(
+        m.value("trickle", "headrace", "ms_per_batch"),
+        m.value("trickle", contender, "ms_per_batch"),
+    )
+
+
+def _linear(measured: Measured) -> float | None:
+    """The cost of a record in the largest batch to that in the smallest."""
+    by_size: dict[int, list[float]] = {}
+    for row in measured.rows("batch-linear"):
+        if "values" in row:
+            by_size.setdefault(row["records"], []).append(row["values"]["seconds"])
+    sizes = sorted(by_size)
+    if len(sizes) < 3:
+        return None
+    least = [min(by_size[size]) for size in sizes]
+
+    def cost(at: int) -> float:
+        return (least[at + 1] - least[at]) / (sizes[at + 1] - sizes[at])
+
+    return ratio(cost(len(sizes) - 2), cost(0))
+
+
+TARGETS = (
+    Target("(a) to PyFlink, the better of its modes", 10, _peer("a", "pyflink")),
+    Target("(a) to PySpark's transformWithState (Row)", 4, _peer("a", "spark-state")),
+    Target("(a) to Bytewax, two workers, recovery on", 1, _peer("a", "bytewax")),
+    Target("(a) to Flink SQL's GROUP BY", 1 / 1.5, _peer("a", "flink-sql")),
+    Target("(a) to the same job's source and exchange alone", 0.6, _against("a", "exchange")),
+    Target("(a) with 1,000,000 keys to 10,000", 0.5, _against("a-million", "a")),
+    Target("(a) with Zipf keys to uniform", 0.7, _against("a-zipf", "a")),
+    Target("(b) to PyFlink, the better of its modes", 5, _peer("b", "pyflink")),
+    Target(
+        "(c) cost of a record to that in (a), for three stages",
+        3,
+        lambda m: ratio(m.rate("a"), m.rate("c")),
+        most=True,
+    ),
+    Target("(d) to PyFlink, the better of its modes", 5, _peer("d", "pyflink")),
+    Target("(d) to Spark's mapInArrow", 0.8, _peer("d", "spark-arrow")),
+    Target(
+        "a micro-batch of 100 records to one of a bare transformWithState query of its shape",
+        1.3,
+        _trickle("spark-shape"),
+        most=True,
+    ),
+    Target(
+        "the same to a query with source and sink in the JVM",
+        1.3,
+        _trickle("spark-state"),
+        most=True,
+    ),
+    Target(
+        "latency at 2,000 records/s, median, to PyFlink's default",
+        1,
+        lambda m: ratio(
+            m.value("latency", "headrace", "median_ms"),
+            m.value("latency", "pyflink-default", "median_ms"),
+        ),
+        most=True,
+    ),
+    Target(
+        "latency at 2,000 records/s, 99th percentile, to PyFlink's default",
+        1,
+        lambda m: ratio(
+            m.value("latency", "headrace", "p99_ms"),
+            m.value("latency", "pyflink-default", "p99_ms"),
+        ),
+        most=True,
+    ),
+    Target(
+        "first output of a cold start, one keyed stage",
+        10,
+        lambda m: m.value("start", "headrace-cold", "first_output_seconds"),
+        "s",
+        most=True,
+    ),
+    Target(
+        "first output on a warm session",
+        2,
+        lambda m: m.value("start", "headrace-warm", "first_output_seconds"),
+        "s",
+        most=True,
+    ),
+    Target(
+        "first output of the local runner, from the start of its process",
+        0.5,
+        lambda m: m.value("start", "headrace-local", "first_output_seconds"),
+        "s",
+        most=True,
+    ),
+    Target("local runner on (a)", 300_000, lambda m: m.rate("a", "headrace-local"), "records/s"),
+    Target(
+        "10,000,000 keys: memory of the largest Python worker",
+        1024,
+        lambda m: m.value("memory", "headrace", "worker_mib"),
+        "MiB",
+        most=True,
+    ),
+    Target(
+        "10,000,000 keys: rate to that with 10,000",
+        1 / 3,
+        lambda m: ratio(m.value("memory", "headrace", "records_per_second"), m.rate("a")),
+    ),
+    Target(
+        "batch runner on (a) to the streaming runner",
+        1.5,
+        lambda m: ratio(m.rate("a", "headrace-batch"), m.rate("a")),
+    ),
+    Target(
+        "batch runner: a record's cost at the largest size to that at the smallest",
+        1.2,
+        _linear,
+        most=True,
+    ),
+)

@@ -1,0 +1,150 @@
+"""Rates: every contender at two sizes, in fresh processes, in turns.
+
+The slope between the sizes is what a record costs; what the line costs at no records is the start.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from bench import expectation, processes, workload
+from bench.contenders import CONTENDERS, Case, Contender, size
+from bench.environments import UnbuildableError, python_for
+
+Row = dict[str, Any]
+NO_SLOPE = "the larger run took no longer than the smaller: sizes too small, or too much noise"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for on the command line."""
+
+    runs: int
+    scale: float
+    peers: tuple[str, ...] = ()
+
+    def takes(self, name: str) -> bool:
+        """Whether a contender is wanted: by its name or the beginning of it."""
+        return not self.peers or any(name == p or name.startswith(f"{p}-") for p in self.peers)
+
+
+def measure(case: Case, plan: Plan, contenders: Mapping[str, Contender] = CONTENDERS) -> list[Row]:
+    """All runs of a case, one row for each."""
+    rows: list[Row] = []
+    out: set[str] = set()
+    chosen = [contenders[name] for name in case.sizes if plan.takes(name)]
+    for number in range(plan.runs):
+        for contender in chosen:
+            for records in case.sizes[contender.name]:
+                if contender.name in out:
+                    continue
+                row = one(case, contender, size(records, plan.scale, _step(case, contender)))
+                row["round"] = number
+                rows.append(row)
+                tell(row)
+                if "failure" in row:
+                    out.add(contender.name)  # it would fail again, and take its time for it
+    return rows
+
+
+def _step(case: Case, contender: Contender) -> int:
+    return int(contender.options.get("batch", case.step))
+
+
+def one(case: Case, contender: Contender, records: int) -> Row:
+    """Run a contender once and check what it gave out."""
+    row: Row = {"case": case.name, "contender": contender.name, "records": records}
+    arguments = [f"--job={case.job}", f"--records={records}", f"--keys={case.keys}"]
+    arguments += [f"--distribution={case.distribution}", f"--scratch={processes.scratch()}"]
+    arguments += [f"--option={name}={value}" for name, value in contender.options.items()]
+    if case.job == "d":
+        workload.json_folder(records, processes.scratch())  # before the clock starts
+    try:
+        python = python_for(contender.environment)
+    except UnbuildableError as error:
+        return {**row, "failure": str(error)}
+    module = f"bench.peers.{contender.module}"
+    run = processes.run(python, module, arguments, contender.limit_seconds)
+    row |= {"command": run.command, "load": run.load_before, "wall_seconds": run.wall_seconds}
+    if run.answer is None:
+        return {**row, "failure": run.failure}
+    row |= {key: run.answer[key] for key in ("seconds", "tally", "versions")}
+    facts = run.answer.get("facts", {})
+    row["facts"] = facts
+    wrong = _wrong(case, records, run.answer["tally"], facts)
+    return {**row, "failure": wrong} if wrong else row
+
+
+def _wrong(case: Case, records: int, tally: list[int], facts: dict[str, Any]) -> str | None:
+    checked = facts.get("checked_records", records)
+    if facts.get("checked") == "final sums":
+        wanted = expectation.final_sums(checked, case.keys, case.distribution)
+        return None if tuple(tally) == wanted else f"the tally is {tally}, expected {list(wanted)}"
+    found = expectation.expected(
+        case.job, checked, case.keys, case.distribution, processes.scratch()
+    )
+    return expectation.difference(case.job, tally, found)
+
+
+def tell(row: Row) -> None:
+    """One line on standard error."""
+    said = row.get("failure") or f"{row['seconds']:.2f} s"
+    first = said.splitlines()[0]
+    print(
+        f"{row['case']:<14} {row['contender']:<20} {row['records']:>12,}  {first}", file=sys.stderr
+    )
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What the runs of one contender come to. Rates in records per second."""
+
+    contender: str
+    rates: tuple[float, ...]
+    """One for each round, from its two sizes; ascending."""
+    starts: tuple[float, ...]
+    failure: str | None = None
+
+    @property
+    def rate(self) -> float | None:
+        """The median rate."""
+        return median(self.rates) if self.rates else None
+
+    @property
+    def start(self) -> float | None:
+        """The median start in seconds: the whole process, less what its records cost."""
+        return median(self.starts) if self.starts else None
+
+
+def figures(rows: Iterable[Row]) -> dict[str, Figure]:
+    """One figure for each contender of a case."""
+    by_contender: dict[str, list[Row]] = {}
+    for row in rows:
+        by_contender.setdefault(row["contender"], []).append(row)
+    return {name: _figure(name, own) for name, own in by_contender.items()}
+
+
+def _figure(name: str, rows: list[Row]) -> Figure:
+    failure = next((row["failure"] for row in rows if "failure" in row), None)
+    rates, starts = [], []
+    for number in sorted({row["round"] for row in rows}):
+        pair = sorted(
+            (r for r in rows if r["round"] == number and "failure" not in r),
+            key=lambda row: row["records"],
+        )
+        if len(pair) < 2 or pair[0]["records"] == pair[1]["records"]:
+            continue
+        small, large = pair
+        more = large["records"] - small["records"]
+        cost = (large["seconds"] - small["seconds"]) / more
+        if cost > 0:
+            rates.append(1 / cost)
+            checking = small.get("facts", {}).get("check_seconds", 0)
+            starts.append(small["wall_seconds"] - checking - cost * small["records"])
+        else:
+            failure = failure or NO_SLOPE
+    return Figure(name, tuple(sorted(rates)), tuple(sorted(starts)), failure)

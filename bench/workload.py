@@ -1,0 +1,124 @@
+"""The input of every benchmark, defined once: record i is (key, value, event time in ms).
+
+Standard library only: this runs in the environment of each peer. The uniform key is a formula that
+SQL can say too (``UNIFORM_SQL``), so that a peer whose source is in the JVM reads the same records.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+SEED = 20_261_121
+BASE_MS = 1_700_000_000_000
+MULTIPLIER = 2_654_435_761
+# A prime, and not 2**32: the low bits of the key would else be those of the index, and with them
+# those of the value.
+MODULUS = 4_294_967_291
+UNIFORM_SQL = f"MOD(MOD({{index}} * {MULTIPLIER}, {MODULUS}), {{keys}})"
+VALUE_SQL = "MOD({index}, 1000)"
+ZIPF_EXPONENT = 1.1
+ZIPF_SAMPLES = 65_536
+TIMER_RECORDS_PER_KEY = 10
+OUTPUT_EVERY = 100
+JSON_FILES = 8
+
+Record = tuple[int, int, int]
+
+
+@cache
+def zipf_table(keys: int) -> list[int]:
+    """Sampled keys: key k is there in proportion to (k + 1) ** -1.1."""
+    weights = list(accumulate((rank + 1) ** -ZIPF_EXPONENT for rank in range(keys)))
+    return random.Random(SEED).choices(range(keys), cum_weights=weights, k=ZIPF_SAMPLES)
+
+
+class ZipfRecords:
+    """Record i with skewed keys. Travels as its parameters; the table is made where it runs."""
+
+    def __init__(self, keys: int) -> None:
+        self._keys, self._table = keys, zipf_table(keys)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ZipfRecords, (self._keys,)
+
+    def __call__(self, index: int) -> Record:
+        key = self._table[index * MULTIPLIER % MODULUS >> 16]
+        return key, index % 1000, BASE_MS + index
+
+
+def record_function(keys: int, distribution: str = "uniform") -> Callable[[int], Record]:
+    """The function from a record's index to the record."""
+    if distribution == "zipf":
+        return ZipfRecords(keys)
+    if distribution != "uniform":
+        raise ValueError(f"the distribution is {distribution!r}, not uniform or zipf")
+
+    def record(index: int) -> Record:
+        return index * MULTIPLIER % MODULUS % keys, index % 1000, BASE_MS + index
+
+    return record
+
+
+def stages(job: str) -> int:
+    """How many keyed stages a job has: ``c`` three, ``c1`` to ``c5`` as they say."""
+    return {"a": 1, "c": 3}.get(job) or int(job[1:])
+
+
+def timer_interval_ms(keys: int) -> int:
+    """The time in which a key sees ten records, on average."""
+    return TIMER_RECORDS_PER_KEY * keys
+
+
+def rekey(key: int, keys: int) -> int:
+    """The key for the next stage of job (c): a function of the key alone, so of no order."""
+    return (key * 31 + 7) % keys
+
+
+def json_lines(records: int) -> Iterator[str]:
+    """Lines of job (d), about 105 bytes each."""
+    draw = random.Random(SEED).randrange
+    for number in range(records):
+        yield (
+            f'{{"id": {number}, "user": "user-{draw(100_000):05d}", "symbol": "S{draw(500):03d}",'
+            f' "price": {draw(1_000, 100_000)}, "quantity": {draw(1, 1_001)},'
+            f' "ts": {BASE_MS + number}}}\n'
+        )
+
+
+def decode(line: str) -> dict[str, Any]:
+    """What job (d) makes of a line first."""
+    order: dict[str, Any] = json.loads(line)
+    return order
+
+
+def wanted(order: dict[str, Any]) -> bool:
+    """True for half of the orders."""
+    return bool(order["quantity"] % 2 == 0)
+
+
+def summary(order: dict[str, Any]) -> tuple[int, str, int]:
+    """What job (d) gives out."""
+    return order["id"], order["symbol"], order["price"] * order["quantity"]
+
+
+def json_folder(records: int, parent: Path) -> Path:
+    """A folder with the lines in a few files of equal length, made on first use."""
+    folder = parent / f"json-{records}-{SEED}"
+    if folder.exists():
+        return folder
+    making = parent / f".{folder.name}-{os.getpid()}"
+    making.mkdir(parents=True)
+    per_file = -(-records // JSON_FILES)
+    lines = json_lines(records)
+    for number in range(JSON_FILES):
+        with (making / f"part-{number}.jsonl").open("w") as file:
+            file.writelines(line for _, line in zip(range(per_file), lines, strict=False))
+    making.rename(folder)
+    return folder
