@@ -16,7 +16,7 @@ ARGS ?=
 
 .PHONY: help
 help: ## print this
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: $(STAMP) ## a trading day on Spark: as a stream with a live display, then as a batch
@@ -41,6 +41,10 @@ check: $(STAMP) ## ruff, strict types, the import contract, lock and generated p
 .PHONY: bench
 bench: $(STAMP) ## every benchmark against every peer (hours; ARGS="a --peers bytewax" for a part)
 	$(BIN)/python -m bench $(ARGS)
+
+.PHONY: bench-quick
+bench-quick: $(STAMP) ## what a record costs in each layer, against the committed figures (a minute)
+	$(BIN)/python -m bench.quick $(ARGS)
 
 .PHONY: docs
 docs: $(STAMP) ## the documentation as a site, in build/docs

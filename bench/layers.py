@@ -1,0 +1,203 @@
+"""What a record of job (a) costs in each layer, without Spark: ``python -m bench.layers``.
+
+A micro-batch goes through the layers one after the other, in this process, over a page store in
+memory. Each figure is the least of several micro-batches, and also given as a ratio to a loop of
+plain Python that does the job's work on a dictionary in the same run: a machine that is slow today
+is slow for both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from bench import workload
+from bench.jobs import Api, count_and_sum, with_times
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.base import SplitRange
+from headrace.datastream.connectors.datagen import DataGeneratorSource
+from headrace.datastream.connectors.function import FunctionSink
+from headrace.graph.stream_graph import StreamGraph
+from headrace.metrics.metricbase import MetricGroup
+from headrace.runners.launch import program_of
+from headrace.runners.spark.wire import packed, payload_of, unpacked
+from headrace.runtime.block import Block, Envelope, Kind
+from headrace.runtime.context import TaskFacts
+from headrace.runtime.keyed_task import KeyedTask, TaskInput
+from headrace.runtime.program import JobProgram
+from headrace.runtime.source_task import (
+    NEW_SPLIT,
+    SourceTask,
+    SourceTaskInput,
+    SplitState,
+    SplitWork,
+)
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.state.paged import PagedBackend
+from headrace.testing.snapshot import MemoryStore
+
+RECORDS = 200_000
+TASKS = 2
+RANGE = 8_192
+SPLIT = "generator"
+WARM_UP = 2
+
+BESIDE = ("plain loop", "stage on the heap")
+"""Layers that a record on Spark does not go through."""
+
+Layers = dict[str, float]
+"""Microseconds of processor time per record, by layer; ``plain loop`` first."""
+
+
+def measure(keys: int = 10_000, batches: int = 8) -> Layers:
+    """The least that each layer took in any micro-batch after the first two."""
+    desk = _Desk(keys)
+    runs = [desk.batch(number) for number in range(WARM_UP + batches)][WARM_UP:]
+    return {layer: min(run[layer] for run in runs) for layer in runs[0]}
+
+
+class _Desk:
+    """Job (a), taken apart."""
+
+    def __init__(self, keys: int) -> None:
+        self.record = workload.record_function(keys)
+        self.program = _program(self.record)
+        self.sums: dict[int, tuple[int, int]] = {}
+        self.split: SplitState = NEW_SPLIT
+        self.vertex = self.program.stages[0][0]
+        self.stores = [MemoryStore() for _ in range(self.vertex.groups)]
+        self.heaps = [HeapBackend() for _ in range(self.vertex.groups)]
+        facts, metrics = TaskFacts(parallelism=TASKS), MetricGroup()
+        self.source = SourceTask(self.program, facts, metrics)
+        self.on_pages = KeyedTask(self.vertex, self.program, facts, metrics)
+        self.on_heap = KeyedTask(self.vertex, self.program, facts, metrics)
+
+    def batch(self, number: int) -> Layers:
+        """One micro-batch through every layer."""
+        took: Layers = {}
+
+        def timed(layer: str, work: Callable[[], Any]) -> Any:
+            gc.collect()
+            start = time.process_time()
+            found = work()
+            took[layer] = (time.process_time() - start) / RECORDS * 1e6
+            return found
+
+        start = number * RECORDS
+        timed("plain loop", lambda: self.plain(start))
+        timed("source", lambda: self.read(start))
+        sent = timed("chain", lambda: self.sent(number))
+        took["chain"] -= took["source"]
+        rows = timed("encode", lambda: [list(packed(task, TASKS)) for task in sent])
+        groups = timed("decode", lambda: self.received(row[4] for task in rows for row in task))
+        found = timed(
+            "stage on the heap", lambda: self.run(self.on_heap, groups, self.heaps.__getitem__)
+        )
+        paged = timed("stage in pages", lambda: self.run(self.on_pages, groups, self.pages))
+        if found != paged:
+            raise AssertionError(f"{found} outputs with state on the heap, {paged} in pages")
+        return took
+
+    def plain(self, start: int) -> None:
+        """The job in plain Python."""
+        record, sums = self.record, self.sums
+        for index in range(start, start + RECORDS):
+            key, value, _ = record(index)
+            count, total = sums.get(key) or (0, 0)
+            sums[key] = count + 1, total + value
+
+    def read(self, start: int) -> None:
+        """The source's reader alone."""
+        reader = self.program.sources[0].reader
+        for split_range in _ranges(start, start + RECORDS):
+            for _ in reader.read(split_range):
+                pass
+
+    def sent(self, number: int) -> list[list[Envelope]]:
+        """What the source tasks of a micro-batch send."""
+        half = RECORDS // TASKS
+        sent = []
+        for sender in range(TASKS):
+            start = number * RECORDS + sender * half
+            ranges = tuple(_ranges(start, start + half))
+            source = self.program.sources[0].id
+            work = SplitWork(source, SPLIT, ranges, announce=number == 0, state=self.split)
+            sent.append(list(self.source.run(SourceTaskInput(sender, number, 0, (work,)))))
+        states = sent[-1].pop().payload[1]
+        del sent[0][-1]
+        self.split = states[source, SPLIT]
+        return sent
+
+    def received(self, packets: Iterator[bytes]) -> dict[int, list[Block]]:
+        """Blocks by key group, from packets."""
+        groups: dict[int, list[Block]] = {}
+        for packet in packets:
+            for envelope in unpacked(packet):
+                block = payload_of(Kind.DATA, envelope.payload)
+                groups.setdefault(envelope.group, []).append(block)
+        return groups
+
+    def pages(self, group: int) -> StateBackend:
+        """The paged state of a group."""
+        return PagedBackend(self.stores[group], self.vertex.groups)
+
+    def run(
+        self,
+        task: KeyedTask,
+        groups: dict[int, list[Block]],
+        backend: Callable[[int], StateBackend],
+    ) -> int:
+        """The keyed stage; gives back how many records it gave out."""
+        return sum(
+            len(envelope.payload.values)
+            for group, blocks in groups.items()
+            for envelope in task.advance(TaskInput(group, blocks, 0), backend(group))
+        )
+
+
+def _program(record: Callable[[int], workload.Record]) -> JobProgram:
+    api = Api("headrace")
+    env = StreamExecutionEnvironment.get_execution_environment(
+        Configuration.from_dict({"parallelism.default": str(TASKS)})
+    )
+    records = with_times(api, env.from_source(DataGeneratorSource(record), None, "records"))
+    records.key_by(lambda pair: pair[0]).process(count_and_sum(api)).sink_to(FunctionSink(len))
+    return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "a")
+
+
+def _ranges(start: int, end: int) -> Iterator[SplitRange]:
+    for at in range(start, end, RANGE):
+        to = min(at + RANGE, end)
+        yield SplitRange(SPLIT, at, to, None, to - at)
+
+
+def table(layers: Layers, before: Layers | None = None) -> str:
+    """The layers as a Markdown table, with the ratios of an earlier run if there are any."""
+    plain = layers["plain loop"]
+    head = ["layer", "µs/record", "to a plain loop"] + (["committed"] if before else [])
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1)]
+    for layer, took in layers.items():
+        line = [layer, f"{took:.2f}", f"{took / plain:.2f}"]
+        lines.append(line + ([f"{before[layer]:.2f}"] if before else []))
+    total = sum(took for layer, took in layers.items() if layer not in BESIDE)
+    lines.append(
+        ["all but the heap", f"{total:.2f}", f"{total / plain:.2f}", *([""] if before else [])]
+    )
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--keys", type=int, default=10_000)
+    parser.add_argument("--batches", type=int, default=8)
+    chosen = parser.parse_args()
+    print(table(measure(chosen.keys, chosen.batches)))
+
+
+if __name__ == "__main__":
+    main()
