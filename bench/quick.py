@@ -10,14 +10,13 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from statistics import median
 
 from bench import layers
 
 BASELINE = Path(__file__).parent / "layers.json"
 LOSS = 1.2
 TRIES = 3
-SMALL = 0.3
-"""Layers of less than this ratio are compared by what they add: a fifth of little is noise."""
 
 
 def ratios(measured: layers.Layers) -> dict[str, float]:
@@ -28,11 +27,7 @@ def ratios(measured: layers.Layers) -> dict[str, float]:
 
 def lost(now: dict[str, float], before: dict[str, float]) -> list[str]:
     """The layers that cost a fifth more than they did."""
-    return [
-        layer
-        for layer, ratio in now.items()
-        if ratio > max(before[layer] * LOSS, before[layer] + SMALL * (LOSS - 1))
-    ]
+    return [layer for layer, ratio in now.items() if ratio > before[layer] * LOSS]
 
 
 def main() -> None:
@@ -41,8 +36,8 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.write:
         found = [ratios(layers.measure()) for _ in range(TRIES)]
-        least = {layer: round(min(run[layer] for run in found), 3) for layer in found[0]}
-        BASELINE.write_text(json.dumps(least, indent=1) + "\n")
+        usual = {layer: round(median(run[layer] for run in found), 3) for layer in found[0]}
+        BASELINE.write_text(json.dumps(usual, indent=1) + "\n")
         print(BASELINE.read_text())
         return
     before = json.loads(BASELINE.read_text())
