@@ -37,6 +37,6 @@ class FilterOperator(Operator):
         self._spec = spec
 
     def step(self) -> Step:
-        """The test."""
+        """The test, which may keep a record to change it later."""
         names = {"node": self.node, "function": self._spec.function.bound()}
-        return Step(("node = $node", "if $function(value):"), names, passes_on=True)
+        return Step(("node = $node", "if $function(value):"), names)

@@ -41,11 +41,11 @@ class FlatMapOperator(Operator):
         return Step(
             (
                 "node = $node",
-                "$record = value",
+                "$record, $stamp = value, timestamp",
                 "$results = $function(value)",
                 "if $results is not None:",
                 "    for value in $results:",
             ),
             {"node": self.node, "function": self._spec.function.bound()},
-            after=("node, value = $node, $record",),
+            after=("node, value, timestamp = $node, $record, $stamp",),
         )

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.common.watermark_generators import BoundedOutOfOrderness, NoWatermarks
+from headrace.common.watermark_generators import (
+    BoundedOutOfOrderness,
+    MonotonousTimestamps,
+    NoWatermarks,
+)
 from headrace.common.watermark_strategy import (
     MAX_WATERMARK,
     MIN_WATERMARK,
@@ -14,6 +18,7 @@ from headrace.common.watermark_strategy import (
     WatermarkOutput,
     WatermarkStrategy,
 )
+from headrace.errors import PlanError
 from headrace.operators.spec import OperatorSpec, Traits
 from headrace.runtime.chain import Operator, Outputs, Signal
 from headrace.runtime.context import TaskContext
@@ -23,6 +28,8 @@ from headrace.runtime.program import NodeProgram
 from headrace.runtime.state.handles import Cell
 
 _BELOW_ALL = -(1 << 64)
+_KNOWN = (BoundedOutOfOrderness, MonotonousTimestamps, NoWatermarks)
+"""Generators that look at nothing but the highest timestamp; a subclass may do more."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
 
     def __init__(self, spec: TimestampsSpec) -> None:
         self._strategy = spec.strategy
+        self._stepped: type[WatermarkGenerator] | None = None
         self._last = MIN_WATERMARK
         self._idle = False
         self._silent = False
@@ -91,10 +99,11 @@ class TimestampsOperator(Operator, WatermarkOutput):
 
         What the loop passes on meanwhile cannot matter: such a generator speaks at ticks only.
         """
-        observe = type(self._generator).on_event
-        remembers = observe is BoundedOutOfOrderness.on_event
-        if self._timeout_ms is not None or not (remembers or observe is NoWatermarks.on_event):
+        kind = type(self._generator)
+        if self._timeout_ms is not None or kind not in _KNOWN:
             return None
+        self._stepped = kind
+        remembers = kind is not NoWatermarks
         lines = ["pass"]
         names = {"node": self.node, "operator": self}
         if self._strategy.timestamp_of is not None:
@@ -176,5 +185,13 @@ class TimestampsOperator(Operator, WatermarkOutput):
         if state is None:
             state = (self._strategy.create_generator(), MIN_WATERMARK, False, None)
         generator: WatermarkGenerator = state[0]
+        if self._stepped is not None and type(generator) is not self._stepped:
+            generator = self._strategy.create_generator()  # the strategy was changed since
+            if type(generator) is not self._stepped:
+                raise PlanError(
+                    f"a factory made a {type(generator).__name__} and a {self._stepped.__name__}",
+                    where={"operator": f"{self.node.name}, built at {self.node.site}"},
+                    hint="a watermark strategy's generators must be of one class",
+                )
         self._generator = generator
         self._last, self._idle, self._active_ms = state[1:]

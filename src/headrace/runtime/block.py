@@ -197,9 +197,21 @@ def own(block: Block) -> Block:
 
 
 def _isolated(block: Block) -> Block:
+    return block._replace(values=_pickled(block.values), isolated=True, checked=True)
+
+
+def _pickled(values: list[Any]) -> list[bytes]:
     dumps = pickle.dumps
-    values = [dumps(value, 5) for value in block.values]
-    return block._replace(values=values, isolated=True, checked=True)
+    try:
+        return [dumps(value, 5) for value in values]
+    except Exception as error:
+        for value in values:
+            try:
+                dumps(value, 5)
+            except Exception:
+                error.add_note(f"record:   {repr(value)[:500]}")
+                break
+        raise
 
 
 def values_of(block: Block) -> list[Any]:
@@ -214,11 +226,14 @@ def encode(block: Block) -> bytes:
     """The bytes of a block.
 
     No object is looked up among those written before (``fast``): it takes a third of the time
-    off writing and reading, and records that share an object each get one of their own.
+    off writing and reading. Records that nobody has looked at and that could be changed are
+    pickled one by one, so that none shares an object with another.
 
     Raises:
         TypeError, pickle.PicklingError, AttributeError: a record cannot be pickled.
     """
+    if not block.checked and block.values and not is_plain(block.values[0]):
+        block = _isolated(block)
     out = io.BytesIO()
     pickler = pickle.Pickler(out, 5)
     pickler.fast = True

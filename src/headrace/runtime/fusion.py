@@ -97,7 +97,7 @@ def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
         behind += _own(step.behind, number, 1)
     text = head.replace("    BEFORE", "\n".join(before or ["    pass"]))
     source = "\n".join([text, *body, *after, *behind]) + "\n"
-    file = f"<headrace: {label} #{next(_numbers)}>"
+    file = f"<headrace: {label!r} #{next(_numbers)}>"
     # Tracebacks and debuggers find the text here.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     exec(compile(source, file, "exec"), names)

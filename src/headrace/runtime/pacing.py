@@ -53,6 +53,8 @@ class Pacer:
             self._records = records
 
     def _learn(self, records: int, took_ms: int) -> None:
+        if not records:
+            return  # timers alone: a budget would not have helped
         wanted = records * self._pace.target_ms / took_ms
         if records >= self._budget * _FULL:
             wanted = min(max(wanted, self._budget / _STEP), self._budget * _STEP)

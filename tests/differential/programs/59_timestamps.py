@@ -41,5 +41,10 @@ def build(env: StreamExecutionEnvironment) -> dict[str, DataStream]:
         "after_map": stamped.map(lambda value: -value).filter(lambda value: True).process(Stamp()),
         "after_flat_map": stamped.flat_map(lambda value: [value, value]).process(Stamp()),
         "again": again.process(Stamp()),
+        "again_after_flat_map": stamped.flat_map(lambda value: [value, value, value])
+        .assign_timestamps_and_watermarks(
+            WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Again())
+        )
+        .process(Stamp()),
         "never": source.process(Stamp()),
     }

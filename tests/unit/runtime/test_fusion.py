@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.common.watermark_generators import NoWatermarks
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.operators.filter import FilterSpec
 from headrace.operators.flat_map import FlatMapSpec
@@ -139,6 +141,103 @@ def test_a_loop_tells_the_generator_of_the_highest_timestamp() -> None:
     assert [mark.watermark for mark in envelope.payload.marks] == [8]
     assert envelope.payload.marks[0].position == 3
     assert envelope.payload.timestamps == [3, 9, 4, 5]
+
+
+def test_every_result_of_a_flat_map_gets_the_timestamp_of_its_record() -> None:
+    later = WatermarkStrategy.no_watermarks().with_timestamp_assigner(
+        lambda value, stamp: stamp + 1
+    )
+    specs = [FlatMapSpec(UserFunction(lambda value: [value] * 3)), TimestampsSpec(later)]
+    chain, other = row_of(*specs), row_of(*specs)
+    chain.push_all([1, 2], [1000, 2000])
+    for value in (1, 2):
+        other.push(value, value * 1000)
+    assert [stamp for _, stamp in sunk(chain)] == [1001] * 3 + [2001] * 3
+    assert [stamp for _, stamp in sunk(other)] == [1001] * 3 + [2001] * 3
+
+
+class Wall(NoWatermarks):
+    """Says where event time stands whenever it is asked."""
+
+    def on_periodic_emit(self, output: Any) -> None:
+        output.emit_watermark(5)
+
+
+def timed(strategy: WatermarkStrategy) -> Chain:
+    return running(
+        chain_of(
+            node(1, None, to_node(2)),
+            node(2, TimestampsSpec(strategy), to_exchange(0)),
+            exchanges=[exchange(0, groups=1)],
+        )
+    )
+
+
+def test_a_generator_that_extends_a_known_one_is_asked() -> None:
+    chain = timed(WatermarkStrategy.for_generator(Wall))
+    chain.begin_channel("split", {})
+    chain.push_all([1], None)
+    chain.tick()
+    (envelope,) = chain.drain()
+    assert [mark.watermark for mark in envelope.payload.marks] == [5]
+
+
+def test_a_strategy_changed_since_the_checkpoint_takes_its_own_generator() -> None:
+    before = timed(WatermarkStrategy.no_watermarks().with_timestamp_assigner(lambda v, _: v))
+    before.begin_channel("split", {})
+    state = before.snapshot()
+    chain = timed(
+        WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v, _: v)
+    )
+    chain.begin_channel("split", state)
+    chain.push_all([3, 9], None)
+    chain.tick()
+    (envelope,) = chain.drain()
+    assert [mark.watermark for mark in envelope.payload.marks] == [8]
+
+
+def test_a_record_that_a_filter_keeps_is_sent_as_it_was() -> None:
+    seen: list[dict[str, int]] = []
+
+    def keep(value: dict[str, int]) -> bool:
+        for earlier in seen:
+            earlier["changed"] = 1
+        seen.append(value)
+        return True
+
+    chain = row_of(FilterSpec(UserFunction(keep)))
+    chain.push_all([{"i": 1}, {"i": 2}], None)
+    assert [value for value, _ in sunk(chain)] == [{"i": 1}, {"i": 2}]
+
+
+def test_what_a_record_shares_within_itself_it_shares_afterwards() -> None:
+    inner = [1]
+    chain = running(
+        chain_of(
+            node(1, None, to_exchange(0)),
+            exchanges=[exchange(0, groups=1, selector=UserFunction(lambda value: 1))],
+        )
+    )
+    chain.push_all([{"a": inner, "b": inner}], None)
+    (envelope,) = chain.drain()
+    for block in (own(envelope.payload), decode(encode(envelope.payload))):
+        (value,) = values_of(block)
+        assert value["a"] is value["b"]
+
+
+def test_a_record_that_cannot_be_pickled_is_shown() -> None:
+    chain = running(
+        chain_of(
+            node(1, None, to_exchange(0)),
+            exchanges=[exchange(0, groups=1, selector=UserFunction(lambda value: 1))],
+        )
+    )
+    chain.push_all([[1], [threading.Lock()]], None)
+    (envelope,) = chain.drain()
+    with pytest.raises(TypeError) as raised:
+        encode(envelope.payload)
+    (note,) = raised.value.__notes__
+    assert note.startswith("record:   [<unlocked _thread.lock")
 
 
 def test_fresh_records_that_share_an_object_get_one_each() -> None:

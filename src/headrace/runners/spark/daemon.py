@@ -6,6 +6,9 @@ forked from here find it loaded. Only sessions that Headrace makes use it.
 
 from __future__ import annotations
 
+import os
+
+import numpy.random
 import pandas
 import pyarrow
 from pyspark.daemon import manager
@@ -16,4 +19,6 @@ import headrace.runners.spark.source
 PRELOADED = (pandas, pyarrow, headrace.runners.spark.keyed_stage, headrace.runners.spark.source)
 
 if __name__ == "__main__":
+    # Else every worker would draw the same numbers; Python's own generator sees to it by itself.
+    os.register_at_fork(after_in_child=numpy.random.seed)
     manager()

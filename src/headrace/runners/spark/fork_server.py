@@ -124,13 +124,15 @@ class _Server:
         connection.settimeout(10)
         request, streams = _receive(connection)
         pid = 0
-        if can_serve(request, self._environment):
-            pid = os.fork()
-            if pid == 0:
-                self._become(request, streams, connection)
-            self._clients[pid] = connection
-        for stream in streams:
-            os.close(stream)
+        try:
+            if can_serve(request, self._environment):
+                pid = os.fork()
+                if pid == 0:
+                    self._become(request, streams, connection)
+                self._clients[pid] = connection
+        finally:
+            for stream in streams:
+                os.close(stream)
         connection.sendall(pid.to_bytes(8, "big"))
         if not pid:
             connection.close()
@@ -155,6 +157,8 @@ class _Server:
             os.chdir(request.folder)
             invalidate_caches()
             code = _run(request.arguments[1:])
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
         finally:
             for output in (sys.stdout, sys.stderr):
                 with contextlib.suppress(OSError, ValueError):

@@ -136,9 +136,9 @@ def empty_batch() -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([], schema=_ARROW)
 
 
-def telling(envelopes: Iterator[Envelope]) -> Iterator[Envelope]:
+def telling(rows: Iterator[Row]) -> Iterator[Row]:
     """The same, with exceptions packed so that the driver can raise them again."""
     try:
-        yield from envelopes
+        yield from rows
     except Exception as error:
         raise_encoded(error)

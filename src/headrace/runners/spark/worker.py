@@ -161,4 +161,4 @@ def partition_id() -> int:
 def wire_rows(job: WorkerJob, envelopes: Iterator[Envelope]) -> Iterator[Row]:
     """What a task sends, as rows: sorted by Spark in a batch, else as few as may be."""
     make = one_by_one if job.program.batch else packed
-    return make(telling(envelopes), job.program.partitions)
+    return telling(make(envelopes, job.program.partitions))
