@@ -229,7 +229,7 @@ class StateBackendContract(ABC):
         assert len(drain(backend, 1 << 60)) == len(expected)
 
     @settings(
-        max_examples=60,
+        max_examples=45,
         deadline=None,
         suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
     )

@@ -23,7 +23,7 @@ LOCAL = {"runner": "local"}
 def test_each_job_gives_out_what_a_plain_loop_does(
     job: str, distribution: str, tmp_path: Path
 ) -> None:
-    records, keys = 20_000, 100
+    records, keys = 5_000, 20
     outcome = run(Task(job, records, keys, distribution, LOCAL, tmp_path, tmp_path))
     wanted = expectation.expected(job, records, keys, distribution, tmp_path)
     assert expectation.difference(job, outcome.tally, wanted) is None
