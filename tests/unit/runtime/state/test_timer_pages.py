@@ -34,7 +34,7 @@ def fill(store: CountingStore, count: int, step_ms: int) -> None:
 
 @pytest.mark.parametrize("step_ms", [0, 7])
 def test_nothing_due_reads_the_header_only(store: CountingStore, step_ms: int) -> None:
-    fill(store, 100_000, step_ms)
+    fill(store, 40_000, step_ms)
     assert len(store.records["h"]) < 4096
     assert all(len(data) < 65536 for data in store.records.values())
     backend = call(store)
@@ -47,15 +47,15 @@ def test_nothing_due_reads_the_header_only(store: CountingStore, step_ms: int) -
 
 @pytest.mark.parametrize("step_ms", [0, 7])
 def test_one_timer_touches_one_leaf(store: CountingStore, step_ms: int) -> None:
-    fill(store, 100_000, step_ms)
+    fill(store, 40_000, step_ms)
     backend = call(store)
-    backend.event_timers.register(Timer(START_MS + 50_000 * step_ms, -1))
-    backend.event_timers.register(Timer(START_MS + 50_000 * step_ms, 50_000))
+    backend.event_timers.register(Timer(START_MS + 20_000 * step_ms, -1))
+    backend.event_timers.register(Timer(START_MS + 20_000 * step_ms, 20_000))
     backend.flush()
     assert len(store.read) <= 4
     assert len(store.written) <= 5
     backend = call(store)
-    backend.event_timers.delete(Timer(START_MS + 50_000 * step_ms, -1))
+    backend.event_timers.delete(Timer(START_MS + 20_000 * step_ms, -1))
     backend.flush()
     assert len(store.read) <= 3
     assert len(store.written) <= 3
@@ -74,7 +74,7 @@ def test_firing_everything_leaves_nothing(store: CountingStore, step_ms: int) ->
 
 
 def test_firing_a_part_touches_that_part(store: CountingStore) -> None:
-    fill(store, 100_000, 7)
+    fill(store, 40_000, 7)
     backend = call(store)
     for key in range(100):
         assert backend.event_timers.pop_due(START_MS + 99 * 7) == Timer(START_MS + key * 7, key)
