@@ -76,6 +76,12 @@ def _trickle(contender: str) -> Callable[[Measured], float | None]:
     )
 
 
+def _latency(value: str) -> Callable[[Measured], float | None]:
+    return lambda m: ratio(
+        m.value("latency", "headrace", value), m.value("latency", "pyflink-default", value)
+    )
+
+
 def _linear(measured: Measured) -> float | None:
     """The cost of a record in the largest batch to that in the smallest."""
     by_size: dict[int, list[float]] = {}
@@ -125,19 +131,13 @@ TARGETS = (
     Target(
         "latency at 2,000 records/s, median, to PyFlink's default",
         1,
-        lambda m: ratio(
-            m.value("latency", "headrace", "median_ms"),
-            m.value("latency", "pyflink-default", "median_ms"),
-        ),
+        _latency("median_ms"),
         most=True,
     ),
     Target(
         "latency at 2,000 records/s, 99th percentile, to PyFlink's default",
         1,
-        lambda m: ratio(
-            m.value("latency", "headrace", "p99_ms"),
-            m.value("latency", "pyflink-default", "p99_ms"),
-        ),
+        _latency("p99_ms"),
         most=True,
     ),
     Target(

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bench import processes
+from bench.contenders import Contender
 from bench.environments import UnbuildableError, python_for
 from bench.throughput import Plan, Row
 
 
 @dataclass(frozen=True)
-class Probe:
-    """A contender of a measure."""
+class Probe(Contender):
+    """A contender of a measure; its module is one of ``bench.measure``."""
 
-    name: str
-    module: str
-    environment: str = "headrace"
-    options: Mapping[str, str] = field(default_factory=dict)
     limit_seconds: float = 180
 
 

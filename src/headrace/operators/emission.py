@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.common.output_tag import OutputTag
 from headrace.runtime.chain import Outputs
-from headrace.runtime.exchange import Push
+from headrace.runtime.fusion import Push
 
 Emit = Callable[[Iterable[Any], int | None], None]
 

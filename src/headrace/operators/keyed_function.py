@@ -9,7 +9,7 @@ from typing import Any
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.spec import OperatorSpec, Traits, UserFunction
 from headrace.runtime.chain import Operator, Outputs
-from headrace.runtime.exchange import Push
+from headrace.runtime.fusion import Push
 from headrace.runtime.state.backend import Timer
 
 Apply = Callable[[Any, Any, int | None, Push], None]

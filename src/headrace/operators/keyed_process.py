@@ -14,7 +14,7 @@ from headrace.operators.inspection import inspect_function
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.spec import OperatorSpec, Traits, UserFunction
 from headrace.runtime.chain import Operator, Outputs
-from headrace.runtime.exchange import Push
+from headrace.runtime.fusion import Push
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import Cell
 

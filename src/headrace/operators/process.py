@@ -10,7 +10,7 @@ from headrace.errors import NotKeyedError
 from headrace.operators.emission import emitter
 from headrace.operators.spec import OperatorSpec, Traits, UserFunction
 from headrace.runtime.chain import Operator, Outputs, Signal
-from headrace.runtime.exchange import Push
+from headrace.runtime.fusion import Push
 from headrace.runtime.state.handles import Cell
 
 

@@ -9,7 +9,7 @@ from headrace.operators.keyed import StatefulOperator
 from headrace.operators.spec import OperatorSpec, Traits, UserFunction
 from headrace.runtime.chain import Operator, Outputs
 from headrace.runtime.context import TaskContext
-from headrace.runtime.exchange import Push
+from headrace.runtime.fusion import Push
 from headrace.runtime.program import NodeProgram
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import Cell

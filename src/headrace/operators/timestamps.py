@@ -22,8 +22,7 @@ from headrace.errors import PlanError
 from headrace.operators.spec import OperatorSpec, Traits
 from headrace.runtime.chain import Operator, Outputs, Signal
 from headrace.runtime.context import TaskContext
-from headrace.runtime.exchange import Push
-from headrace.runtime.fusion import Step
+from headrace.runtime.fusion import Push, Step
 from headrace.runtime.program import NodeProgram
 from headrace.runtime.state.handles import Cell
 

@@ -14,7 +14,7 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.spec import UserFunction
 from headrace.runtime.block import Envelope, is_plain
 from headrace.runtime.context import TaskContext, TaskFacts
-from headrace.runtime.exchange import Endpoint, Outbox, key_step, sink_step, subtask_push
+from headrace.runtime.exchange import Endpoint, Outbox, exchange_step, sink_step
 from headrace.runtime.failure import annotate
 from headrace.runtime.fusion import Push, PushAll, Step, calling, pushing, pushing_all
 from headrace.runtime.program import ChainProgram, JobProgram, Link, NodeProgram
@@ -177,11 +177,8 @@ class Chain:
             for function in (program.selector, program.partitioner):
                 if function is not None:
                     open_function(function, self._context(program.label, program.site, None))
-            endpoint = self._exchanges[program.index]
-            if program.mode == "key":
-                pushes[program.index] = pushing((key_step(endpoint, program),), program.label)
-            else:
-                pushes[program.index] = subtask_push(endpoint, program)
+            step = exchange_step(self._exchanges[program.index], program)
+            pushes[program.index] = pushing((step,), program.label)
         return pushes
 
     def _context(self, name: str, site: str, cell: Cell | None) -> TaskContext:
@@ -209,7 +206,7 @@ class Chain:
         if step is None or step.only_in_loops:
             self._pushes[node.id] = operator.bind(outputs)
         else:
-            row = (step, *self._behind(node, outputs.main))
+            row = (step, *self._behind(node))
             self._pushes[node.id] = pushing(row, node.name)
         if node.id == self.program.root:
             self._root_outputs = outputs
@@ -272,40 +269,35 @@ class Chain:
     def _loop(self) -> PushAll:
         """A function that takes a chunk of records at the root."""
         root = self.program.nodes[self.program.root]
-        step, main = self._steps.get(root.id), self._root_outputs.main
+        step = self._steps.get(root.id)
         if root.spec is None:
-            row = self._behind(root, main, in_loop=True, fresh=True)
+            row = self._behind(root, in_loop=True, fresh=True)
         elif step is not None:
-            fresh = step.passes_on
-            row = (step, *self._behind(root, main, in_loop=True, fresh=fresh))
+            row = (step, *self._behind(root, in_loop=True, fresh=step.passes_on))
         else:
             row = (calling(self.push),)
         return pushing_all(row, root.name)
 
     def _behind(
-        self, node: NodeProgram, main: Push, in_loop: bool = False, fresh: bool = False
+        self, node: NodeProgram, in_loop: bool = False, fresh: bool = False
     ) -> tuple[Step, ...]:
-        """The steps behind a node; ``main`` takes its records where they part or are shared.
+        """The steps behind a node; a call of its main output where records part or are shared.
 
         ``fresh``: nobody but this row holds the records.
         """
         only = node.links[0] if len(node.links) == 1 else None
-        if only is None or only.tag is not None:
-            return (calling(main),)
-        if only.kind == "exchange":
-            program = next(e for e in self.program.exchanges if e.index == only.index)
-            if program.mode == "key":
-                return (key_step(self._exchanges[only.index], program, fresh),)
-        elif only.kind == "sink":
-            return (sink_step(self._sinks[only.index], fresh),)
-        elif not (node.spec is not None and node.spec.traits.keeps_emitted):
+        if only is not None and only.tag is None:
+            if only.kind == "exchange":
+                program = next(e for e in self.program.exchanges if e.index == only.index)
+                return (exchange_step(self._exchanges[only.index], program, fresh),)
+            if only.kind == "sink":
+                return (sink_step(self._sinks[only.index], fresh),)
             step = self._steps[only.index]
-            if step is not None and (in_loop or not step.only_in_loops):
-                fresh = fresh and step.passes_on
+            kept = node.spec is not None and node.spec.traits.keeps_emitted
+            if not kept and step is not None and (in_loop or not step.only_in_loops):
                 child = self.program.nodes[only.index]
-                down = self._mains[only.index]
-                return (step, *self._behind(child, down, in_loop, fresh))
-        return (calling(main),)
+                return (step, *self._behind(child, in_loop, fresh and step.passes_on))
+        return (calling(self._mains[node.id]),)
 
     def _joined(self, parent: int, child: int, signal: Signal) -> Signal:
         inputs = self._inputs.setdefault(child, ChannelWatermarks())

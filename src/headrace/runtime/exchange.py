@@ -12,7 +12,6 @@ from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
 from headrace.runtime.block import (
     ATOMS,
-    Block,
     BlockBuffer,
     Envelope,
     Kind,
@@ -20,9 +19,9 @@ from headrace.runtime.block import (
     is_plain,
     take,
 )
-from headrace.runtime.fusion import Push, Step
+from headrace.runtime.fusion import Step
 from headrace.runtime.key_groups import KeyGroups
-from headrace.runtime.program import ExchangeProgram
+from headrace.runtime.program import ExchangeProgram, NodeProgram
 
 SENDERS_PER_VERTEX = 1 << 20
 
@@ -144,6 +143,12 @@ class Endpoint:
             )
 
 
+def exchange_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
+    """A step that sends each record to its receiver; ``fresh`` as in ``_gather``."""
+    make = key_step if program.mode == "key" else subtask_step
+    return make(endpoint, program, fresh)
+
+
 def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
     """A step that sends each record to the key group of its key; ``fresh`` as in ``_gather``."""
     assert program.selector is not None
@@ -233,30 +238,32 @@ def _unstable(key: Any, program: ExchangeProgram, error: TypeError) -> HeadraceE
     )
 
 
-def subtask_push(endpoint: Endpoint, program: ExchangeProgram) -> Push:
-    """A push that sends each record to a subtask: round robin, by partitioner, or its own."""
-    outbox, groups, open_buffer = endpoint.outbox, endpoint.groups, endpoint.buffer
-    reuse, atoms, dumps = outbox.object_reuse, ATOMS, pickle.dumps
-    pick = _picker(endpoint, program)
-    node = exchange_node(program)
+def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
+    """A step that sends each record to a subtask: round robin, by partitioner, or its own."""
+    groups = program.groups
 
-    def push(value: Any, timestamp: int | None, node: Any = node) -> None:
-        group = pick(value)
-        if not 0 <= group < groups:
-            raise PlanError(
-                f"the partitioner returned {group!r}; there are partitions 0 to {groups - 1}",
-                where={"stream": f"{program.name}, built at {program.site}"},
-            )
-        buffer = open_buffer(group)
-        if buffer.isolated:
-            value = dumps(value, 5)
-        elif type(value) not in atoms and not reuse and not is_plain(value):
-            buffer.isolate()
-            value = dumps(value, 5)
-        buffer.values.append(value)
-        buffer.timestamps.append(timestamp)
+    def outside(group: Any) -> PlanError:
+        return PlanError(
+            f"the partitioner returned {group!r}; there are partitions 0 to {groups - 1}",
+            where={"stream": f"{program.name}, built at {program.site}"},
+        )
 
-    return push
+    lines = (
+        "node = $node",
+        "$group = $pick(value)",
+        "if not 0 <= $group < $groups: raise $outside($group)",
+        "$buffer = $open_buffer($group)",
+        *_gather(endpoint, fresh and program.partitioner is None),
+    )
+    names = {
+        "node": exchange_node(program),
+        "pick": _picker(endpoint, program),
+        "groups": groups,
+        "outside": outside,
+        "open_buffer": endpoint.buffer,
+        **_GATHERING,
+    }
+    return Step(lines, names)
 
 
 def _picker(endpoint: Endpoint, program: ExchangeProgram) -> Callable[[Any], int]:
@@ -282,11 +289,6 @@ def sink_step(endpoint: Endpoint, fresh: bool = False) -> Step:
     return Step(lines, {"open_buffer": endpoint.buffer, **_GATHERING})
 
 
-def exchange_node(program: ExchangeProgram) -> Any:
+def exchange_node(program: ExchangeProgram) -> NodeProgram:
     """A stand-in node, so that a failing key selector or partitioner is told by its stream."""
-    from headrace.runtime.program import NodeProgram
-
     return NodeProgram(0, f"{program.label} of {program.name}", None, program.site, None, ())
-
-
-__all__ = ["Block", "Endpoint", "Outbox", "Push", "key_step", "sink_step", "subtask_push"]

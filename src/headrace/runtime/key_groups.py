@@ -30,7 +30,8 @@ def stable_hash(key: Any) -> int:
     Raises:
         UnstableKeyError: the key's type has no such hash, or the key is not equal to itself.
     """
-    return (_raw_hash(key) * _MIX & _MASK) >> 32
+    raw = hash(key) if type(key) is int else _raw_hash(key)  # the usual key, without a call
+    return (raw * _MIX & _MASK) >> 32
 
 
 def _raw_hash(key: Any) -> int:
@@ -139,10 +140,7 @@ class KeyGroups(dict[Any, int]):
         self._misses = 0
 
     def __missing__(self, key: Any) -> int:
-        if type(key) is int:  # written out, as in ``page_hasher``
-            group = ((hash(key) * _MIX & _MASK) >> 32) % self.count
-        else:
-            group = stable_hash(key) % self.count
+        group = stable_hash(key) % self.count
         if len(self) < _CACHED_KEYS:
             self[key] = group
         else:
@@ -155,13 +153,7 @@ class KeyGroups(dict[Any, int]):
 
 def page_hasher(max_parallelism: int) -> Callable[[Any], int]:
     """A function that gives what is left of a key's hash once its key group is known."""
-
-    def rest(key: Any) -> int:
-        if type(key) is int:  # written out: it is asked once per key and micro-batch
-            return ((hash(key) * _MIX & _MASK) >> 32) // max_parallelism
-        return stable_hash(key) // max_parallelism
-
-    return rest
+    return lambda key: stable_hash(key) // max_parallelism
 
 
 def subtask_of(group: int, parallelism: int, max_parallelism: int) -> int:

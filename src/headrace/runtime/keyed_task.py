@@ -223,7 +223,6 @@ class KeyedTask:
         self._records_in.inc(len(values))
         if self._keyed is not None:
             assert keys is not None
-            self._backend.prefetch(keys)
             self._keyed.process(keys, values, timestamps)
             return
         self._chain.push_all(values, timestamps)

@@ -11,7 +11,7 @@ from headrace.operators.spec import OperatorSpec, Traits, UserFunction
 from headrace.runtime.block import is_plain
 from headrace.runtime.chain import KeyedOperator, Operator, Outputs, Signal
 from headrace.runtime.context import TaskContext
-from headrace.runtime.exchange import Push
+from headrace.runtime.fusion import Push
 from headrace.runtime.program import NodeProgram
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import Cell

@@ -12,7 +12,7 @@ from headrace.operators.spec import OperatorSpec, Traits, UserFunction
 from headrace.runtime.block import Block, Envelope, Kind, Mark, values_of
 from headrace.runtime.chain import Chain, Operator, Outputs, Signal
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.exchange import Push
+from headrace.runtime.fusion import Push
 from headrace.runtime.program import (
     ChainProgram,
     ExchangeProgram,

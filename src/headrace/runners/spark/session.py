@@ -244,7 +244,7 @@ def settings_of_query(
         **_STATE_STORE,
         "spark.sql.shuffle.partitions": str(shuffle_partitions),
         "spark.sql.adaptive.enabled": "false",
-        # One key group's envelopes may be large: few rows make an Arrow batch.
+        # A packet may be large: few rows make an Arrow batch.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "256",
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     }

@@ -84,9 +84,6 @@ class StateBackend(ABC):
         ``list`` (append, extend, iteration, len) or a ``dict``.
         """
 
-    def prefetch(self, keys: list[Any]) -> None:
-        """Is told of keys that will be entered: what stores them may fetch them together."""
-
     @abstractmethod
     def keys(self) -> Iterator[Any]:
         """Every key that has a non-empty entry, in no order."""

@@ -78,12 +78,6 @@ class PagedBackend(StateBackend):
         if self._opened is not None:
             self._opened.reshape()
 
-    def prefetch(self, keys: list[Any]) -> None:
-        """Make the entries of these keys live, in one go, where most of them are not yet."""
-        live, pages = self._live, self._open()
-        if pages.table.entries - len(live) > len(keys):
-            pages.fetch_into(live, [key for key in dict.fromkeys(keys) if key not in live])
-
     def keys(self) -> Iterator[Any]:
         """Every key that has a non-empty entry, page by page."""
         return self._open().keys()

@@ -114,35 +114,6 @@ class HashedPages(ABC):
         live[key] = value
         return value
 
-    def fetch_into(self, found: dict[Any, Any], keys: Iterable[Any]) -> None:
-        """``found[key] = fetch(key, {})`` for every key that was not fetched yet.
-
-        Page by page, so that a page is at hand for all of its keys: with as many keys as records
-        this is the dearest part of a keyed stage.
-        """
-        hash_of, fat, mask, count = self.hash_of, self.fat, self._mask, self.table.count
-        by_page: dict[int, list[Any]] = {}
-        for key in keys:
-            hashed = hash_of(key)
-            number = hashed & mask
-            if number >= count:
-                number &= mask >> 1
-            if hashed == ODD_PAGE:
-                number = ODD_PAGE
-            if number in by_page:
-                by_page[number].append(key)
-            else:
-                by_page[number] = [key]
-        for number, its_keys in by_page.items():
-            page = self._page(number)
-            plain, live = page.plain, page.live
-            for key in its_keys:
-                stored = plain.get(key, MISSING)
-                if stored is MISSING or key in live:
-                    found[key] = self.fetch(key, {})
-                else:
-                    live[key] = found[key] = fat(stored)
-
     def put(self, key: Any, value: Any) -> bool:
         """Set a value, or remove it (``MISSING``). Gives back whether there was one before."""
         page = self._page_of(key)
