@@ -205,7 +205,7 @@ FIRST_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
 BATCH_TARGET: ConfigOption[int] = ConfigOption(
     "headrace.source.batch-duration",
     ValueKind.DURATION,
-    5_000,
+    10_000,
     "How long a micro-batch shall take at most while there is a backlog: Spark's next one holds"
     " more or fewer records, between the minimum and the maximum. 0: always the maximum.",
 )

@@ -102,7 +102,7 @@ class KeyedFunctionOperator(StatefulOperator):
     ) -> None:
         """Call the function for each record of a block."""
         cell, down, apply = self.cell, self._down, self._apply
-        function, enter, node = self._function.bound(), cell.backend.enter, self.node  # noqa: F841
+        function, enter, node = self._function.bound(), cell.look_up, self.node  # noqa: F841
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):

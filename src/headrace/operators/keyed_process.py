@@ -133,7 +133,7 @@ class KeyedProcessOperator(StatefulOperator):
     ) -> None:
         """Call the function for each record of a block."""
         cell, context, main, to_side = self.cell, self._context, self._main, self._to_side
-        element, enter, node = self._element, cell.backend.enter, self.node  # noqa: F841
+        element, enter, node = self._element, cell.look_up, self.node  # noqa: F841
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):

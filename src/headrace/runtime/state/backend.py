@@ -22,6 +22,35 @@ class Timer(NamedTuple):
     namespace: Any = None
 
 
+MISSING: Any = object()
+"""Stands for the value of a key that is not there."""
+
+
+class Values(dict[Any, Any], ABC):
+    """The values of an operator's only slot by key; a key without one gives ``MISSING``.
+
+    Whoever sets a value tells the backend that it changed. ``fallback``, once set, gives what
+    is not here: entries, for whoever still asks for values behind ``dress``.
+    """
+
+    __slots__ = ("fallback",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fallback: Callable[[Any], Entry] | None = None
+
+    def __missing__(self, key: Any) -> Any:
+        return self.absent(key) if self.fallback is None else self.fallback(key)
+
+    def absent(self, key: Any) -> Any:
+        """The value of a key that is not here."""
+        return MISSING
+
+    @abstractmethod
+    def drop(self, key: Any) -> None:
+        """Remove a key that has a value."""
+
+
 class PageStore(Protocol):
     """Named byte strings: what Spark's state store is to a key group."""
 
@@ -83,6 +112,18 @@ class StateBackend(ABC):
         A backend may give list and map values back as objects of its own that behave like a
         ``list`` (append, extend, iteration, len) or a ``dict``.
         """
+
+    @abstractmethod
+    def lay_bare(self, slot: str) -> Values | None:
+        """The values of the only slot, by key, without an entry around each: cheaper.
+
+        None where a key is known to hold another slot. Until ``flush`` (with the heap backend:
+        until ``dress``) they are what counts, and an entry that ``enter`` gives is a copy.
+        """
+
+    @abstractmethod
+    def dress(self) -> None:
+        """Go back to entries: there is a second slot. Values handed out before stay valid."""
 
     @abstractmethod
     def keys(self) -> Iterator[Any]:

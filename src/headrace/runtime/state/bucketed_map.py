@@ -9,8 +9,8 @@ from typing import Any
 from headrace.errors import UnstableKeyError
 from headrace.runtime.block import is_plain
 from headrace.runtime.key_groups import stable_hash
-from headrace.runtime.state.backend import PageStore
-from headrace.runtime.state.page import MISSING, ODD_PAGE, PageTable, Stored
+from headrace.runtime.state.backend import MISSING, PageStore
+from headrace.runtime.state.page import ODD_PAGE, PageTable, Stored
 from headrace.runtime.state.pages import HashedPages
 
 MapRef = tuple[str, int, int, int, int, int]

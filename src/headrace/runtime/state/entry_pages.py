@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -31,6 +32,7 @@ class EntryPages(HashedPages):
     """
 
     drops_empty = True
+    adapts = True
 
     def __init__(
         self,
@@ -71,7 +73,11 @@ class EntryPages(HashedPages):
 
     def written(self, page: Page) -> bytes:
         """A page's bytes, which tell the shape of its entries."""
-        return pickle.dumps((self._shape, page.plain, page.packed), 5)
+        out = io.BytesIO()
+        pickler = pickle.Pickler(out, 5)
+        pickler.fast = True  # nothing in a page refers to anything else in it
+        pickler.dump((self._shape, page.plain, page.packed))
+        return out.getvalue()
 
     def freeze(self, value: Entry, old: Stored | None) -> Stored:
         """The entry, pickled alone, or ``(rest, refs)``."""

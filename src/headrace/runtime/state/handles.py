@@ -7,21 +7,37 @@ from typing import Any, TypeVar
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import NotKeyedError
-from headrace.runtime.state.backend import Entry, StateBackend, Timer
+from headrace.runtime.state.backend import MISSING, StateBackend, Timer, Values
 from headrace.runtime.state.ttl import CLEANUP, Ttl
 
 
 class Cell:
-    """Where a task stands: the current key, its live entry, and the two clocks (ms)."""
+    """Where a task stands: the current key, what is kept for it, and the two clocks (ms)."""
 
-    __slots__ = ("backend", "clocked", "entry", "event_ms", "key", "now_ms", "watermark")
+    __slots__ = (
+        "backend",
+        "clocked",
+        "entry",
+        "event_ms",
+        "key",
+        "look_up",
+        "now_ms",
+        "values",
+        "watermark",
+    )
 
     backend: StateBackend
     """The backend of the micro-batch and key group at hand."""
 
+    look_up: Callable[[Any], Any]
+    """Gives what ``entry`` shall be for a key."""
+
     def __init__(self) -> None:
         self.key: Any = None
-        self.entry: Entry | None = None
+        self.entry: Any = None
+        """The live entry of the key, or its bare value or ``MISSING``; None outside of any key."""
+        self.values: Values | None = None
+        """The bare values of the backend, when there is one slot that holds a value."""
         self.now_ms = 0
         self.event_ms: int | None = None
         self.watermark = MIN_WATERMARK
@@ -31,7 +47,7 @@ class Cell:
     def enter(self, key: Any) -> None:
         """Make ``key`` the current key."""
         self.key = key
-        self.entry = self.backend.enter(key)
+        self.entry = self.look_up(key)
 
     def enter_timer(self, timer: Timer, event_time: bool) -> None:
         """Make a timer's key the current one; its time is that of its own clock only.
@@ -64,7 +80,7 @@ class _Handle:
         self._slot = name
         self._ttl = ttl
 
-    def _entry(self) -> Entry:
+    def _entry(self) -> Any:
         entry = self._cell.entry
         if entry is None:
             raise NotKeyedError(
@@ -79,7 +95,13 @@ class _Handle:
 
     def clear(self) -> None:
         """Forget the value under the current key."""
-        if self._entry().pop(self._slot, None) is not None:
+        cell, entry = self._cell, self._entry()
+        if cell.values is None:
+            if entry.pop(self._slot, None) is not None:
+                self._changed()
+        elif entry is not MISSING:
+            cell.values.drop(cell.key)
+            cell.entry = MISSING
             self._changed()
 
     def purge(self) -> None:
@@ -88,19 +110,28 @@ class _Handle:
 
     # The value of a single-valued slot, with or without a time-to-live.
 
-    def _read(self) -> Any:
-        ttl = self._ttl
-        if ttl is None:
-            return self._entry().get(self._slot)
+    def _held(self) -> Any:
         entry = self._entry()
-        held = entry.get(self._slot)
-        if held is None:
-            return None
+        if self._cell.values is None:
+            return entry.get(self._slot)
+        return None if entry is MISSING else entry
+
+    def _hold(self, held: Any) -> None:
+        cell, entry = self._cell, self._entry()
+        if cell.values is None:
+            entry[self._slot] = held
+        else:
+            cell.entry = cell.values[cell.key] = held
+        cell.backend.changed(cell.key)
+
+    def _read(self) -> Any:
+        ttl, held = self._ttl, self._held()
+        if ttl is None or held is None:
+            return held
         value, stamp = held
         now = self._cell.clock(ttl)
         if ttl.expired(stamp, now):
-            del entry[self._slot]
-            self._changed()
+            self.clear()
             return value if ttl.return_expired else None
         if ttl.refresh_on_read:
             self._write(value)
@@ -109,18 +140,16 @@ class _Handle:
     def _write(self, value: Any) -> None:
         ttl = self._ttl
         if ttl is None:
-            self._entry()[self._slot] = value
-        else:
-            entry, stamp = self._entry(), self._cell.clock(ttl)
-            held = entry.get(self._slot)
-            if held is not None:
-                stamp = max(stamp, held[1])  # a late record does not make a value older
-            entry[self._slot] = (value, stamp)
-            self._cell.schedule_cleanup(ttl, stamp)
-        self._changed()
+            self._hold(value)
+            return
+        held, stamp = self._held(), self._cell.clock(ttl)
+        if held is not None:
+            stamp = max(stamp, held[1])  # a late record does not make a value older
+        self._hold((value, stamp))
+        self._cell.schedule_cleanup(ttl, stamp)
 
     def _purge_single(self) -> None:
-        ttl, held = self._ttl, self._entry().get(self._slot)
+        ttl, held = self._ttl, self._held()
         if ttl is not None and held is not None and ttl.expired(held[1], self._cell.clock(ttl)):
             self.clear()
 
@@ -133,10 +162,13 @@ class ValueHandle(_Handle):
 
     def value(self) -> Any:
         """The value of the current key, or None."""
-        if self._ttl is None:
-            entry = self._cell.entry
+        if self._ttl is None:  # written out: a call less is a fifth of the time
+            cell = self._cell
+            entry = cell.entry
             if entry is not None:
-                return entry.get(self._slot)
+                if cell.values is None:
+                    return entry.get(self._slot)
+                return None if entry is MISSING else entry
         return self._read()
 
     def update(self, value: Any) -> None:
@@ -144,12 +176,16 @@ class ValueHandle(_Handle):
         if value is None:
             self.clear()
             return
-        if self._ttl is None:  # written out: a call less is a fifth of the time
+        if self._ttl is None:
             cell = self._cell
             entry = cell.entry
             if entry is not None:
-                entry[self._slot] = value
-                cell.backend.changed(cell.key)
+                key, values = cell.key, cell.values
+                if values is None:
+                    entry[self._slot] = value
+                else:
+                    cell.entry = values[key] = value
+                cell.backend.changed(key)
                 return
         self._write(value)
 
@@ -417,11 +453,18 @@ class StateStore:
         """Work on another backend from now on, outside of any key."""
         cell = self._cell
         cell.backend = backend
-        cell.entry = None
+        cell.entry = cell.values = None
         for name in self._own:
             backend.declare(name, "value")
         for name, handle in self._handles.items():
             backend.declare(name, handle.kind)
+        if len(self._handles) == 1 and not self._own and handle.kind == "value":
+            cell.values = backend.lay_bare(name)
+        if cell.values is None:
+            backend.dress()
+            cell.look_up = backend.enter
+        else:
+            cell.look_up = cell.values.__getitem__
 
     def declare(self, slot: str) -> None:
         """A value that the operator itself keeps, without a handle."""
@@ -457,7 +500,7 @@ class StateStore:
             ttl = Ttl.of(getattr(descriptor, "_ttl_config", None))
             handle = self._handles[name] = kind(self._cell, name, ttl, *more)
             if hasattr(self._cell, "backend"):
-                self._cell.backend.declare(name, kind.kind)
+                self._declare_late(name, kind.kind)
         elif type(handle) is not kind:
             raise TypeError(
                 f"state {name!r} is declared twice, as {type(handle).__name__[:-6]}State"
@@ -465,6 +508,16 @@ class StateStore:
             )
         found: H = handle
         return found
+
+    def _declare_late(self, name: str, kind: str) -> None:
+        cell, backend = self._cell, self._cell.backend
+        backend.declare(name, kind)
+        if cell.values is not None:
+            cell.values = None
+            backend.dress()
+            cell.look_up = backend.enter
+            if cell.entry is not None:
+                cell.enter(cell.key)
 
     def purge(self, event_time: bool) -> None:
         """Remove what has expired under the current key by one clock.

@@ -8,7 +8,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from typing import Any
 
-from headrace.runtime.state.backend import Entry, StateBackend, Timer, TimerStore
+from headrace.runtime.state.backend import Entry, StateBackend, Timer, TimerStore, Values
 
 
 class HeapTimers(TimerStore):
@@ -52,11 +52,19 @@ class HeapTimers(TimerStore):
             heapq.heappop(heap)
 
 
+class _HeapValues(Values):
+    __slots__ = ()
+
+    def drop(self, key: Any) -> None:
+        del self[key]
+
+
 class HeapBackend(StateBackend):
     """Everything in memory, for as long as the object lives."""
 
     def __init__(self) -> None:
         self._entries: defaultdict[Any, Entry] = defaultdict(dict)
+        self._bare: tuple[Values, str] | None = None
         self.enter = self._entries.__getitem__
         # The entry is the store, so there is nothing to note: a queue of no length takes anything.
         self.changed = deque(maxlen=0).append
@@ -67,8 +75,36 @@ class HeapBackend(StateBackend):
     def declare(self, slot: str, kind: str) -> None:
         """Nothing to prepare."""
 
+    def lay_bare(self, slot: str) -> Values | None:
+        """The values of the only slot; entries are taken over."""
+        if self._bare is None:
+            if any(entry and [*entry] != [slot] for entry in self._entries.values()):
+                return None
+            values = _HeapValues()
+            values.update({key: entry[slot] for key, entry in self._entries.items() if entry})
+            self._entries.clear()
+            self._bare = values, slot
+            self.enter = self._copied
+        return self._bare[0]
+
+    def dress(self) -> None:
+        """Go back to entries."""
+        if self._bare is not None:
+            values, slot = self._bare
+            self._bare = None
+            self._entries.update({key: {slot: value} for key, value in values.items()})
+            values.clear()
+            self.enter = values.fallback = self._entries.__getitem__
+
+    def _copied(self, key: Any) -> Entry:
+        assert self._bare is not None
+        values, slot = self._bare
+        return {slot: values[key]} if key in values else {}
+
     def keys(self) -> Iterator[Any]:
         """Every key that has a non-empty entry."""
+        if self._bare is not None:
+            return iter(self._bare[0])
         return (key for key, entry in self._entries.items() if entry)
 
     def flush(self) -> None:

@@ -8,9 +8,6 @@ from typing import Any
 from headrace.errors import CheckpointError
 from headrace.runtime.state.backend import PageStore
 
-MISSING: Any = object()
-"""Stands for the value of a key that is not there."""
-
 ODD_PAGE = -1
 """The page of the keys without a stable hash; it never splits."""
 
@@ -43,12 +40,18 @@ def required(store: PageStore, name: str) -> bytes:
 
 @dataclass(slots=True)
 class PageTable:
-    """How many pages there are and what they hold: bytes, entries, entries in the odd page."""
+    """How many pages there are and what they hold: bytes, entries, entries in the odd page.
+
+    ``grain``: how many times the usual size they are meant to have; ``regret``: what that cost
+    beyond the best size since it was chosen, in calls.
+    """
 
     count: int = 1
     size_bytes: int = 0
     entries: int = 0
     odd_entries: int = 0
+    grain: int = 1
+    regret: int = 0
 
 
 class Page:

@@ -8,14 +8,17 @@ from typing import Any
 
 from headrace.errors import CheckpointError
 from headrace.runtime.key_groups import page_hasher
-from headrace.runtime.state.backend import Entry, PageStore, StateBackend
+from headrace.runtime.state.backend import Entry, PageStore, StateBackend, Values
 from headrace.runtime.state.entry_pages import EntryPages
 from headrace.runtime.state.page import PageTable
+from headrace.runtime.state.paged_values import PagedValues
 from headrace.runtime.state.timer_leaves import LeafStore
 from headrace.runtime.state.timer_pages import TimerPages, TimerState
 
-FORMAT = 2
+FORMAT = 3
 """The layout of the records; whoever changes it must still read the older ones."""
+
+NO_PAGES = (1, 0, 0, 1, 0)
 
 HEADER = "h"
 """The name of the record that every call reads, and most write."""
@@ -41,6 +44,7 @@ class PagedBackend(StateBackend):
         self._kinds: dict[str, str] = {}
         self._live = _LiveEntries(self)
         self._changed: set[Any] = set()
+        self._bare: PagedValues | None = None
         self.enter = self._live.__getitem__
         self.changed = self._changed.add
         self._opened: EntryPages | None = None
@@ -78,8 +82,24 @@ class PagedBackend(StateBackend):
         if self._opened is not None:
             self._opened.reshape()
 
+    def lay_bare(self, slot: str) -> Values | None:
+        """The values of the only slot, page by page as they are asked for."""
+        if self._bare is None:
+            self._bare = PagedValues(self._open(), slot)
+        return self._bare
+
+    def dress(self) -> None:
+        """Go back to entries."""
+        if self._bare is not None:
+            self._bare.fold()
+            self._bare.clear()
+            self._bare.fallback = self.enter
+            self._bare = None
+
     def keys(self) -> Iterator[Any]:
         """Every key that has a non-empty entry, page by page."""
+        if self._bare is not None:
+            self._bare.fold()
         return self._open().keys()
 
     def flush(self) -> None:
@@ -87,17 +107,20 @@ class PagedBackend(StateBackend):
         pages = self._opened
         if pages is None:
             return
+        if self._bare is not None:
+            self._bare.settle()
+            self._bare = None
         pages.flush()
         self._live.clear()
         self._event_state = self._events.flush()
         self._processing_state = self._processing.flush()
         table = pages.table
         rest = (
-            (table.count, table.size_bytes, table.entries),
+            (table.count, table.size_bytes, table.entries, table.grain, table.regret),
             self._event_state,
             self._processing_state,
         )
-        if rest == ((1, 0, 0), None, None):
+        if rest == (NO_PAGES, None, None):
             self._next_id = 0  # nothing is stored, so no id is taken
             if not self._header:
                 if self._stored is not None:
@@ -118,14 +141,16 @@ class PagedBackend(StateBackend):
         data = self._stored = self._store.get(HEADER)
         if data is not None:
             found = pickle.loads(data)
-            if found[0] != FORMAT:
+            if found[0] not in (2, FORMAT):
                 raise CheckpointError(
                     f"the keyed state has format {found[0]}, this version reads {FORMAT}",
                     hint="take a savepoint with the version that wrote it and restore from that",
                 )
             _, self._next_id, header, sizes, self._event_state, self._processing_state = found
             self._header = pickle.loads(header)
-            table = PageTable(*sizes)
+            count, size_bytes, entries = sizes[:3]
+            grain, regret = sizes[3:] or (1, 0)  # format 2 had neither
+            table = PageTable(count, size_bytes, entries, grain=grain, regret=regret)
         pages = self._opened = EntryPages(
             self._store,
             table,

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import Any
 
-from headrace.runtime.state.backend import PageStore
+from headrace.runtime.state.backend import MISSING, PageStore
 from headrace.runtime.state.page import (
-    MISSING,
     ODD_PAGE,
     Page,
     PageTable,
@@ -29,6 +28,17 @@ PAGE_ENTRIES = 256
 
 _SAMPLED = 128
 _KEY_BYTES = 16
+_GRAINS = (1, 2, 4, 8, 16)
+
+
+def call_cost(grain: int, pages: float, keys: int) -> float:
+    """What reaching ``keys`` keys costs, a call being 1 and a page of the usual size as well.
+
+    ``pages``: how many there would be at the usual size; ``grain``: how many times as large they
+    are. Large pages are cheap where every page is touched anyway, small ones where few are.
+    """
+    count = max(pages / grain, 1.0)
+    return count * (1 - (1 - 1 / count) ** keys) * (1 + min(grain, pages))
 
 
 class HashedPages(ABC):
@@ -62,6 +72,9 @@ class HashedPages(ABC):
 
     fat: Callable[[Any], Any]
     """Gives the live value of what lies in a page: a fresh object, if it can be changed."""
+
+    adapts = False
+    """True when the size of pages follows how many of their keys a micro-batch touches."""
 
     watched = False
     """True when a slim value can be changed without a word, so that what was read is compared."""
@@ -161,19 +174,19 @@ class HashedPages(ABC):
 
     def flush(self) -> None:
         """Write the pages that changed, after splitting or merging as their number demands."""
-        before = self.table.entries
+        before, touched = self.table.entries, len(self.changed)
         dirty = []
         for number, page in self._pages.items():
             if page.live:
                 self._settle(page)
-                if page.dirty:
-                    dirty.append(page)
-                    entries = len(page.plain) + len(page.packed)
-                    self.table.entries += entries - page.entries
-                    if number == ODD_PAGE:
-                        self.table.odd_entries = entries
+            if page.dirty:
+                dirty.append(page)
+                entries = len(page.plain) + len(page.packed)
+                self.table.entries += entries - page.entries
+                if number == ODD_PAGE:
+                    self.table.odd_entries = entries
         if dirty:
-            self._resize(self._weigh(dirty, before))
+            self._resize(self._weigh(dirty, before), touched)
             self._write()
         self._pages.clear()
         self.changed.clear()
@@ -227,25 +240,40 @@ class HashedPages(ABC):
             size_bytes += sum(map(size_of, page.packed.values()))
         return size_bytes
 
-    def _resize(self, size_bytes: int) -> None:
+    def _resize(self, size_bytes: int, touched: int) -> None:
         table = self.table
         if not table.entries:
             self._set_count(1)  # every page is empty, so there is nothing to merge
+            table.grain, table.regret = 1, 0
             return
-        wanted = min(-(-size_bytes // self._page_bytes), table.entries)
-        wanted = max(1, wanted, table.entries // PAGE_ENTRIES)
+        grain, entries = table.grain, table.entries
+        if self.adapts:
+            self._choose_grain(max(size_bytes / self._page_bytes, entries / PAGE_ENTRIES), touched)
+        wanted = min(-(-size_bytes // (self._page_bytes * table.grain)), entries)
+        wanted = max(1, wanted, entries // (PAGE_ENTRIES * table.grain))
         old = table.count
         if wanted > old:
             self._rehash({page_number(new, old) for new in range(old, wanted)}, wanted)
-        elif wanted * 4 < old:
-            wanted *= 2
+        elif wanted * 4 < old or (wanted < old and table.grain > grain):
+            wanted = min(wanted * 2, old) if table.grain == grain else wanted
             gone = range(wanted, old)
             self._rehash({*gone, *(page_number(number, wanted) for number in gone)}, wanted)
+
+    def _choose_grain(self, pages: float, keys: int) -> None:
+        """Change the size of pages once what the present one lost equals what the change costs."""
+        table = self.table
+        now = call_cost(table.grain, pages, keys)
+        best = min(_GRAINS, key=lambda grain: call_cost(grain, pages, keys))
+        table.regret += round(now - call_cost(best, pages, keys)) if best != table.grain else 0
+        # Pages that are here and dirty are written in any case.
+        idle = table.count - sum(page.dirty for page in self._pages.values())
+        if best != table.grain and table.regret >= idle * (1 + table.grain):
+            table.grain, table.regret = best, 0
 
     def _rehash(self, affected: Iterable[int], count: int) -> None:
         """Deal the entries of the affected pages out among ``count`` pages."""
         old_count = self.table.count
-        pages = [(number, self._page(number)) for number in sorted(affected)]
+        pages = [(number, self.page(number)) for number in sorted(affected)]
         self._set_count(count)
         mask = self._mask
         hash_of, every = self.hash_of, self._pages
@@ -261,7 +289,7 @@ class HashedPages(ABC):
                 goal = every.get(target)
                 if goal is None:
                     # Pages from the old count on have never been written.
-                    goal = Page() if target >= old_count else self._page(target)
+                    goal = Page() if target >= old_count else self.page(target)
                     every[target] = goal
                 if key in plain:
                     goal.plain[key] = plain[key]
@@ -279,7 +307,7 @@ class HashedPages(ABC):
             size_bytes = 0
             if page.plain or page.packed:
                 data = self.written(page)
-                if len(data) > 4 * self._page_bytes and self.relieve(page):
+                if len(data) > 4 * self._page_bytes * table.grain and self.relieve(page):
                     data = self.written(page)
                 store.put(f"{self._prefix}{number}", data)
                 size_bytes = len(data)
@@ -292,16 +320,20 @@ class HashedPages(ABC):
         self._mask = (1 << (count - 1).bit_length()) - 1
 
     def _page_of(self, key: Any) -> Page:
-        hashed = self.hash_of(key)
-        number = hashed & self._mask
-        if number >= self.table.count:
-            number &= self._mask >> 1
-        if hashed == ODD_PAGE:
-            number = ODD_PAGE
+        number = self.number_of(key)
         page = self._pages.get(number)
-        return self._page(number) if page is None else page
+        return self.page(number) if page is None else page
 
-    def _page(self, number: int) -> Page:
+    def number_of(self, key: Any) -> int:
+        """The page of a key."""
+        hashed = self.hash_of(key)
+        if hashed == ODD_PAGE:
+            return ODD_PAGE
+        number = hashed & self._mask
+        return number if number < self.table.count else number & (self._mask >> 1)
+
+    def page(self, number: int) -> Page:
+        """A page, read if it is not here yet."""
         page = self._pages.get(number)
         if page is None:
             page = self._pages[number] = Page()
@@ -321,7 +353,7 @@ class HashedPages(ABC):
 
     def _each_page(self) -> Iterator[Page]:
         for number in self._numbers():
-            page = self._page(number)
+            page = self.page(number)
             yield page
             if not page.live:
                 self._pages.pop(number, None)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.runtime.block import ATOMS, is_plain
-from headrace.runtime.state.backend import Entry
-from headrace.runtime.state.page import MISSING
+from headrace.runtime.state.backend import MISSING, Entry
 
 Shape = tuple[tuple[str, str], ...]
 """The declared states as pairs (slot, kind), in the order of their names."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import pytest
@@ -57,6 +58,19 @@ def set_slot(backend: PagedBackend, key: Any, slot: Any, value: Any) -> None:
     backend.changed(key)
 
 
+def page_sizes(store: CountingStore) -> list[int]:
+    """The bytes of each page of entries."""
+    return [len(data) for name, data in store.records.items() if name[0] == "p"]
+
+
+def touch_one_by_one(store: CountingStore, keys: Iterable[Any]) -> None:
+    """Change each key's entry in a call of its own, as a trickle does."""
+    for key in keys:
+        backend = call(store)
+        set_slot(backend, key, "touched", backend.enter(key).get("touched", 0) + 1)
+        backend.flush()
+
+
 @pytest.fixture
 def store() -> CountingStore:
     """An empty store."""
@@ -102,9 +116,9 @@ def test_growing_from_nothing_reads_no_page_and_writes_each_once(store: Counting
     backend.flush()
     assert store.read == ["h"]
     assert len(store.written) == len(set(store.written))
-    pages = [len(data) for name, data in store.records.items() if name[0] == "p"]
-    assert len(pages) > 100
-    assert max(pages) < 4 * 16384
+    pages = page_sizes(store)
+    assert len(pages) > 20
+    assert max(pages) < 4 * 16 * 16384
 
 
 @pytest.mark.parametrize("value_bytes", [10, 200, 3000])
@@ -116,7 +130,8 @@ def test_pages_stay_near_their_size_while_a_group_grows(
         for key in range(start, start + 400):
             set_slot(backend, f"key-{key}", "v", f"{key}" * (value_bytes // 4))
         backend.flush()
-    pages = [len(data) for name, data in store.records.items() if name[0] == "p"]
+    touch_one_by_one(store, [f"key-{key}" for key in range(100)])
+    pages = page_sizes(store)
     assert sum(pages) / len(pages) < 1.5 * 16384
     if value_bytes > 100:
         assert sum(pages) / len(pages) > 16384 / 3
@@ -128,6 +143,7 @@ def test_growing_a_little_touches_a_few_pages(store: CountingStore) -> None:
     for key in range(50_000):
         set_slot(backend, key, "v", key)
     backend.flush()
+    touch_one_by_one(store, range(100))
     backend = call(store)
     for key in range(50_000, 50_020):
         set_slot(backend, key, "v", key)
@@ -136,11 +152,55 @@ def test_growing_a_little_touches_a_few_pages(store: CountingStore) -> None:
     assert len(store.written) <= 1 + 20 + 6
 
 
+def test_pages_grow_where_all_are_touched_and_shrink_where_few_are(store: CountingStore) -> None:
+    backend = call(store)
+    for key in range(50_000):
+        set_slot(backend, key, "v", key)
+    backend.flush()
+    for _ in range(3):
+        backend = call(store)
+        for key in range(0, 50_000, 4):
+            set_slot(backend, key, "v", -key)
+        backend.flush()
+        assert len(store.read) + len(store.written) < 40
+    touch_one_by_one(store, range(100))
+    assert max(page_sizes(store)) < 16384
+    touch_one_by_one(store, [7])
+    assert store.read == ["h", *store.written]
+    assert len(store.written) == 1
+
+
+def test_one_small_call_among_large_ones_leaves_the_pages_large(store: CountingStore) -> None:
+    for _ in range(4):
+        backend = call(store)
+        for key in range(50_000):
+            set_slot(backend, key, "v", backend.enter(key).get("v", 0) + 1)
+        backend.flush()
+        large = page_sizes(store)
+        touch_one_by_one(store, [1])
+        assert len(page_sizes(store)) == len(large)
+
+
+def test_the_size_of_pages_outlives_their_call_and_the_format_before_it(
+    store: CountingStore,
+) -> None:
+    backend = call(store)
+    for key in range(50_000):
+        set_slot(backend, key, "v", key)
+    backend.flush()
+    _, next_id, header, sizes, *timers = pickle.loads(store.records["h"])
+    count, size_bytes, entries, grain, regret = sizes
+    assert (grain, regret) == (16, 0)
+    store.records["h"] = pickle.dumps((2, next_id, header, (count, size_bytes, entries), *timers))
+    assert call(store).enter(49_999) == {"v": 49_999}
+
+
 def test_pages_merge_when_a_group_shrinks(store: CountingStore) -> None:
     backend = call(store)
     for key in range(50_000):
         set_slot(backend, key, "v", key)
     backend.flush()
+    touch_one_by_one(store, range(100))
     before = len(store.records)
     backend = call(store)
     for key in range(49_900):

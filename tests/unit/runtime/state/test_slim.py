@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.runtime.state.backend import MISSING
 from headrace.runtime.state.entry_pages import EntryPages
-from headrace.runtime.state.page import MISSING, PageTable
+from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.slim import Shape, fattener, holds_containers, shape_of, slimmer
 from headrace.testing.snapshot import MemoryStore
 
