@@ -25,7 +25,11 @@ class Holder:
         return value
 
 
-@pytest.mark.parametrize("target", [len, [].append, Holder, lambda value: value], ids=str)
+@pytest.mark.parametrize(
+    "target",
+    [len, [].append, Holder, lambda value: value],
+    ids=["builtin", "method of a list", "class", "lambda"],
+)
 def test_functions_builtins_and_classes_stay_what_they_are(target: Any) -> None:
     assert own_copy(target) is target
 

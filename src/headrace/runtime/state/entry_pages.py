@@ -150,7 +150,7 @@ class EntryPages(HashedPages):
             self.discard(old)
         data = pickle.dumps(rest, 5)
         if len(data) > SPILL_PAGES * self._page_bytes:
-            return (self._keep("e", data, old_rest), refs)
+            return (self._keep("e", data, old_rest if isinstance(old_rest, int) else None), refs)
         return (data, refs) if refs else data
 
     def _place(

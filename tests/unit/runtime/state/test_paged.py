@@ -181,6 +181,24 @@ def test_one_small_call_among_large_ones_leaves_the_pages_large(store: CountingS
         assert len(page_sizes(store)) == len(large)
 
 
+def test_the_rest_of_a_spilled_entry_outgrows_its_page(store: CountingStore) -> None:
+    backend = call(store, 100)
+    backend.enter("a").update({"big": "x" * 500, "small": 1})
+    backend.changed("a")
+    backend.flush()
+    for slots in (10, 100, 3):  # inline, in a record of its own, inline again
+        backend = call(store, 100)
+        entry = backend.enter("a")
+        for name in [name for name in entry if name != "big"]:
+            del entry[name]
+        entry.update({f"slot {number}": slots for number in range(slots)})
+        backend.changed("a")
+        backend.flush()
+        entry = call(store, 100).enter("a")
+        assert entry.pop("big") == "x" * 500
+        assert entry == {f"slot {number}": slots for number in range(slots)}
+
+
 def test_the_size_of_pages_outlives_their_call_and_the_format_before_it(
     store: CountingStore,
 ) -> None:
