@@ -24,7 +24,7 @@ demo: $(STAMP) ## a trading day on Spark: as a stream with a live display, then 
 
 .PHONY: test
 test: $(STAMP) ## all tests: first those without Spark, then those with it
-	$(BIN)/python -m pytest -m "not spark" --durations=10 $(ARGS)
+	$(BIN)/python -m pytest -m "not spark" -n auto --durations=10 $(ARGS)
 	$(BIN)/python -m pytest -m spark --durations=10 $(ARGS)
 
 .PHONY: check

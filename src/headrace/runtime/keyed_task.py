@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
+from itertools import islice
+from operator import attrgetter, le
 from typing import Any, NamedTuple
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
@@ -197,14 +198,12 @@ class KeyedTask:
             values.extend(values_of(block))
             stamps.extend(block.timestamps or [None] * len(block.values))
             marks.extend(block.marks)
-        if any(stamp is not None for stamp in stamps):
-            order = sorted(
-                range(len(stamps)),
-                key=lambda i: MIN_WATERMARK if (stamp := stamps[i]) is None else stamp,
-            )
-            keys = [keys[i] for i in order]
-            values = [values[i] for i in order]
-            stamps = [stamps[i] for i in order]
+        moments = [MIN_WATERMARK if stamp is None else stamp for stamp in stamps]
+        if not all(map(le, moments, islice(moments, 1, None))):  # senders overlap in time
+            order = sorted(range(len(moments)), key=moments.__getitem__)
+            keys = [*map(keys.__getitem__, order)]
+            values = [*map(values.__getitem__, order)]
+            stamps = [*map(stamps.__getitem__, order)]
         whole = Block(keys, values, stamps, False, [], None, 0)
         yield _Run(0, whole, values, 0, len(values))
         # A batch is all there is: behind its records every input has ended.
