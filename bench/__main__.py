@@ -18,9 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import plots, processes, report, results, throughput
+from bench import layers, plots, processes, report, results, throughput
 from bench.contenders import CASES
-from bench.measure import growth, latency, memory, start, trickle
+from bench.measure import doubling, growth, latency, memory, start, trickle
 from bench.throughput import Plan
 
 Rows = list[dict[str, Any]]
@@ -28,6 +28,8 @@ Rows = list[dict[str, Any]]
 MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "latency": latency.measure,
     "trickle": trickle.measure,
+    "doubling": doubling.measure,
+    "layers": layers.rounds,
     "start": start.measure,
     "memory": memory.measure,
     "batch-linear": growth.batch_linear,

@@ -64,6 +64,7 @@ CONTENDERS = {
         _flink("thread"),
         Contender("flink-sql", "flink_sql", "pyflink"),
         Contender("flink-sql-minibatch", "flink_sql", "pyflink", {"minibatch": "1"}),
+        Contender("flink-sql-rocksdb", "flink_sql", "pyflink", {"backend": "rocksdb"}),
         _spark(100),
         _spark(500),
         Contender("spark-arrow", "spark_arrow"),
@@ -108,6 +109,7 @@ _TUNED = (
 _OTHERS = {
     "flink-sql": (4 * MILLION, 24 * MILLION),
     "flink-sql-minibatch": (4 * MILLION, 24 * MILLION),
+    "flink-sql-rocksdb": (1 * MILLION, 6 * MILLION),
     "spark-state-100k": (500 * THOUSAND, 2 * MILLION),
     "spark-state-500k": (1 * MILLION, 3 * MILLION),
     "bytewax": (1 * MILLION, 8 * MILLION),

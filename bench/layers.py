@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import argparse
 import gc
+import pickle
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from bench import workload
 from bench.jobs import Api, count_and_sum, with_times
+from bench.throughput import Plan, Row
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.base import SplitRange
@@ -47,8 +50,10 @@ RANGE = 8_192
 SPLIT = "generator"
 WARM_UP = 2
 
-BESIDE = ("plain loop", "source alone", "stage on the heap")
-"""Figures that are not part of the sum."""
+BESIDE = ("plain loop", "source alone", "stage on the heap", "page read", "page write")
+"""Figures that are not part of the sum, as they are part of others."""
+
+KEYS = (10_000, 1_000_000)
 
 Layers = dict[str, float]
 """Microseconds of processor time per record, by layer; ``plain loop`` first."""
@@ -59,6 +64,20 @@ def measure(keys: int = 10_000, batches: int = 8) -> Layers:
     desk = _Desk(keys)
     runs = [desk.batch(number) for number in range(WARM_UP + batches)][WARM_UP:]
     return {layer: min(run[layer] for run in runs) for layer in runs[0]}
+
+
+def rounds(plan: Plan) -> list[Row]:
+    """One row for each round, number of keys and layer."""
+    rows: list[Row] = []
+    for number in range(plan.runs):
+        for keys in KEYS:
+            layers = measure(keys)
+            print(table(layers), file=sys.stderr)
+            for layer, took in layers.items():
+                values = {"us_per_record": took, "to_plain_loop": took / layers["plain loop"]}
+                row: Row = {"case": "layers", "contender": f"{keys:,} keys", "round": number}
+                rows.append({**row, "point": layer, "values": values})
+    return rows
 
 
 class _Desk:
@@ -100,6 +119,14 @@ class _Desk:
         paged = timed("stage in pages", lambda: self.run(self.on_pages, groups, self.pages))
         if found != paged:
             raise AssertionError(f"{found} outputs with state on the heap, {paged} in pages")
+        pages = [
+            data
+            for store in self.stores
+            for name, data in store.records.items()
+            if name.startswith("p")
+        ]
+        read = timed("page read", lambda: [pickle.loads(data) for data in pages])
+        timed("page write", lambda: [pickle.dumps(page, 5) for page in read])
         return took
 
     def plain(self, start: int) -> None:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,16 +99,21 @@ def _sample(session: int, peaks: dict[str, int]) -> None:
         peaks[kind] = max(peaks.get(kind, 0), pages * _PAGE_BYTES >> 20)
 
 
-def _members(session: int) -> Iterator[int]:
-    """The processes of a session: what its first process has started, in whatever group."""
+def _members(session: int) -> set[int]:
+    """What the first process of a session has started: the session, and children outside of it."""
+    running: dict[int, tuple[int, int]] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
             except (FileNotFoundError, ProcessLookupError):
                 continue
-            if int(fields[3]) == session and fields[0] != "Z":
-                yield int(folder.name)
+            if fields[0] != "Z":
+                running[int(folder.name)] = int(fields[1]), int(fields[3])
+    members = {pid for pid, (_, its_session) in running.items() if its_session == session}
+    while more := {pid for pid, (parent, _) in running.items() if parent in members} - members:
+        members |= more
+    return members
 
 
 def end_session(process: subprocess.Popen[Any]) -> None:
@@ -134,7 +139,7 @@ def _signal(session: int, number: int) -> bool:
         except ProcessLookupError:
             return False
         return True
-    members = list(_members(session))
+    members = _members(session)
     for pid in members:
         try:
             os.kill(pid, number)

@@ -33,9 +33,9 @@ FAIRNESS = """\
   of keys, bundles of 100,000 records, state on the JVM's heap (the faster backend), object reuse,
   every type declared; indexes come from a source in the JVM, and outputs are counted inside the
   operator's interpreter, so that none goes back.
-- **Flink SQL**: source, sum and sink (a black hole) in the JVM; checked on the first 100,000
-  records by a second statement. With mini-batches it gives out fewer intermediate sums than the
-  job asks for.
+- **Flink SQL**: source, sum and sink (a black hole) in the JVM, state on its heap or in RocksDB, as
+  the name says; checked on the first 100,000 records by a second statement. With mini-batches it
+  gives out fewer intermediate sums than the job asks for.
 - **Spark's transformWithState**: a source in the JVM; state is read and written once per key and
   micro-batch, whose size is in the name.
 - **Spark's mapInArrow**: text is read in the JVM; the same loop over the same functions.

@@ -187,7 +187,7 @@ FAILURE_RATE_DELAY: ConfigOption[int] = ConfigOption(
 MAX_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.max-records-per-batch",
     ValueKind.INT,
-    2_000_000,
+    4_000_000,
     "The most records of a micro-batch, shared by the sources that still run.",
 )
 LEAST_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
@@ -207,7 +207,8 @@ BATCH_TARGET: ConfigOption[int] = ConfigOption(
     ValueKind.DURATION,
     10_000,
     "How long a micro-batch shall take at most while there is a backlog: Spark's next one holds"
-    " more or fewer records, between the minimum and the maximum. 0: always the maximum.",
+    " more or fewer records, between the minimum and the maximum. Where more than a third of it would"
+    " be the fixed price of a micro-batch, up to six times as long. 0: always the maximum.",
 )
 MAX_BYTES_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.max-bytes-per-batch",

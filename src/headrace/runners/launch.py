@@ -29,6 +29,8 @@ from headrace.runtime.program import JobProgram, Settings
 
 DEFAULT_NAME = "Headrace Streaming Job"
 _LOCAL_RECORDS_PER_BATCH = 50_000
+_LONGEST_BATCH = 6
+"""How many times its duration a micro-batch may take where its fixed price is large."""
 
 
 class LocalJob:
@@ -132,7 +134,7 @@ def _pace(configuration: Configuration, most: int) -> Pace | None:
         return None
     least = min(options.read(configuration, options.LEAST_RECORDS_PER_BATCH), most)
     first = options.read(configuration, options.FIRST_RECORDS_PER_BATCH)
-    return Pace(target_ms, least, most, first)
+    return Pace(target_ms, _LONGEST_BATCH * target_ms, least, most, first)
 
 
 def start(

@@ -140,7 +140,9 @@ class KeyGroups(dict[Any, int]):
         self._misses = 0
 
     def __missing__(self, key: Any) -> int:
-        group = stable_hash(key) % self.count
+        # As in ``stable_hash``, written out.
+        raw = hash(key) if type(key) is int else _raw_hash(key)
+        group = ((raw * _MIX & _MASK) >> 32) % self.count
         if len(self) < _CACHED_KEYS:
             self[key] = group
         else:

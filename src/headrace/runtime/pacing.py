@@ -2,11 +2,14 @@
 
 This is the backpressure of a job: what a source does not give yet stays where it is. With a
 backlog, micro-batches grow until each takes about the target, where the fixed price of one is
-small beside its work; a source that is read to its end each time is given out as it comes.
+small beside its work; a source that is read to its end each time is given out as it comes. Where
+the fixed price is large (a micro-batch that reaches every page of a large state reads and writes
+all of it, however few its records), micro-batches take longer: about three times that price.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 _STEP = 4.0
@@ -16,11 +19,28 @@ _FULL = 0.5
 """A micro-batch that holds less than this part of its budget was short of input, not of budget."""
 
 
+_APART = 1.3
+"""Two micro-batches tell the fixed price if one held so many times the records of the other."""
+
+_REMEMBERED = 8
+"""Micro-batches that the next one is compared with: older ones saw another state, another load."""
+
+_FIXED_PARTS = 3
+"""The fixed price is at most one in so many parts of a micro-batch, if it may take that long."""
+
+_FORGETTING = 0.95
+"""What is left of a fixed price after a micro-batch that told nothing of it."""
+
+
 @dataclass(frozen=True)
 class Pace:
-    """What a micro-batch may take: time in ms, and records between the least and the most."""
+    """What a micro-batch may take: time in ms, and records between the least and the most.
+
+    ``longest_ms``: the most that ``target_ms`` is stretched to by a large fixed price.
+    """
 
     target_ms: int
+    longest_ms: int
     least_records: int
     most_records: int
     first_records: int
@@ -35,6 +55,9 @@ class Pacer:
         self._epoch: int | None = None
         self._planned_ms = 0
         self._records: int | None = None
+        self._seen: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
+        """Records and ms of the last micro-batches."""
+        self._fixed_ms = 0.0
 
     def budget(self, epoch: int, now_ms: int) -> int:
         """The records for the micro-batch behind ``epoch``, which has ended by now if it began."""
@@ -55,14 +78,31 @@ class Pacer:
     def _learn(self, records: int, took_ms: int) -> None:
         if not records:
             return  # timers alone: a budget would not have helped
-        wanted = records * self._pace.target_ms / took_ms
+        self._learn_fixed(records, took_ms)
+        pace, fixed_ms = self._pace, self._fixed_ms
+        target_ms = max(pace.target_ms, min(_FIXED_PARTS * fixed_ms, pace.longest_ms))
+        wanted = records * target_ms / took_ms
+        if target_ms > pace.target_ms and took_ms > fixed_ms:
+            wanted = records * (target_ms - fixed_ms) / (took_ms - fixed_ms)
         if records >= self._budget * _FULL:
             wanted = min(max(wanted, self._budget / _STEP), self._budget * _STEP)
-        elif wanted < self._budget and took_ms > self._pace.target_ms:
+        elif wanted < self._budget and took_ms > target_ms:
             wanted = max(wanted, self._budget / _STEP)
         else:
             return
         self._budget = self._within(round(wanted))
+
+    def _learn_fixed(self, records: int, took_ms: int) -> None:
+        """What a line through this micro-batch and the last of another size costs at no records."""
+        for other, other_ms in reversed(self._seen):
+            if max(records, other) >= _APART * min(records, other):
+                per_record = max((took_ms - other_ms) / (records - other), 0.0)
+                self._fixed_ms += max(took_ms - per_record * records, 0.0)
+                self._fixed_ms /= 2
+                break
+        else:
+            self._fixed_ms *= _FORGETTING
+        self._seen.append((records, took_ms))
 
     def _within(self, records: int) -> int:
         return max(min(records, self._pace.most_records), self._pace.least_records, 1)

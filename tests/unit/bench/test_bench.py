@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from bench import expectation, processes, workload
 from bench.contenders import CASES, CONTENDERS, size
+from bench.measure import doubling
 from bench.peers.headrace_peer import run
 from bench.peers.protocol import Task
 from bench.targets import TARGETS, Measured
@@ -107,3 +109,29 @@ def test_a_process_that_does_not_end_is_ended_and_told() -> None:
 
 def test_the_last_json_line_counts() -> None:
     assert processes.last_json('{"a": 1}\nlog {\n{"a": 2}\n{broken}\n') == {"a": 2}
+
+
+def test_a_record_is_due_when_so_many_are() -> None:
+    ends_ms = [1000 * doubling.PHASE_SECONDS * n for n in range(4)]
+    assert [doubling.due(end) for end in ends_ms] == [0, 1_800_000, 5_400_000, 7_200_000]
+    assert doubling.due(10 * ends_ms[-1]) == 7_200_000
+    for index in (0, 7, 1_800_000, 1_800_001, 5_399_999, 7_100_000):
+        assert doubling.due(doubling.due_ms(index) + 0.01) == pytest.approx(index, abs=1)
+
+
+def test_what_left_the_session_belongs_to_it_while_its_parent_does() -> None:
+    child = "import time; print('up', flush=True); time.sleep(60)"
+    parent = (
+        "import subprocess, sys;"
+        f"subprocess.Popen([sys.executable, '-c', {child!r}], start_new_session=True).wait()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", parent], start_new_session=True, stdout=subprocess.PIPE
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        members = processes._members(process.pid)
+        processes.end_session(process)
+    assert len(members) == 2
+    assert not [pid for pid in members if Path(f"/proc/{pid}").exists()]

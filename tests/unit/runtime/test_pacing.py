@@ -8,7 +8,13 @@ import pytest
 
 from headrace.runtime.pacing import Pace, Pacer
 
-PACE = Pace(target_ms=5_000, least_records=1_000, most_records=2_000_000, first_records=50_000)
+PACE = Pace(
+    target_ms=5_000,
+    longest_ms=30_000,
+    least_records=1_000,
+    most_records=2_000_000,
+    first_records=50_000,
+)
 
 
 @dataclass
@@ -93,8 +99,22 @@ def test_a_slower_engine_gets_smaller_batches() -> None:
     assert engine.batches[-1][1] == pytest.approx(PACE.target_ms, rel=0.1)
 
 
+def test_a_large_fixed_price_makes_batches_longer() -> None:
+    engine = Engine(backlog=1e9, records_per_ms=100)
+    engine.run(60_000, arriving_per_ms=0)
+    engine.fixed_ms = 8_000  # the state has grown: every micro-batch reads and writes all of it
+    engine.run(400_000, arriving_per_ms=0)
+    assert engine.batches[-1][1] == pytest.approx(3 * engine.fixed_ms, rel=0.2)
+    engine.fixed_ms = 400
+    engine.run(600_000, arriving_per_ms=0)
+    assert engine.batches[-1][1] == pytest.approx(PACE.target_ms, rel=0.2)
+    engine.fixed_ms = 60_000
+    engine.run(3_000_000, arriving_per_ms=0)
+    assert engine.batches[-1][1] < 1.5 * (engine.fixed_ms + PACE.longest_ms)
+
+
 def test_one_slow_batch_says_little() -> None:
-    pacer = Pacer(Pace(5_000, 1_000, 2_000_000, 400_000))
+    pacer = Pacer(Pace(5_000, 30_000, 1_000, 2_000_000, 400_000))
     pacer.planned(1, 0)
     pacer.sized(1, 400_000)
     assert pacer.budget(1, 500_000) == 100_000

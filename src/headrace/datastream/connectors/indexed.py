@@ -55,11 +55,15 @@ class IndexedEnumerator(SplitEnumerator):
         index, start_ms = self._parts(position)
         end = index + max(budget.max_records, 1)
         if self.rate_per_second is not None:
-            due = int((now_ms - start_ms) * self.rate_per_second / 1000)
-            end = max(min(end, due), index)
+            end = max(min(end, self.due(now_ms - start_ms)), index)
         if self.count is not None and end >= self.count:
             return Progress({}, frozenset({self.split}), ended=True)
         return Progress({self.split: self._position(end, start_ms)})
+
+    def due(self, elapsed_ms: int) -> int:
+        """The records that are due by a time since the start, by the rate."""
+        assert self.rate_per_second is not None
+        return int(elapsed_ms * self.rate_per_second / 1000)
 
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]

@@ -15,36 +15,43 @@ from headrace.runtime.state.backend import MISSING, Entry, Values
 from headrace.runtime.state.entry_pages import EntryPages
 from headrace.runtime.state.page import Page
 
+_PART = 16
+"""Once more keys than a page's entries divided by this were asked for, all its values are here."""
+
 
 class PagedValues(Values):
     """For one call, between the first key and ``settle``. ``slot`` holds a value, no container."""
 
-    __slots__ = ("_merged", "_pages", "_slot", "_thawed")
+    __slots__ = ("_asked", "_pages", "_slot", "_thawed")
 
     def __init__(self, pages: EntryPages, slot: str) -> None:
         super().__init__()
         self._pages = pages
         self._slot = slot
-        self._merged: set[int] = set()
+        self._asked: dict[int, list[Any]] = {}
+        """The keys of each page that were asked for one by one."""
         self._thawed: dict[Any, Entry] = {}
         """The entries of keys that were pickled alone: they may have been changed in place."""
 
     def absent(self, key: Any) -> Any:
-        """The value of a key, with those of its whole page."""
+        """The value of a key; once enough of a page were asked for, all its values are here."""
         pages = self._pages
         number = pages.number_of(key)
         page = pages.page(number)
-        if number not in self._merged:
-            self._merged.add(number)
-            self.update(page.plain)
-            if key in page.plain:
-                return self[key]
-        stored = page.packed.get(key)
-        value = MISSING
-        if stored is not None:
-            entry = self._thawed[key] = pages.thaw(stored)
-            value = entry.get(self._slot, MISSING)
+        value = page.plain.get(key, MISSING)
+        if value is MISSING:
+            stored = page.packed.get(key)
+            if stored is not None:
+                entry = self._thawed[key] = pages.thaw(stored)
+                value = entry.get(self._slot, MISSING)
         self[key] = value
+        asked = self._asked.setdefault(number, [])
+        asked.append(key)
+        if len(asked) == 1 + len(page.plain) // _PART:
+            others = page.plain.copy()
+            for known in asked:
+                others.pop(known, None)
+            self.update(others)
         return value
 
     def drop(self, key: Any) -> None:
@@ -56,7 +63,7 @@ class PagedValues(Values):
         pages = self._pages
         live = dict.fromkeys(self._thawed)
         pending = pages.changed.difference(live)
-        for number in self._merged:
+        for number in self._asked:
             page = pages.page(number)
             known = page.plain.keys() & pending
             if known:
