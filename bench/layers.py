@@ -50,7 +50,10 @@ RANGE = 8_192
 SPLIT = "generator"
 WARM_UP = 2
 
-BESIDE = ("plain loop", "source alone", "stage on the heap", "page read", "page write")
+PARTS = ("page read", "page write")
+"""Parts of the stage in pages, next to nothing with few keys."""
+
+BESIDE = ("plain loop", "source alone", "stage on the heap", *PARTS)
 """Figures that are not part of the sum, as they are part of others."""
 
 KEYS = (10_000, 1_000_000)
@@ -209,7 +212,9 @@ def table(layers: Layers, before: Layers | None = None) -> str:
     lines = [head, ["---"] + ["---:"] * (len(head) - 1)]
     for layer, took in layers.items():
         line = [layer, f"{took:.2f}", f"{took / plain:.2f}"]
-        lines.append(line + ([f"{before[layer]:.2f}"] if before else []))
+        if before:
+            line.append(f"{before[layer]:.2f}" if layer in before else "")
+        lines.append(line)
     total = sum(took for layer, took in layers.items() if layer not in BESIDE)
     lines.append(["sum", f"{total:.2f}", f"{total / plain:.2f}", *([""] if before else [])])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

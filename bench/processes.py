@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -99,17 +100,22 @@ def _sample(session: int, peaks: dict[str, int]) -> None:
         peaks[kind] = max(peaks.get(kind, 0), pages * _PAGE_BYTES >> 20)
 
 
+def _running() -> dict[int, tuple[int, int]]:
+    """Parent and session of every process that has not ended; nothing where there is no /proc."""
+    found: dict[int, tuple[int, int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent, _, session, *_ = path.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if state != "Z":
+            found[int(path.parent.name)] = int(parent), int(session)
+    return found
+
+
 def _members(session: int) -> set[int]:
     """What the first process of a session has started: the session, and children outside of it."""
-    running: dict[int, tuple[int, int]] = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if fields[0] != "Z":
-                running[int(folder.name)] = int(fields[1]), int(fields[3])
+    running = _running()
     members = {pid for pid, (_, its_session) in running.items() if its_session == session}
     while more := {pid for pid, (parent, _) in running.items() if parent in members} - members:
         members |= more
@@ -117,35 +123,27 @@ def _members(session: int) -> set[int]:
 
 
 def end_session(process: subprocess.Popen[Any]) -> None:
-    """End what a process has started and left behind: its session, and nothing else.
+    """End what a process has started and left behind, and nothing else.
 
     Where there is no /proc, its process group.
     """
+    if not Path("/proc/self/stat").exists():
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return
+    left = _members(process.pid)
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if not _signal(process.pid, number):
-            break
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.kill(pid, number)
         deadline = time.monotonic() + _GRACE_SECONDS
-        while time.monotonic() < deadline and _signal(process.pid, 0):
+        while left and time.monotonic() < deadline:
             process.poll()
             time.sleep(0.05)
+            # Once a parent has ended nothing tells whose its children are, so they are kept.
+            left = (left | _members(process.pid)) & _running().keys()
     process.wait()
-
-
-def _signal(session: int, number: int) -> bool:
-    """Signal a session; False when nobody is left in it."""
-    if not Path("/proc/self/stat").exists():
-        try:
-            os.killpg(session, number)
-        except ProcessLookupError:
-            return False
-        return True
-    members = _members(session)
-    for pid in members:
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            continue  # it has just ended
-    return bool(members)
 
 
 def last_json(text: str) -> dict[str, Any] | None:

@@ -22,7 +22,8 @@ TRIES = 3
 def ratios(measured: layers.Layers) -> dict[str, float]:
     """Each layer's price in plain loops."""
     plain = measured["plain loop"]
-    return {layer: took / plain for layer, took in measured.items() if layer != "plain loop"}
+    left_out = ("plain loop", *layers.PARTS)
+    return {layer: took / plain for layer, took in measured.items() if layer not in left_out}
 
 
 def lost(now: dict[str, float], before: dict[str, float]) -> list[str]:
@@ -45,7 +46,7 @@ def main() -> None:
     slower: list[str] = []
     for _ in range(TRIES):
         measured = layers.measure()
-        print(layers.table(measured, {"plain loop": 1.0, **before}), end="\n\n")
+        print(layers.table(measured, before), end="\n\n")
         now = ratios(measured)
         best = {layer: min(ratio, best.get(layer, ratio)) for layer, ratio in now.items()}
         slower = lost(best, before)
