@@ -207,8 +207,8 @@ BATCH_TARGET: ConfigOption[int] = ConfigOption(
     ValueKind.DURATION,
     10_000,
     "How long a micro-batch shall take at most while there is a backlog: Spark's next one holds"
-    " more or fewer records, between the minimum and the maximum. Where the fixed price of a"
-    " micro-batch would be more than a third of it, up to six times as long. 0: always the maximum.",
+    " more or fewer records, between the minimum and the maximum. Where a micro-batch's fixed price"
+    " would be more than a third of it, up to six times as long. 0: always the maximum.",
 )
 MAX_BYTES_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.max-bytes-per-batch",
