@@ -13,7 +13,7 @@ from typing import Any
 
 from bench import jobs
 from bench.measure.doubling import KEYS, PHASE_SECONDS, RATES, SETTLED_SECONDS, due, due_ms
-from bench.measure.latency_headrace import indexed
+from bench.measure.latency_headrace import indexed, positions
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.base import SplitEnumerator
@@ -55,19 +55,6 @@ class Ages:
         )
 
 
-def began_and_sizes(checkpoints: Path) -> tuple[int, list[int]]:
-    """When the source began, and the index at which each micro-batch ended, from Spark's log."""
-    began, ends = 0, []
-    for path in sorted(checkpoints.rglob("offsets/*"), key=lambda p: p.name.zfill(20)):
-        for line in path.read_text().splitlines() if path.name.isdigit() else ():
-            sources = json.loads(line).get("sources", {}) if line.startswith("{") else {}
-            for source in sources.values():
-                for position in source["pos"].values():
-                    ends.append(int(position[0]))
-                    began = int(position[1])
-    return began, ends
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
@@ -84,11 +71,16 @@ def main() -> None:
         keyed = env.from_source(source, None, "records").key_by(lambda record: record[0])
         keyed.process(passing).sink_to(FunctionSink(Ages(folder)))
         env.execute("doubling")
-        began, ends = began_and_sizes(folder / "checkpoints")
+        stood = positions(folder / "checkpoints")
         came = [json.loads(path.read_text()) for path in folder.glob("came-*")]
     if sum(count for _, _, count in came) != RECORDS:
         raise RuntimeError(f"{sum(count for _, _, count in came)} records came, not {RECORDS}")
-    sizes = [(start, end - start) for start, end in pairwise([0, *ends]) if end > start]
+    began = stood[0][1]
+    sizes = [
+        (start, end - start)
+        for start, end in pairwise([0, *(at for at, _ in stood)])
+        if end > start
+    ]
     phases = {}
     for number, rate in enumerate(RATES):
         first, last = number * PHASE_SECONDS + SETTLED_SECONDS, (number + 1) * PHASE_SECONDS

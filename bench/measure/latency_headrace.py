@@ -41,19 +41,24 @@ class Arrivals:
         return found
 
 
-def began_ms(checkpoints: Path) -> int:
-    """When the source began, which its position in Spark's log of offsets tells.
+def positions(checkpoints: Path) -> list[tuple[int, int]]:
+    """Where a source with a rate stood after each micro-batch, from Spark's log of offsets.
+
+    As (index of the next record, ms at which the source began).
 
     Raises:
         RuntimeError: no position was found.
     """
-    for path in sorted(checkpoints.rglob("offsets/*")):
-        for line in path.read_text().splitlines() if path.name.isdigit() else ():
+    found = []
+    paths = [path for path in checkpoints.rglob("offsets/*") if path.name.isdigit()]
+    for path in sorted(paths, key=lambda path: int(path.name)):
+        for line in path.read_text().splitlines():
             sources = json.loads(line).get("sources", {}) if line.startswith("{") else {}
             for source in sources.values():
-                for position in source["pos"].values():
-                    return int(position[1])
-    raise RuntimeError(f"no offset with a position below {checkpoints}")
+                found += [(int(at), int(began)) for at, began in source["pos"].values()]
+    if not found:
+        raise RuntimeError(f"no offset with a position below {checkpoints}")
+    return found
 
 
 def main() -> None:
@@ -71,7 +76,7 @@ def main() -> None:
         keyed = env.from_source(source, None, "records").key_by(lambda record: record[0])
         keyed.process(passing).sink_to(FunctionSink(arrivals))
         env.execute("latency")
-        start_ms = began_ms(folder / "checkpoints")
+        _, start_ms = positions(folder / "checkpoints")[0]
         came = arrivals.read()
     if len(came) != RATE * SECONDS:
         raise RuntimeError(f"{len(came)} records came instead of {RATE * SECONDS}")

@@ -234,15 +234,20 @@ def encode(block: Block) -> bytes:
     """
     if not block.checked and block.values and not is_plain(block.values[0]):
         block = _isolated(block)
-    out = io.BytesIO()
-    pickler = pickle.Pickler(out, 5)
-    pickler.fast = True
     try:
-        pickler.dump((*block[:-1], True))
+        return pickled_flat((*block[:-1], True))
     except (ValueError, RecursionError):
         if block.isolated:
             raise
         return encode(_isolated(block))  # a record that holds itself
+
+
+def pickled_flat(value: Any) -> bytes:
+    """Pickled without looking objects up among those written before; none may hold itself."""
+    out = io.BytesIO()
+    pickler = pickle.Pickler(out, 5)
+    pickler.fast = True
+    pickler.dump(value)
     return out.getvalue()
 
 

@@ -140,9 +140,7 @@ class KeyGroups(dict[Any, int]):
         self._misses = 0
 
     def __missing__(self, key: Any) -> int:
-        # As in ``stable_hash``, written out.
-        raw = hash(key) if type(key) is int else _raw_hash(key)
-        group = ((raw * _MIX & _MASK) >> 32) % self.count
+        group = stable_hash(key) % self.count
         if len(self) < _CACHED_KEYS:
             self[key] = group
         else:
@@ -155,13 +153,7 @@ class KeyGroups(dict[Any, int]):
 
 def page_hasher(max_parallelism: int) -> Callable[[Any], int]:
     """A function that gives what is left of a key's hash once its key group is known."""
-
-    def hash_of(key: Any) -> int:
-        # As in ``stable_hash``, written out: it is asked for every key of a micro-batch.
-        raw = hash(key) if type(key) is int else _raw_hash(key)
-        return ((raw * _MIX & _MASK) >> 32) // max_parallelism
-
-    return hash_of
+    return lambda key: stable_hash(key) // max_parallelism
 
 
 def subtask_of(group: int, parallelism: int, max_parallelism: int) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 from collections.abc import Callable
 from typing import Any
 
+from headrace.runtime.block import pickled_flat
 from headrace.runtime.key_groups import page_hasher
 from headrace.runtime.state.backend import Entry, PageStore
 from headrace.runtime.state.bucketed_map import BucketedMap, remove_map
@@ -73,11 +73,7 @@ class EntryPages(HashedPages):
 
     def written(self, page: Page) -> bytes:
         """A page's bytes, which tell the shape of its entries."""
-        out = io.BytesIO()
-        pickler = pickle.Pickler(out, 5)
-        pickler.fast = True  # nothing in a page refers to anything else in it
-        pickler.dump((self._shape, page.plain, page.packed))
-        return out.getvalue()
+        return pickled_flat((self._shape, page.plain, page.packed))
 
     def freeze(self, value: Entry, old: Stored | None) -> Stored:
         """The entry, pickled alone, or ``(rest, refs)``."""

@@ -108,13 +108,14 @@ class _Handle:
         """Remove what has expired under the current key."""
         raise NotImplementedError
 
-    # The value of a single-valued slot, with or without a time-to-live.
-
     def _held(self) -> Any:
+        """What the slot holds under the current key, or None."""
         entry = self._entry()
         if self._cell.values is None:
             return entry.get(self._slot)
         return None if entry is MISSING else entry
+
+    # The value of a single-valued slot, with or without a time-to-live.
 
     def _hold(self, held: Any) -> None:
         cell, entry = self._cell, self._entry()
@@ -251,7 +252,7 @@ class ListHandle(_Handle):
         return list(self)
 
     def __iter__(self) -> Iterator[Any]:
-        held = self._entry().get(self._slot)
+        held = self._held()
         if held is None:
             return iter(())
         if self._ttl is None:
@@ -297,7 +298,7 @@ class ListHandle(_Handle):
         ttl, least = self._ttl, MIN_WATERMARK
         if ttl is not None and ttl.event_time:
             # A late record that rewrites the list does not make it older.
-            held = self._entry().get(self._slot) or ()
+            held = self._held() or ()
             least = max((stamp for _, stamp in held), default=MIN_WATERMARK)
         self._replace(list(self._stamped(values, least)))
 
@@ -310,7 +311,7 @@ class ListHandle(_Handle):
 
     def purge(self) -> None:
         """Remove expired elements."""
-        ttl, held = self._ttl, self._entry().get(self._slot)
+        ttl, held = self._ttl, self._held()
         if ttl is None or held is None:
             return
         now = self._cell.clock(ttl)
@@ -323,9 +324,6 @@ class MapHandle(_Handle):
     """A map per key; with a time-to-live each entry of it expires by itself."""
 
     kind = "map"
-
-    def _held(self) -> Any:
-        return self._entry().get(self._slot)
 
     def _find(self, key: Any) -> tuple[bool, Any]:
         held = self._held()

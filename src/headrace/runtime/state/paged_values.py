@@ -84,7 +84,8 @@ class PagedValues(Values):
         if page.packed or page.live or not all_plain([value for _, value in pairs]):
             taken = page.packed.keys() | page.live.keys()
             odd = [key for key, value in pairs if key in taken or not is_plain(value)]
-            pairs = [(key, self[key]) for key in {key for key, _ in pairs}.difference(odd)]
+            left_out = {*odd}
+            pairs = [pair for pair in pairs if pair[0] not in left_out]
         page.plain.update(pairs)
         page.dirty = True
         return odd
@@ -102,4 +103,4 @@ class PagedValues(Values):
                 entry.pop(slot, None)
             else:
                 entry[slot] = value
-            pages.page(pages.number_of(key)).live[key] = entry
+            pages.page_of(key).live[key] = entry

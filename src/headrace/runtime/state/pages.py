@@ -109,7 +109,7 @@ class HashedPages(ABC):
 
         ``absent`` is given back, and from then on is the live value, when there is none.
         """
-        page = self._page_of(key)
+        page = self.page_of(key)
         live = page.live
         if key in live:
             return live[key]
@@ -129,7 +129,7 @@ class HashedPages(ABC):
 
     def put(self, key: Any, value: Any) -> bool:
         """Set a value, or remove it (``MISSING``). Gives back whether there was one before."""
-        page = self._page_of(key)
+        page = self.page_of(key)
         before = self._holds(page, key)
         if before or value is not MISSING:
             page.live[key] = value
@@ -138,7 +138,7 @@ class HashedPages(ABC):
 
     def holds(self, key: Any) -> bool:
         """True when the key has a value."""
-        return self._holds(self._page_of(key), key)
+        return self._holds(self.page_of(key), key)
 
     def keys(self) -> Iterator[Any]:
         """Every key, page by page; pages of which nothing is touched are not kept."""
@@ -169,7 +169,7 @@ class HashedPages(ABC):
     def fill(self, values: dict[Any, Any]) -> None:
         """Take over the values of a new mapping that has no page yet."""
         for key in values:
-            self._page_of(key).live[key] = values[key]
+            self.page_of(key).live[key] = values[key]
         self.changed.update(values)
 
     def flush(self) -> None:
@@ -255,7 +255,8 @@ class HashedPages(ABC):
         if wanted > old:
             self._rehash({page_number(new, old) for new in range(old, wanted)}, wanted)
         elif wanted * 4 < old or (wanted < old and table.grain > grain):
-            wanted = min(wanted * 2, old) if table.grain == grain else wanted
+            if table.grain == grain:
+                wanted *= 2
             gone = range(wanted, old)
             self._rehash({*gone, *(page_number(number, wanted) for number in gone)}, wanted)
 
@@ -319,13 +320,14 @@ class HashedPages(ABC):
         self.table.count = count
         self._mask = (1 << (count - 1).bit_length()) - 1
 
-    def _page_of(self, key: Any) -> Page:
+    def page_of(self, key: Any) -> Page:
+        """The page that a key falls into."""
         number = self.number_of(key)
         page = self._pages.get(number)
         return self.page(number) if page is None else page
 
     def number_of(self, key: Any) -> int:
-        """The page of a key."""
+        """The number of the page that a key falls into."""
         hashed = self.hash_of(key)
         if hashed == ODD_PAGE:
             return ODD_PAGE
