@@ -226,7 +226,8 @@ WATERMARK_CHUNK_RECORDS: ConfigOption[int] = ConfigOption(
     "headrace.watermark.chunk-records",
     ValueKind.INT,
     4096,
-    "After how many records of a split the watermark is asked for.",
+    "After how many records of a split the watermark is asked for; where that would be more than"
+    " 16 times in a micro-batch, after a sixteenth of the split's records.",
 )
 STATE_PAGE_BYTES: ConfigOption[int] = ConfigOption(
     "headrace.state.page-bytes",

@@ -235,7 +235,9 @@ def encode(block: Block) -> bytes:
     if not block.checked and block.values and not is_plain(block.values[0]):
         block = _isolated(block)
     try:
-        return pickled_flat((*block[:-1], True))
+        # A mark as a plain tuple takes a fifth of the bytes and of the time.
+        marks: list[Any] = [*map(tuple, block.marks)]
+        return pickled_flat((*block._replace(marks=marks, checked=True),))
     except (ValueError, RecursionError):
         if block.isolated:
             raise
@@ -253,4 +255,6 @@ def pickled_flat(value: Any) -> bytes:
 
 def decode(data: bytes) -> Block:
     """The block of its bytes."""
-    return Block._make(pickle.loads(data))
+    block = Block._make(pickle.loads(data))
+    block.marks[:] = map(Mark._make, block.marks)
+    return block

@@ -108,15 +108,16 @@ class Endpoint:
         """Put a watermark behind what was gathered so far, for every receiver."""
         if self.exchange is None:
             return
-        outbox, channel = self.outbox, self.channel
         self.watermark = watermark
-        for group in range(self.groups):
-            if self.merged and group % outbox.home_groups != outbox.home:
-                open_buffer = self.buffers[group]
-                if open_buffer is None or not open_buffer.values:
-                    self.buffers[group] = None
-                    continue
-            buffer = self.buffer(group)
+        channel, merged = self.channel, self.merged
+        home, home_groups = self.outbox.home, self.outbox.home_groups
+        for group, buffer in enumerate(self.buffers):
+            empty = buffer is None or not buffer.values
+            if merged and empty and group % home_groups != home:
+                self.buffers[group] = None  # the sender of that number tells this receiver
+                continue
+            if buffer is None:
+                buffer = self.buffer(group)
             marks, position = buffer.marks, len(buffer.values)
             mark = Mark(position, channel, watermark, idle)
             if marks and marks[-1].position == position and marks[-1].channel == channel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import groupby, islice
 from operator import attrgetter, le
 from typing import Any, NamedTuple
 
@@ -23,6 +23,9 @@ from headrace.runtime.watermarks import ChannelWatermarks, QuietChannels
 DATAFRAME_CHANNEL = "df:"
 """Marks of these channels hold for the whole micro-batch: the least of the senders' counts."""
 
+_RUN_RECORDS = 512
+"""Runs under one watermark are put together up to this many records."""
+
 
 class TaskInput(NamedTuple):
     """What one group of one vertex gets in one micro-batch, in the order of (sender, seq)."""
@@ -40,6 +43,36 @@ class _Run(NamedTuple):
     values: list[Any]
     start: int
     stop: int
+
+
+def _joined(runs: Iterable[_Run]) -> Iterator[_Run]:
+    """The same records in fewer runs: between two watermarks a sender has often but one or two."""
+    short: list[_Run] = []
+    records = 0
+    for run in runs:
+        short.append(run)
+        records += run.stop - run.start
+        if records >= _RUN_RECORDS:
+            yield _one_run(short)
+            short, records = [], 0
+    if short:
+        yield _one_run(short)
+
+
+def _one_run(runs: list[_Run]) -> _Run:
+    if len(runs) == 1:
+        return runs[0]
+    keys: list[Any] = []
+    values: list[Any] = []
+    stamps: list[int | None] = []
+    for _, block, found, start, stop in runs:
+        values += found[start:stop]
+        if block.keys is not None:
+            keys += block.keys[start:stop]
+        known = block.timestamps
+        stamps += known[start:stop] if known is not None else [None] * (stop - start)
+    whole = Block(keys or None, values, stamps, False, [], None, 0)
+    return _Run(runs[0].since, whole, values, 0, len(values))
 
 
 def sender_of(vertex_id: int, group: int) -> int:
@@ -164,11 +197,11 @@ class KeyedTask:
                 runs.append(_Run(since, block, values, position, len(values)))
         runs.sort(key=attrgetter("since"))
         reached, _ = self._watermarks.state.get(channel, (MIN_WATERMARK, False))
-        for run in runs:
-            if run.since > reached:
-                yield Mark(0, channel, run.since)
-                reached = run.since
-            yield run
+        for since, under in groupby(runs, attrgetter("since")):
+            if since > reached:
+                yield Mark(0, channel, since)
+                reached = since
+            yield from _joined(under)
         if last is not None:
             yield last
 

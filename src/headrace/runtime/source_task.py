@@ -27,6 +27,10 @@ class SplitState(NamedTuple):
 
 NEW_SPLIT = SplitState(MIN_WATERMARK, {})
 
+_WATERMARKS = 16
+"""So many of a split's periodic watermarks are enough within a micro-batch, however large it is:
+every key group behind a keyed stage hears of each from every other."""
+
 
 @dataclass(frozen=True)
 class SplitWork:
@@ -45,6 +49,11 @@ class SplitWork:
     idle: bool | None = None
     state: SplitState = NEW_SPLIT
 
+    @property
+    def records(self) -> int:
+        """About how many records it reads."""
+        return sum(split_range.records for split_range in self.ranges)
+
 
 @dataclass(frozen=True)
 class SourceTaskInput:
@@ -62,7 +71,7 @@ class SourceTaskInput:
     @property
     def records(self) -> int:
         """About how many records it reads."""
-        return sum(split_range.records for work in self.work for split_range in work.ranges)
+        return sum(work.records for work in self.work)
 
 
 class SourceTask:
@@ -153,10 +162,9 @@ class SourceTask:
 
     def _read(self, chain: Chain, source: SourceProgram, work: SplitWork) -> Iterator[Envelope]:
         reader, push_all = self._reader(work.source), chain.push_all
-        chunk_records, flush_records = (
-            self._job.settings.chunk_records,
-            self._job.settings.flush_records,
-        )
+        settings = self._job.settings
+        flush_records = settings.flush_records
+        chunk_records = max(settings.chunk_records, work.records // _WATERMARKS)
         since_tick = 0
         try:
             for split_range in work.ranges:

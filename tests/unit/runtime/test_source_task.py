@@ -111,6 +111,19 @@ def test_watermarks_stand_behind_chunks() -> None:
     assert state.watermark == 49
 
 
+def test_a_large_micro_batch_has_no_more_watermarks_than_a_small_one() -> None:
+    def told(records: int) -> int:
+        chunks = [Chunk([n]) for n in range(records)]
+        ranges = (SplitRange("x", 0, records, chunks, records),)
+        task = task_of(source(TIMED), chunk_records=10)
+        found = marks(run(task, SplitWork(0, "x", ranges)))
+        assert found[-1].watermark == records - 2
+        return len(found)
+
+    assert told(100) == 10
+    assert told(160) == told(1_600) == told(6_400) == 16
+
+
 def test_a_split_goes_on_from_its_state() -> None:
     task = task_of(source(TIMED))
     first = states(run(task, SplitWork(0, "x", reading(100))))[0, "x"]

@@ -110,6 +110,33 @@ def test_how_output_was_cut_into_blocks_makes_no_difference() -> None:
     assert Desk(Seen(), "0").advance(*whole) == [("a1", 0), ("a2", 10), ("b1", 10), ("b2", 20)]
 
 
+class Stamped(KeyedProcessFunction):
+    """Yields each record with its key, timestamp and the watermark under which it is seen."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield ctx.get_current_key(), value, ctx.timestamp(), ctx.timer_service().current_watermark()
+
+
+def test_many_short_runs_of_many_senders_keep_keys_stamps_and_order() -> None:
+    """Under each of three watermarks 40 senders have 5 to 45 records, some without a stamp."""
+    blocks, expected = [], []
+    for sender in range(40):
+        records = [f"{sender}/{n}" for n in range(3 * 5 + 3 * sender)]
+        third = len(records) // 3
+        stamps = list(range(len(records))) if sender % 4 else None
+        marks = [Mark(third, "0", 10), Mark(2 * third, "0", 20), Mark(len(records), "0", 30)]
+        keys = [record[-1] for record in records]
+        blocks.append(
+            block(*records, keys=keys, stamps=stamps, since=0, marks=marks, merged_channel="0")
+        )
+        found = stamps or [MIN_WATERMARK] * len(records)
+        watermarks = [0] * third + [10] * third + [20] * third
+        expected += zip(keys, records, found, watermarks, strict=True)
+    expected.sort(key=lambda seen: seen[3])  # stable: the order of senders within a watermark
+    assert len(expected) > 2000
+    assert Desk(Stamped(), "0").advance(*blocks) == expected
+
+
 @pytest.mark.parametrize("paged", [False, True], ids=["heap", "paged"])
 def test_the_next_micro_batch_goes_on_from_the_last_mark(paged: bool) -> None:
     desk = Desk(Seen(), "0", paged=paged)
