@@ -5,8 +5,8 @@ python -m bench a b --peers headrace,pyflink      some experiments, some peers
 python -m bench a --scale 0.1 --runs 1            a try
 python -m bench --report                          the page and the plots again, from the results
 
-What is measured with some peers or at another scale goes to ``build/bench/try``: figures that are
-compared come from one run.
+The cases named together take turns in every round. What is measured with some peers or at another
+scale goes to ``build/bench/try``: figures that are compared come from one run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +42,16 @@ def experiments() -> list[str]:
     return [*CASES, *MEASURES]
 
 
-def run(name: str, plan: Plan) -> Rows:
-    """The rows of one experiment."""
-    if name in CASES:
-        return throughput.measure(CASES[name], plan)
-    return MEASURES[name](plan)
+def run(names: list[str], plan: Plan) -> Iterator[tuple[str, Rows, int]]:
+    """The rows of experiments with the number of their rounds; of cases after every round."""
+    cases = [CASES[name] for name in names if name in CASES]
+    if cases:
+        for done, rows in enumerate(throughput.measure(cases, plan), 1):
+            for name, found in rows.items():
+                yield name, found, done
+    for name in names:
+        if name in MEASURES:
+            yield name, MEASURES[name](plan), plan.runs
 
 
 def main() -> int:
@@ -71,9 +76,9 @@ def main() -> int:
     home = Path(__file__).parent if whole else processes.scratch() / "try"
     folder = home / "results"
     failed = False
-    for name in [] if chosen.report else chosen.experiments or experiments():
-        rows = run(name, plan)
-        path = results.save(folder, name, rows, {"runs": plan.runs, "scale": plan.scale})
+    names = [] if chosen.report else chosen.experiments or experiments()
+    for name, rows, rounds in run(names, plan):
+        path = results.save(folder, name, rows, {"runs": rounds, "scale": plan.scale})
         print(f"{name}: {path}", file=sys.stderr)
         failed = failed or any("failure" in row for row in rows)
     report.write(home / "RESULTS.md", folder)

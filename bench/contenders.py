@@ -98,8 +98,9 @@ _HEADRACE = {
 }
 _FLINK = {
     "pyflink-process": (100 * THOUSAND, 600 * THOUSAND),
-    "pyflink-thread": (100 * THOUSAND, 600 * THOUSAND),
+    "pyflink-thread": (50 * THOUSAND, 250 * THOUSAND),
 }
+_FLINK_SLOW = dict.fromkeys(_FLINK, (50 * THOUSAND, 200 * THOUSAND))
 _TUNED = (
     "pyflink-process-bundle-1k",
     "pyflink-process-bundle-10k",
@@ -110,9 +111,9 @@ _OTHERS = {
     "flink-sql": (4 * MILLION, 24 * MILLION),
     "flink-sql-minibatch": (4 * MILLION, 24 * MILLION),
     "flink-sql-rocksdb": (1 * MILLION, 6 * MILLION),
-    "spark-state-100k": (500 * THOUSAND, 2 * MILLION),
+    "spark-state-100k": (500 * THOUSAND, 1_500 * THOUSAND),
     "spark-state-500k": (1 * MILLION, 3 * MILLION),
-    "bytewax": (1 * MILLION, 8 * MILLION),
+    "bytewax": (1 * MILLION, 5 * MILLION),
     "bytewax-threads": (1 * MILLION, 4 * MILLION),
     "plain-python": (1 * MILLION, 5 * MILLION),
 }
@@ -125,8 +126,9 @@ CASES = {
         Case("a-zipf", "a", FEW_KEYS, "zipf", {"headrace": (4 * MILLION, 16 * MILLION)}),
         Case("a-million-zipf", "a", MANY_KEYS, "zipf", {"headrace": (4 * MILLION, 12 * MILLION)}),
         Case("exchange", "exchange", sizes={"headrace": (4 * MILLION, 16 * MILLION)}),
-        Case("b", "b", sizes={"headrace": (2 * MILLION, 6 * MILLION), **_FLINK}),
-        Case("c", "c", sizes={"headrace": (2 * MILLION, 6 * MILLION)}),
+        Case("b", "b", sizes={"headrace": (2 * MILLION, 6 * MILLION), **_FLINK_SLOW}),
+        Case("c", "c", sizes={"headrace": (4 * MILLION, 10 * MILLION)}),
+        Case("c-timed", "ct", sizes={"headrace": (4 * MILLION, 10 * MILLION)}),
         Case(
             "d",
             "d",

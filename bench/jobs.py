@@ -111,16 +111,18 @@ def with_times(api: Api, stream: Any) -> Any:
 
 
 def keyed_job(api: Api, job: str, records: Any, keys: int) -> Any:
-    """The outputs of job a, b, c (with ``c1`` to ``c5``: so many stages) or exchange."""
+    """The outputs of job a, b, c or exchange; ``c1`` to ``c5``: so many stages, ``ct``: with event
+    time and so with watermarks through all three."""
 
     def by_key(stream: Any) -> Any:
         return stream.key_by(lambda record: record[0], api.long())
 
     if job == "exchange":
         return by_key(records).process(nothing(api), api.longs(3))
+    if job in ("b", "ct"):
+        records = with_times(api, records)
     if job == "b":
-        timed = with_times(api, records)
-        return by_key(timed).process(buckets_and_timer(api, keys), api.longs(2))
+        return by_key(records).process(buckets_and_timer(api, keys), api.longs(2))
     for _ in range(workload.stages(job) - 1):
         passing = count_and_sum(api, lambda key: workload.rekey(key, keys))
         records = by_key(records).process(passing, api.longs(3))

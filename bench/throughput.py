@@ -6,7 +6,7 @@ The slope between the sizes is what a record costs; what the line costs at no re
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -32,23 +32,30 @@ class Plan:
         return not self.peers or any(name == p or name.startswith(f"{p}-") for p in self.peers)
 
 
-def measure(case: Case, plan: Plan, contenders: Mapping[str, Contender] = CONTENDERS) -> list[Row]:
-    """All runs of a case, one row for each."""
-    rows: list[Row] = []
-    out: set[str] = set()
-    chosen = [contenders[name] for name in case.sizes if plan.takes(name)]
+def measure(
+    cases: Sequence[Case], plan: Plan, contenders: Mapping[str, Contender] = CONTENDERS
+) -> Iterator[dict[str, list[Row]]]:
+    """The rows of each case so far, one for each run: after every round, in which all take turns.
+
+    What is compared lies minutes apart, in each round anew: a machine is not as fast all day.
+    """
+    rows: dict[str, list[Row]] = {case.name: [] for case in cases}
+    out: set[tuple[str, str]] = set()
     for number in range(plan.runs):
-        for contender in chosen:
-            for records in case.sizes[contender.name]:
-                if contender.name in out:
-                    continue
-                row = one(case, contender, size(records, plan.scale, _step(case, contender)))
-                row["round"] = number
-                rows.append(row)
-                tell(row)
-                if "failure" in row:
-                    out.add(contender.name)  # it would fail again, and take its time for it
-    return rows
+        for case in cases:
+            chosen = [contenders[name] for name in case.sizes if plan.takes(name)]
+            for contender in chosen:
+                for records in case.sizes[contender.name]:
+                    if (case.name, contender.name) in out:
+                        continue
+                    row = one(case, contender, size(records, plan.scale, _step(case, contender)))
+                    row["round"] = number
+                    rows[case.name].append(row)
+                    tell(row)
+                    if "failure" in row:
+                        # it would fail again, and take its time for it
+                        out.add((case.name, contender.name))
+        yield rows
 
 
 def _step(case: Case, contender: Contender) -> int:

@@ -67,8 +67,8 @@ def record_function(keys: int, distribution: str = "uniform") -> Callable[[int],
 
 
 def stages(job: str) -> int:
-    """How many keyed stages a job has: ``c`` three, ``c1`` to ``c5`` as they say."""
-    return {"a": 1, "c": 3}.get(job) or int(job[1:])
+    """How many keyed stages a job has: ``c`` and ``ct`` three, ``c1`` to ``c5`` as they say."""
+    return {"a": 1, "c": 3, "ct": 3}.get(job) or int(job[1:])
 
 
 def timer_interval_ms(keys: int) -> int:

@@ -61,7 +61,9 @@ def measure(plan: Plan) -> list[Row]:
     rows: list[Row] = []
     for point in points():
         contender = Contender(_OWN, "headrace_peer", options=point.options)
-        found = rates_of(point.case, Plan(plan.runs, plan.scale), {_OWN: contender})
+        found: list[Row] = []
+        for rounds in rates_of([point.case], Plan(plan.runs, plan.scale), {_OWN: contender}):
+            found = rounds[point.case.name]
         figure = figures(found)[_OWN]
         row: Row = {"contender": _OWN, "point": point.case.name, "runs": found}
         if figure.failure:

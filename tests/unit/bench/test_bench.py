@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bench import expectation, processes, workload
-from bench.contenders import CASES, CONTENDERS, size
+from bench import expectation, processes, throughput, workload
+from bench.contenders import CASES, CONTENDERS, Case, Contender, size
 from bench.measure import doubling
 from bench.peers.headrace_peer import run
 from bench.peers.protocol import Task
@@ -21,7 +21,7 @@ LOCAL = {"runner": "local"}
 
 
 @pytest.mark.parametrize("distribution", ["uniform", "zipf"])
-@pytest.mark.parametrize("job", ["a", "b", "c", "c2", "exchange"])
+@pytest.mark.parametrize("job", ["a", "b", "c", "c2", "ct", "exchange"])
 def test_each_job_gives_out_what_a_plain_loop_does(
     job: str, distribution: str, tmp_path: Path
 ) -> None:
@@ -71,6 +71,21 @@ def test_the_slope_is_the_cost_and_the_rest_is_the_start() -> None:
     assert figure.rates == (500.0, 1_000.0)
     assert figure.rate == 750.0
     assert figure.starts == pytest.approx((3.8, 3.9))
+
+
+def test_cases_take_turns_and_a_failure_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one(case: Case, contender: Contender, records: int) -> dict[str, Any]:
+        found = {**row(0, records, records / 1000), "case": case.name, "contender": contender.name}
+        return {**found, "failure": "broken"} if contender.name == "bytewax" else found
+
+    monkeypatch.setattr(throughput, "one", one)
+    sizes = {"headrace": (1_000, 2_000), "bytewax": (1_000, 2_000)}
+    cases = [Case("first", "a", sizes=sizes), Case("second", "a", sizes=sizes)]
+    counts = [
+        {name: len(rows) for name, rows in found.items()}
+        for found in throughput.measure(cases, Plan(2, 1.0))
+    ]
+    assert counts == [{"first": 3, "second": 3}, {"first": 5, "second": 5}]
 
 
 def test_a_failure_stays_in_the_figures() -> None:
