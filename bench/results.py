@@ -33,7 +33,10 @@ def save(
         "rows": rows,
     }
     path = folder / f"{experiment}.json"
-    path.write_text(json.dumps(result, indent=1) + "\n")
+    text = json.dumps(result, indent=1) + "\n"
+    for here, name in ((ROOT, "."), (sys.prefix, ".venv"), (sys.base_prefix, "python")):
+        text = text.replace(f"{here}/", f"{name}/")  # of this machine's paths nothing stays
+    path.write_text(text)
     return path
 
 
