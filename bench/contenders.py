@@ -25,6 +25,11 @@ class Contender:
     options: Mapping[str, str] = field(default_factory=dict)
     limit_seconds: float = 400
 
+    @property
+    def own(self) -> bool:
+        """Whether it is Headrace."""
+        return self.name.startswith("headrace")
+
 
 @dataclass(frozen=True)
 class Case:
@@ -97,10 +102,10 @@ _HEADRACE = {
     "headrace-local": (500 * THOUSAND, 3 * MILLION),
 }
 _FLINK = {
-    "pyflink-process": (100 * THOUSAND, 600 * THOUSAND),
-    "pyflink-thread": (50 * THOUSAND, 250 * THOUSAND),
+    "pyflink-process": (50 * THOUSAND, 300 * THOUSAND),
+    "pyflink-thread": (20 * THOUSAND, 120 * THOUSAND),
 }
-_FLINK_SLOW = dict.fromkeys(_FLINK, (50 * THOUSAND, 200 * THOUSAND))
+_FLINK_SLOW = dict.fromkeys(_FLINK, (20 * THOUSAND, 100 * THOUSAND))
 _TUNED = (
     "pyflink-process-bundle-1k",
     "pyflink-process-bundle-10k",
@@ -111,10 +116,10 @@ _OTHERS = {
     "flink-sql": (4 * MILLION, 24 * MILLION),
     "flink-sql-minibatch": (4 * MILLION, 24 * MILLION),
     "flink-sql-rocksdb": (1 * MILLION, 6 * MILLION),
-    "spark-state-100k": (500 * THOUSAND, 1_500 * THOUSAND),
-    "spark-state-500k": (1 * MILLION, 3 * MILLION),
+    "spark-state-100k": (300 * THOUSAND, 900 * THOUSAND),
+    "spark-state-500k": (500 * THOUSAND, 2 * MILLION),
     "bytewax": (1 * MILLION, 5 * MILLION),
-    "bytewax-threads": (1 * MILLION, 4 * MILLION),
+    "bytewax-threads": (500 * THOUSAND, 2 * MILLION),
     "plain-python": (1 * MILLION, 5 * MILLION),
 }
 
@@ -127,8 +132,8 @@ CASES = {
         Case("a-million-zipf", "a", MANY_KEYS, "zipf", {"headrace": (4 * MILLION, 12 * MILLION)}),
         Case("exchange", "exchange", sizes={"headrace": (4 * MILLION, 16 * MILLION)}),
         Case("b", "b", sizes={"headrace": (2 * MILLION, 6 * MILLION), **_FLINK_SLOW}),
-        Case("c", "c", sizes={"headrace": (4 * MILLION, 10 * MILLION)}),
-        Case("c-timed", "ct", sizes={"headrace": (4 * MILLION, 10 * MILLION)}),
+        Case("c", "c", sizes={"headrace": (3 * MILLION, 8 * MILLION)}),
+        Case("c-timed", "ct", sizes={"headrace": (3 * MILLION, 8 * MILLION)}),
         Case(
             "d",
             "d",

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+_PANELS = 3
+
 
 def draw(folder: Path) -> None:
     """Draw every plot of a folder of results anew, in the environment of the plots."""
@@ -65,24 +67,27 @@ def _rates(result: dict[str, Any], folder: Path) -> None:
 def _points(result: dict[str, Any], folder: Path) -> None:
     from matplotlib.figure import Figure
 
-    axes_of: dict[str, list[tuple[float, float]]] = {}
+    axes_of: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in result["rows"]:
         if "values" in row:
             name, _, at = str(row["point"]).rpartition(" ")
-            value = row["values"].get("records_per_second") or row["values"]["seconds"]
-            axes_of.setdefault(name, []).append((float(at.replace(",", "")), value))
+            for measure, value in row["values"].items():
+                point = float(at.replace(",", "")), value
+                axes_of.setdefault((name, measure.replace("_", " ")), []).append(point)
     if not axes_of:
         return
-    figure = Figure(figsize=(3.2 * len(axes_of), 2.6))
-    panels = figure.subplots(1, len(axes_of), squeeze=False)[0]
-    for axes, (name, points) in zip(panels, axes_of.items(), strict=True):
+    lines = -(-len(axes_of) // _PANELS)
+    figure = Figure(figsize=(3.2 * min(len(axes_of), _PANELS), 2.6 * lines))
+    panels = figure.subplots(lines, min(len(axes_of), _PANELS), squeeze=False).flat
+    for ((name, measure), points), axes in zip(axes_of.items(), panels, strict=False):
         axes.plot(*zip(*sorted(points), strict=True), "o", markersize=4)
         axes.set_xlabel(name)
+        axes.set_ylabel(measure)
         axes.set_ylim(0, 1.1 * max(p[1] for p in points))
-        if max(p[0] for p in points) > 100 * min(p[0] for p in points):
+        if max(p[0] for p in points) > 50 * min(p[0] for p in points):
             axes.set_xscale("log")
-    rated = result["experiment"] == "growth"
-    panels[0].set_ylabel("records per second" if rated else "seconds")
+    for axes in panels:
+        axes.remove()
     _save(figure, folder / f"{result['experiment']}.svg")
 
 

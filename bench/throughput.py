@@ -35,27 +35,31 @@ class Plan:
 def measure(
     cases: Sequence[Case], plan: Plan, contenders: Mapping[str, Contender] = CONTENDERS
 ) -> Iterator[dict[str, list[Row]]]:
-    """The rows of each case so far, one for each run: after every round, in which all take turns.
-
-    What is compared lies minutes apart, in each round anew: a machine is not as fast all day.
-    """
+    """The rows of each case so far, one for each run, after every round: all take turns in it."""
     rows: dict[str, list[Row]] = {case.name: [] for case in cases}
-    out: set[tuple[str, str]] = set()
+    waiting = _turns(cases, [contenders[name] for name in contenders if plan.takes(name)])
     for number in range(plan.runs):
-        for case in cases:
-            chosen = [contenders[name] for name in case.sizes if plan.takes(name)]
-            for contender in chosen:
-                for records in case.sizes[contender.name]:
-                    if (case.name, contender.name) in out:
-                        continue
-                    row = one(case, contender, size(records, plan.scale, _step(case, contender)))
-                    row["round"] = number
-                    rows[case.name].append(row)
-                    tell(row)
-                    if "failure" in row:
-                        # it would fail again, and take its time for it
-                        out.add((case.name, contender.name))
+        for case, contender in [*waiting]:
+            for records in case.sizes[contender.name]:
+                row = one(case, contender, size(records, plan.scale, _step(case, contender)))
+                row["round"] = number
+                rows[case.name].append(row)
+                tell(row)
+                if "failure" in row:
+                    waiting.remove((case, contender))  # it would fail again, and take its time
+                    break
         yield rows
+
+
+def _turns(cases: Sequence[Case], chosen: Sequence[Contender]) -> list[tuple[Case, Contender]]:
+    """Who runs when in a round: what is compared with each other lies side by side.
+
+    A machine is not as fast all day. Cases that no peer runs are there for (a)'s sake.
+    """
+    pairs = [(case, each) for case in cases for each in chosen if each.name in case.sizes]
+    alone = {case.name for case in cases if all(CONTENDERS[name].own for name in case.sizes)}
+    beside = [(c, each) for c, each in pairs if each.own and (c.name == "a" or c.name in alone)]
+    return beside + [pair for pair in pairs if pair not in beside]
 
 
 def _step(case: Case, contender: Contender) -> int:

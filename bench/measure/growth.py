@@ -1,15 +1,18 @@
-"""How the rate changes with keys, record size, stages, key groups and executors; Headrace only."""
+"""How the rate changes with keys, record size, stages, key groups and executors, and the price of a
+micro-batch with partitions; Headrace only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from bench.contenders import CONTENDERS, FEW_KEYS, MILLION, THOUSAND, Case, Contender
+from bench.measure import trickle
 from bench.throughput import Plan, Row, figures, one, tell
 from bench.throughput import measure as rates_of
 
 LINEAR_SIZES = (1 * MILLION, 10 * MILLION, 25 * MILLION, 50 * MILLION)
+PARTITIONS = (2, 8, 32, 128)
 _OWN = "headrace"
 
 
@@ -19,61 +22,65 @@ class Point:
 
     axis: str
     value: int
-    case: Case
-    options: dict[str, str]
+    sizes: tuple[int, int]
+    job: str = "a"
+    keys: int = FEW_KEYS
+    options: Mapping[str, str] = field(default_factory=dict)
 
-
-def _point(
-    axis: str,
-    value: int,
-    sizes: tuple[int, int],
-    job: str = "a",
-    keys: int = FEW_KEYS,
-    options: dict[str, str] | None = None,
-) -> Point:
-    case = Case(f"{axis} {value:,}", job, keys, sizes={_OWN: sizes})
-    return Point(axis, value, case, {"runner": "streaming", **(options or {})})
+    @property
+    def name(self) -> str:
+        """As it stands in the results."""
+        return f"{self.axis} {self.value:,}"
 
 
 def points() -> Iterator[Point]:
-    """All points of all axes."""
+    """All points at which the rate is taken."""
     for keys in (THOUSAND, FEW_KEYS, 100 * THOUSAND, MILLION):
-        yield _point("keys", keys, (1 * MILLION, 6 * MILLION), keys=keys)
-    yield _point("keys", 10 * MILLION, (10 * MILLION, 16 * MILLION), keys=10 * MILLION)
-    for size, most in ((50, 4_000), (500, 2_000), (2_000, 1_000), (10_000, 300)):
-        sizes = (most * THOUSAND // 5, most * THOUSAND)
+        yield Point("keys", keys, (4 * MILLION, 12 * MILLION), keys=keys)
+    yield Point("keys", 10 * MILLION, (10 * MILLION, 16 * MILLION), keys=10 * MILLION)
+    for size, most in ((50, 12_000), (500, 4_000), (2_000, 2_000), (10_000, 500)):
         # A record without a payload takes about as much as the smallest size.
         payload = {"payload": str(size)} if size > 50 else {}
-        yield _point("record bytes", size, sizes, options=payload)
+        yield Point("record bytes", size, (most * 250, most * THOUSAND), options=payload)
     for stages in range(1, 6):
-        sizes = (500 * THOUSAND, 6 * MILLION // (stages + 1))
-        yield _point("stages", stages, sizes, job=f"c{stages}")
+        most = 12 * MILLION // (stages + 1)
+        yield Point("stages", stages, (2 * MILLION, 2 * MILLION + most), job=f"c{stages}")
     for groups in (16, 64, 128, 256, 1024):
         chosen = {"conf:pipeline.max-parallelism": str(groups)}
-        yield _point("key groups", groups, (1 * MILLION, 4 * MILLION), options=chosen)
+        yield Point("key groups", groups, (4 * MILLION, 12 * MILLION), options=chosen)
     for executors in (1, 2):
         chosen = {"executors": str(executors)}
-        yield _point("executors", executors, (1 * MILLION, 4 * MILLION), options=chosen)
+        yield Point("executors", executors, (4 * MILLION, 12 * MILLION), options=chosen)
 
 
 def measure(plan: Plan) -> list[Row]:
-    """One row for each round of each point, with its rate."""
+    """One row for each round of each point, with its rate; then what a task more costs."""
     rows: list[Row] = []
     for point in points():
-        contender = Contender(_OWN, "headrace_peer", options=point.options)
+        case = Case(point.name, point.job, point.keys, sizes={_OWN: point.sizes})
+        options = {"runner": "streaming", **point.options}
+        contender = Contender(_OWN, "headrace_peer", options=options)
         found: list[Row] = []
-        for rounds in rates_of([point.case], Plan(plan.runs, plan.scale), {_OWN: contender}):
-            found = rounds[point.case.name]
+        for rounds in rates_of([case], Plan(plan.runs, plan.scale), {_OWN: contender}):
+            found = rounds[case.name]
         figure = figures(found)[_OWN]
-        row: Row = {"contender": _OWN, "point": point.case.name, "runs": found}
+        row: Row = {"contender": _OWN, "point": point.name}
         if figure.failure:
-            rows.append({**row, "failure": figure.failure})
+            rows.append({**row, "runs": found, "failure": figure.failure})
             continue
-        rows += [{**row, "values": {"records_per_second": rate}} for rate in figure.rates[:1]]
-        rows += [
-            {"contender": _OWN, "point": point.case.name, "values": {"records_per_second": rate}}
-            for rate in figure.rates[1:]
-        ]
+        rows += [{**row, "values": {"records_per_second": rate}} for rate in figure.rates]
+        rows[-1]["runs"] = found
+    return rows + _tasks(plan)
+
+
+def _tasks(plan: Plan) -> list[Row]:
+    """The cost of a micro-batch of 100 records over the number of partitions, on the same cores."""
+    rows: list[Row] = []
+    for number in range(plan.runs):
+        for partitions in PARTITIONS:
+            row = {"round": number, **trickle.cost(trickle.headrace(partitions), plan.scale)}
+            tell(row)
+            rows.append({**row, "point": f"partitions {partitions}"})
     return rows
 
 

@@ -12,15 +12,20 @@ from bench.throughput import NO_SLOPE, Plan, Row, one, tell
 
 RECORDS = 100
 BATCHES = (20, 60)
+
+
+def headrace(partitions: int = 2) -> Contender:
+    """Headrace with micro-batches of so many records."""
+    options = {
+        "runner": "streaming",
+        "conf:headrace.source.max-records-per-batch": str(RECORDS),
+        "conf:parallelism.default": str(partitions),
+    }
+    return Contender("headrace", "headrace_peer", options=options)
+
+
 CONTENDERS = (
-    Contender(
-        "headrace",
-        "headrace_peer",
-        options={
-            "runner": "streaming",
-            "conf:headrace.source.max-records-per-batch": str(RECORDS),
-        },
-    ),
+    headrace(),
     Contender("spark-shape", "spark_shape", options={"batch": str(RECORDS)}),
     Contender("spark-state", "spark_state", options={"batch": str(RECORDS)}),
 )
@@ -33,12 +38,13 @@ def measure(plan: Plan) -> list[Row]:
     for number in range(plan.runs):
         for contender in CONTENDERS:
             if plan.takes(contender.name):
-                rows.append({"round": number, **_round(contender, plan.scale)})
+                rows.append({"round": number, **cost(contender, plan.scale)})
                 tell(rows[-1])
     return rows
 
 
-def _round(contender: Contender, scale: float) -> Row:
+def cost(contender: Contender, scale: float) -> Row:
+    """The row of a round: the cost of a micro-batch in ms."""
     seconds = []
     few, many = (max(round(batches * scale), 2) for batches in BATCHES)
     for batches in (few, many):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from operator import attrgetter, le
 from typing import Any, NamedTuple
@@ -73,6 +73,22 @@ def _one_run(runs: list[_Run]) -> _Run:
         stamps += known[start:stop] if known is not None else [None] * (stop - start)
     whole = Block(keys or None, values, stamps, False, [], None, 0)
     return _Run(runs[0].since, whole, values, 0, len(values))
+
+
+def _by_time(run: _Run) -> _Run:
+    """The records in the order of their timestamps, those without one first."""
+    _, block, values, *_ = run
+    assert block.timestamps is not None
+    moments = [MIN_WATERMARK if stamp is None else stamp for stamp in block.timestamps]
+    if all(map(le, moments, islice(moments, 1, None))):
+        return run  # senders that do not overlap in time
+    order = sorted(range(len(moments)), key=moments.__getitem__)
+    keys = None if block.keys is None else [*map(block.keys.__getitem__, order)]
+    stamps = [*map(block.timestamps.__getitem__, order)]
+    values = [*map(values.__getitem__, order)]
+    return _Run(
+        0, block._replace(keys=keys, values=values, timestamps=stamps), values, 0, len(values)
+    )
 
 
 def sender_of(vertex_id: int, group: int) -> int:
@@ -220,25 +236,15 @@ class KeyedTask:
         if lowest is not None:
             yield lowest
 
-    def _batch_order(self, blocks: Iterable[Block]) -> Iterator[_Run | Mark]:
+    def _batch_order(self, blocks: Sequence[Block]) -> Iterator[_Run | Mark]:
         """All records by timestamp (those without one first), then the marks, as in Flink."""
-        keys: list[Any] = []
-        values: list[Any] = []
-        stamps: list[int | None] = []
-        marks: list[Mark] = []
-        for block in blocks:
-            keys.extend(block.keys or [None] * len(block.values))
-            values.extend(values_of(block))
-            stamps.extend(block.timestamps or [None] * len(block.values))
-            marks.extend(block.marks)
-        moments = [MIN_WATERMARK if stamp is None else stamp for stamp in stamps]
-        if not all(map(le, moments, islice(moments, 1, None))):  # senders overlap in time
-            order = sorted(range(len(moments)), key=moments.__getitem__)
-            keys = [*map(keys.__getitem__, order)]
-            values = [*map(values.__getitem__, order)]
-            stamps = [*map(stamps.__getitem__, order)]
-        whole = Block(keys, values, stamps, False, [], None, 0)
-        yield _Run(0, whole, values, 0, len(values))
+        marks = [mark for block in blocks for mark in block.marks]
+        full = [block for block in blocks if block.values]
+        every = (_Run(0, block, values_of(block), 0, len(block.values)) for block in full)
+        if all(block.timestamps is None for block in full):
+            yield from _joined(every)
+        else:
+            yield _by_time(_one_run([*every]))
         # A batch is all there is: behind its records every input has ended.
         channels = dict.fromkeys([*self._watermarks.state, *(mark.channel for mark in marks)])
         for channel in channels:
