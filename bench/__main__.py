@@ -12,6 +12,7 @@ scale goes to ``build/bench/try``: figures that are compared come from one run.
 from __future__ import annotations
 
 import argparse
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +23,8 @@ from bench import layers, plots, processes, report, results, throughput
 from bench.contenders import CASES
 from bench.measure import doubling, growth, latency, memory, start, trickle
 from bench.throughput import Plan
+
+DOCS = Path(__file__).parent.parent / "docs"
 
 Rows = list[dict[str, Any]]
 
@@ -84,6 +87,11 @@ def main() -> int:
     report.write(home / "RESULTS.md", folder)
     plots.draw(folder)
     print(report.write(home / "RESULTS.md", folder), file=sys.stderr)
+    if whole:
+        report.put_targets(DOCS / "benchmarks.md", folder)
+        for name in ("growth", "batch-linear"):
+            if (folder / f"{name}.svg").exists():
+                shutil.copy(folder / f"{name}.svg", DOCS / "images" / f"{name}.svg")
     return 1 if failed else 0
 
 

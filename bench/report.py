@@ -25,6 +25,8 @@ holds no start; the start is what the same line costs at no records. Figures are
 rounds, peers taking turns in each.
 """
 
+_BEGIN, _END = "<!-- targets -->", "<!-- /targets -->"
+
 FAIRNESS = """\
 ## What each peer was given
 
@@ -56,6 +58,14 @@ def write(path: Path, plots: Path) -> Path:
     parts += _machines(results)
     path.write_text("\n".join(parts))
     return path
+
+
+def put_targets(page: Path, results: Path) -> None:
+    """Put the table of targets between its marks in a page of the documentation."""
+    before, rest = page.read_text().split(_BEGIN)
+    _, after = rest.split(_END)
+    lines = _targets(Measured(load(results)))[1]
+    page.write_text(f"{before}{_BEGIN}\n{lines}{_END}{after}")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
