@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from dataclasses import dataclass
@@ -26,9 +27,7 @@ def rounds(case: str, probes: tuple[Probe, ...], plan: Plan) -> list[Row]:
         for probe in probes:
             if plan.takes(probe.name):
                 row = {"round": number, **_one(case, probe)}
-                said = row.get("failure") or " ".join(
-                    f"{k} {v:g}" for k, v in row["values"].items()
-                )
+                said = row.get("failure") or json.dumps(row["values"])
                 print(f"{case:<14} {probe.name:<20} {said.splitlines()[0]}", file=sys.stderr)
                 rows.append(row)
     return rows
