@@ -89,6 +89,7 @@ def main() -> int:
     print(report.write(home / "RESULTS.md", folder), file=sys.stderr)
     if whole:
         report.put_targets(DOCS / "benchmarks.md", folder)
+        (DOCS / "images").mkdir(exist_ok=True)
         for name in ("growth", "batch-linear"):
             if (folder / f"{name}.svg").exists():
                 shutil.copy(folder / f"{name}.svg", DOCS / "images" / f"{name}.svg")
