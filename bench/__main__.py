@@ -21,10 +21,11 @@ from typing import Any
 
 from bench import layers, plots, processes, report, results, throughput
 from bench.contenders import CASES
+from bench.environments import ROOT
 from bench.measure import doubling, growth, latency, memory, start, trickle
 from bench.throughput import Plan
 
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = ROOT / "docs"
 
 Rows = list[dict[str, Any]]
 

@@ -237,7 +237,7 @@ def encode(block: Block) -> bytes:
     try:
         # A mark as a plain tuple takes a fifth of the bytes and of the time.
         marks: list[Any] = [*map(tuple, block.marks)]
-        return pickled_flat((*block._replace(marks=marks, checked=True),))
+        return pickled_flat(tuple(block._replace(marks=marks, checked=True)))
     except (ValueError, RecursionError):
         if block.isolated:
             raise

@@ -116,8 +116,7 @@ class Endpoint:
             if merged and empty and group % home_groups != home:
                 self.buffers[group] = None  # the sender of that number tells this receiver
                 continue
-            if buffer is None:
-                buffer = self.buffer(group)
+            buffer = self.buffer(group)
             marks, position = buffer.marks, len(buffer.values)
             mark = Mark(position, channel, watermark, idle)
             if marks and marks[-1].position == position and marks[-1].channel == channel:

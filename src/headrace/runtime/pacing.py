@@ -18,7 +18,6 @@ _STEP = 4.0
 _FULL = 0.5
 """A micro-batch that holds less than this part of its budget was short of input, not of budget."""
 
-
 _APART = 1.3
 """Two micro-batches tell the fixed price if one held so many times the records of the other."""
 

@@ -118,7 +118,7 @@ class Stamped(KeyedProcessFunction):
 
 
 def test_many_short_runs_of_many_senders_keep_keys_stamps_and_order() -> None:
-    """Under each of three watermarks 40 senders have 5 to 45 records, some without a stamp."""
+    """Under each of three watermarks 40 senders have 5 to 44 records, some without a stamp."""
     blocks, expected = [], []
     for sender in range(40):
         records = [f"{sender}/{n}" for n in range(3 * 5 + 3 * sender)]
