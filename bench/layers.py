@@ -21,14 +21,14 @@ from bench.jobs import Api, count_and_sum, with_times
 from bench.throughput import Plan, Row
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.base import SplitRange
+from headrace.datastream.connectors.base import SplitRange, WriterContext
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.graph.stream_graph import StreamGraph
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.launch import program_of
 from headrace.runners.spark.wire import packed, payload_of, unpacked
-from headrace.runtime.block import Block, Envelope, Kind
+from headrace.runtime.block import Block, Envelope, Kind, pickled_flat, values_of
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import JobProgram
@@ -51,7 +51,10 @@ SPLIT = "generator"
 WARM_UP = 2
 
 PARTS = ("page read", "page write")
-"""Parts of the stage in pages, next to nothing with few keys."""
+"""Parts of the stage in pages."""
+
+SMALL = ("sink", *PARTS)
+"""Next to nothing with few keys and one output in a hundred."""
 
 BESIDE = ("plain loop", "source alone", "stage on the heap", *PARTS)
 """Figures that are not part of the sum, as they are part of others."""
@@ -116,12 +119,12 @@ class _Desk:
         sent = timed("source and chain", lambda: self.sent(number))
         rows = timed("encode", lambda: [list(packed(task, TASKS)) for task in sent])
         groups = timed("decode", lambda: self.received(row[4] for task in rows for row in task))
-        found = timed(
-            "stage on the heap", lambda: self.run(self.on_heap, groups, self.heaps.__getitem__)
-        )
-        paged = timed("stage in pages", lambda: self.run(self.on_pages, groups, self.pages))
-        if found != paged:
-            raise AssertionError(f"{found} outputs with state on the heap, {paged} in pages")
+        heaps, pages_of = self.heaps.__getitem__, self.pages
+        found = timed("stage on the heap", lambda: self.run(self.on_heap, groups, heaps))
+        paged = timed("stage in pages", lambda: self.run(self.on_pages, groups, pages_of))
+        came = timed("sink", lambda: self.sunk(paged))
+        if not count(found) == count(paged) == came:
+            raise AssertionError(f"{count(found)} outputs on the heap, {count(paged)}, {came}")
         pages = [
             data
             for store in self.stores
@@ -129,7 +132,7 @@ class _Desk:
             if name.startswith("p")
         ]
         read = timed("page read", lambda: [pickle.loads(data) for data in pages])
-        timed("page write", lambda: [pickle.dumps(page, 5) for page in read])
+        timed("page write", lambda: [pickled_flat(page) for page in read])
         return took
 
     def plain(self, start: int) -> None:
@@ -180,13 +183,33 @@ class _Desk:
         task: KeyedTask,
         groups: dict[int, list[Block]],
         backend: Callable[[int], StateBackend],
-    ) -> int:
-        """The keyed stage; gives back how many records it gave out."""
-        return sum(
-            len(envelope.payload.values)
+    ) -> list[Envelope]:
+        """The keyed stage."""
+        return [
+            envelope
             for group, blocks in groups.items()
             for envelope in task.advance(TaskInput(group, blocks, 0), backend(group))
-        )
+        ]
+
+    def sunk(self, outputs: list[Envelope]) -> int:
+        """What the stage gave out goes to the sink; gives how many records came there."""
+        rows = list(packed(outputs, TASKS))
+        sink = self.program.sinks[0].sink
+        writer = sink.writer(WriterContext("sink", "layers", 0, 0, "0"))
+        came = 0
+        for row in rows:
+            for envelope in unpacked(row[4]):
+                block = payload_of(Kind.DATA, envelope.payload)
+                values = values_of(block)
+                writer.write(values, block.timestamps or [None] * len(values))
+                came += len(values)
+        writer.prepare_commit()
+        return came
+
+
+def count(outputs: list[Envelope]) -> int:
+    """The records in what a stage gave out."""
+    return sum(len(envelope.payload.values) for envelope in outputs)
 
 
 def _program(record: Callable[[int], workload.Record]) -> JobProgram:

@@ -20,6 +20,7 @@ _GRACE_SECONDS = 5
 _LAST_LINES = 12
 _SAMPLE_SECONDS = 0.5
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
@@ -96,8 +97,28 @@ def _sample(session: int, peaks: dict[str, int]) -> None:
             pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
         except (FileNotFoundError, ProcessLookupError):
             continue  # it has just ended
-        kind = "driver" if pid == session else "jvm" if b"java" in command[:200] else "worker"
+        kind = _kind(pid, session, command)
         peaks[kind] = max(peaks.get(kind, 0), pages * _PAGE_BYTES >> 20)
+
+
+def processor_seconds(session: int) -> dict[str, float]:
+    """What the session's first process, its ``jvm`` and its Python workers have used so far."""
+    used = {"driver": 0.0, "worker": 0.0, "jvm": 0.0}
+    for pid in _members(session):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has just ended
+        kind = _kind(pid, session, command)
+        own, of_ended_children = fields[11:13], fields[13:15]
+        ticks = [*own, *of_ended_children] if kind == "worker" else own
+        used[kind] += sum(map(int, ticks)) / _TICKS
+    return used
+
+
+def _kind(pid: int, session: int, command: bytes) -> str:
+    return "driver" if pid == session else "jvm" if b"java" in command[:200] else "worker"
 
 
 def _running() -> dict[int, tuple[int, int]]:

@@ -22,7 +22,7 @@ TRIES = 3
 def ratios(measured: layers.Layers) -> dict[str, float]:
     """Each layer's price in plain loops."""
     plain = measured["plain loop"]
-    left_out = ("plain loop", *layers.PARTS)
+    left_out = ("plain loop", *layers.SMALL)
     return {layer: took / plain for layer, took in measured.items() if layer not in left_out}
 
 

@@ -101,9 +101,16 @@ def _rates(name: str, result: Result) -> list[str]:
     rows = [_rate_row(figure, own) for figure in found.values()]
     head = ["contender", "headrace to it", "records/s", "min to max", "start, s", "rounds"]
     title = f"## {name}: job ({case.job}), {case.keys:,} keys, {case.distribution}\n"
-    parts = [title, table(head, rows)]
+    parts = [title, table(head, rows), *_processor(found.values())]
     failures = [f"- {f.contender}: `{_first(f.failure)}`" for f in found.values() if f.failure]
     return [*parts, "Failed:\n", "\n".join(failures) + "\n"] if failures else parts
+
+
+def _processor(found: Iterable[Figure]) -> list[str]:
+    kinds = ("worker", "jvm", "driver")
+    rows = [[f.contender, *(f"{f.processor[k]:.2f}" for k in kinds)] for f in found if f.processor]
+    head = ["processor time, us per record", "Python workers", "JVM", "driver"]
+    return [table(head, rows)] if rows else []
 
 
 def _rate_row(figure: Figure, own: Figure | None) -> list[str]:

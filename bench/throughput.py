@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
@@ -119,6 +119,8 @@ class Figure:
     """One for each round, from its two sizes; ascending."""
     starts: tuple[float, ...]
     failure: str | None = None
+    processor: Mapping[str, float] = field(default_factory=dict)
+    """Microseconds of processor time per record in each kind of process, where it was taken."""
 
     @property
     def rate(self) -> float | None:
@@ -142,6 +144,7 @@ def figures(rows: Iterable[Row]) -> dict[str, Figure]:
 def _figure(name: str, rows: list[Row]) -> Figure:
     failure = next((row["failure"] for row in rows if "failure" in row), None)
     rates, starts = [], []
+    used: dict[str, list[float]] = {}
     for number in sorted({row["round"] for row in rows}):
         pair = sorted(
             (r for r in rows if r["round"] == number and "failure" not in r),
@@ -156,6 +159,10 @@ def _figure(name: str, rows: list[Row]) -> Figure:
             rates.append(1 / cost)
             checking = small.get("facts", {}).get("check_seconds", 0)
             starts.append(small["wall_seconds"] - checking - cost * small["records"])
+            before, after = (r.get("facts", {}).get("processor_seconds", {}) for r in pair)
+            for kind, seconds in after.items():
+                used.setdefault(kind, []).append((seconds - before[kind]) / more * 1e6)
         else:
             failure = failure or NO_SLOPE
-    return Figure(name, tuple(sorted(rates)), tuple(sorted(starts)), failure)
+    processor = {kind: median(values) for kind, values in used.items()}
+    return Figure(name, tuple(sorted(rates)), tuple(sorted(starts)), failure, processor)

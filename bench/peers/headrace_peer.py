@@ -3,6 +3,7 @@ record), ``executors`` (local-cluster), and any configuration key as ``conf:<key
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 from bench import jobs, workload
 from bench.peers.protocol import Outcome, Task, answer
+from bench.processes import processor_seconds
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
@@ -71,10 +73,12 @@ def run(task: Task) -> Outcome:
     configuration = Configuration.from_dict(settings(task))
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     build(task, env)
-    started = time.perf_counter()
+    used, started = processor_seconds(os.getpid()), time.perf_counter()
     result = env.execute(f"bench-{task.job}")
     seconds = time.perf_counter() - started
-    facts = {"net_runtime_ms": result.get_net_runtime()}
+    after = processor_seconds(os.getpid())
+    facts: dict[str, Any] = {"net_runtime_ms": result.get_net_runtime()}
+    facts["processor_seconds"] = {kind: round(after[kind] - used[kind], 2) for kind in after}
     return Outcome(seconds, task.tally.total(), ("pyspark", "pyarrow"), facts)
 
 
