@@ -14,7 +14,7 @@ import pytest
 
 from headrace.runners.spark.modules import dumps, user_paths
 
-LOAD = "import pickle, sys; print(pickle.loads(sys.stdin.buffer.read())(20))"
+LOAD = "import pickle, sys; print(pickle.loads(sys.stdin.buffer.read())[0](20))"
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_module_outside_the_workers_folders_travels(module: ModuleType) -> Non
 
 def test_a_module_in_the_workers_folders_is_named(module: ModuleType, tmp_path: Path) -> None:
     data = dumps(module.up, [str(tmp_path)])
-    assert pickle.loads(data) is module.up
+    assert pickle.loads(data)[0] is module.up
     assert elsewhere(data, str(tmp_path)).stdout == b"23\n"
     assert b"No module named 'theirs_only'" in elsewhere(data).stderr
 

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pickle
+import socket
+import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from multiprocessing.connection import Client, Listener
+from multiprocessing.connection import (
+    Client,
+    Connection,
+    Listener,
+    answer_challenge,
+    deliver_challenge,
+)
 from typing import Any
+
+_HANDSHAKE_SECONDS = 30.0
+"""Who connects and does not show its key is left after so long; a report meanwhile waits."""
+
+_CLOSING_SECONDS = 5.0
 
 
 @dataclass
@@ -31,7 +46,7 @@ class DriverLink:
 
     def __init__(self, on_report: Callable[[BatchReport], None]) -> None:
         self.token = os.urandom(16)
-        self._listener = Listener(("127.0.0.1", 0), authkey=self.token)
+        self._listener = Listener(("127.0.0.1", 0))  # a key here would be waited for without end
         self.address: tuple[str, int] = self._listener.address
         self._on_report = on_report
         self._last = -1
@@ -41,40 +56,46 @@ class DriverLink:
         self._thread.start()
 
     def _serve(self) -> None:
-        while True:
-            try:
-                with self._listener.accept() as connection:
-                    report = connection.recv()
-                    if report is None:
-                        if self._closing:
-                            return
-                        continue
-                    self._take(report)
-                    connection.send("taken")
-            except (OSError, EOFError):
-                # A committer that died while it spoke; the micro-batch comes again.
-                if self._closing:
-                    return
+        while not self._closing:
+            # Not the job's affair: a stranger, or a committer that died while it spoke, whose
+            # micro-batch comes again.
+            with contextlib.suppress(Exception), self._listener.accept() as connection:
+                if not self._closing:
+                    self._hear(connection)
 
-    def _take(self, report: BatchReport) -> None:
-        if report.batch_id <= self._last:
-            return
+    def _hear(self, connection: Connection) -> None:
+        """Take a committer's report; raises whatever else a peer gives cause for."""
+        _limit_waiting(connection, _HANDSHAKE_SECONDS)
+        deliver_challenge(connection, self.token)
+        answer_challenge(connection, self.token)
+        _limit_waiting(connection, 0)
+        self._take(connection.recv_bytes())
+        connection.send("taken")
+
+    def _take(self, data: bytes) -> None:
         try:
-            self._on_report(report)
+            report: BatchReport = pickle.loads(data)
+            if report.batch_id > self._last:
+                self._last = report.batch_id
+                self._on_report(report)
         except Exception as error:
             self.failure = error
-        self._last = report.batch_id
 
     def close(self) -> None:
         """Stop listening."""
         self._closing = True
-        try:
-            with Client(self.address, authkey=self.token) as connection:
-                connection.send(None)
-        except OSError:
-            pass  # the listener is gone already, which is what was wanted
-        self._thread.join(timeout=5)
+        with contextlib.suppress(OSError):  # the thread waits for somebody
+            socket.create_connection(self.address, _CLOSING_SECONDS).close()
+        self._thread.join(_CLOSING_SECONDS)
         self._listener.close()
+
+
+def _limit_waiting(connection: Connection, seconds: float) -> None:
+    """Let a read fail that waits for so long; 0: it waits for ever."""
+    limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
+    with socket.socket(fileno=os.dup(connection.fileno())) as same:
+        same.setblocking(True)  # the two share it, and a default timeout takes it away
+        same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
 
 
 def send_report(address: tuple[str, int], token: bytes, report: BatchReport) -> None:

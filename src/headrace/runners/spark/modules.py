@@ -21,6 +21,8 @@ from typing import Any
 import cloudpickle
 from pyspark.sql import SparkSession
 
+from headrace.runners.spark import classes
+
 _made_here: dict[str, list[str]] = {}
 
 
@@ -53,11 +55,13 @@ def remember(spark: SparkSession, folders: Sequence[str]) -> None:
     _made_here[spark.sparkContext.applicationId or ""] = list(folders)
 
 
-def dumps(value: Any, folders: Sequence[str]) -> bytes:
-    """The value pickled, with what it uses of modules that are in none of the workers' folders."""
+def dumps(value: Any, folders: Sequence[str], used_by: Any = None) -> bytes:
+    """The value pickled, with what it uses of modules that are in none of the workers' folders.
+
+    ``used_by``: its classes travel as well (see ``classes``).
+    """
     with _by_value(_modules_outside(folders)):
-        data: bytes = cloudpickle.dumps(value)
-        return data
+        return classes.dumps(value, used_by)
 
 
 def _interpreter_paths() -> list[str]:

@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from headrace.datastream.connectors.base import CommitterContext, WriterContext
 from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.errors import CheckpointLockedError
 from headrace.runners.delivery import Delivery
+from headrace.runners.spark import classes
 from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.link import BatchReport, send_report
 from headrace.runners.spark.progress import OWNER_FILE, all_sources_ended
@@ -43,12 +44,20 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class TaskMessage(WriterCommitMessage):
+class SentMessage(WriterCommitMessage):
+    """A ``TaskMessage``, pickled: Spark reads messages before the program is there."""
+
+    data: bytes
+
+
+@dataclass
+class TaskMessage:
     """What one task of the sink has for the commit."""
 
     committables: dict[int, Any] = field(default_factory=dict)
     delivered: dict[int, list[tuple[int, list[Any]]]] = field(default_factory=dict)
-    states: list[tuple[int, StateChanges]] = field(default_factory=list)
+    states: list[tuple[int, int, StateChanges]] = field(default_factory=list)
+    """Sender, epoch, what it says."""
     metrics: list[dict[str, float]] = field(default_factory=list)
 
 
@@ -66,7 +75,8 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
         for packet in arrow.column("payload").to_pylist():
             for envelope in unpacked(packet):
                 if envelope.kind == Kind.SOURCE_STATE:
-                    message.states.append(payload_of(envelope.kind, envelope.payload))
+                    epoch, states = payload_of(envelope.kind, envelope.payload)
+                    message.states.append((envelope.sender, epoch, states))
                 elif envelope.kind == Kind.METRICS:
                     message.metrics.append(payload_of(envelope.kind, envelope.payload))
                 else:
@@ -84,6 +94,11 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
         else:
             message.committables[target] = _write(program, sink, received, batch)
     return message
+
+
+def sent(message: TaskMessage) -> SentMessage:
+    """The message as it travels."""
+    return SentMessage(pickle.dumps(message, 5))
 
 
 def _write(program: JobProgram, sink: SinkProgram, received: list[Envelope], batch: int) -> Any:
@@ -110,9 +125,12 @@ class _Commit:
         self._directory = plan.directory
         self._address, self._token = plan.address, plan.token
 
+    def _received(self, messages: Sequence[Any]) -> tuple[JobProgram, list[TaskMessage]]:
+        program, _ = classes.loads(self._ref.data)
+        return program, [pickle.loads(m.data) for m in messages if isinstance(m, SentMessage)]
+
     def _publish(self, messages: Sequence[Any], batch: int) -> None:
-        program: JobProgram = pickle.loads(self._ref.data)
-        present = [m for m in messages if isinstance(m, TaskMessage)]
+        program, present = self._received(messages)
         with _commit_lock(Path(self._directory), self._ref.run_id):
             for sink in program.sinks:
                 if not served_by_committer(sink):
@@ -126,18 +144,17 @@ class _Commit:
             send_report(self._address, self._token, report)
 
     def _save_states(self, messages: Sequence[TaskMessage]) -> int | None:
-        epochs = [epoch for m in messages for epoch, _ in m.states]
-        if not epochs:
+        said = sorted((s for m in messages for s in m.states), key=itemgetter(0))
+        if not said:
             return None
         states = SplitStates(Path(self._directory) / "splits")
-        parts = [part for m in messages for _, part in m.states]
-        merged = merge_states(states.load(epochs[0] - 1), parts)
-        states.save(epochs[0], merged)
+        _, epoch, _ = said[0]
+        merged = merge_states(states.load(epoch - 1), [part for *_, part in said])
+        states.save(epoch, merged)
         return min((state.watermark for state in merged.values()), default=None)
 
     def _discard(self, messages: Sequence[Any], batch: int) -> None:
-        program: JobProgram = pickle.loads(self._ref.data)
-        present = [m for m in messages if isinstance(m, TaskMessage)]
+        program, present = self._received(messages)
         for sink in program.sinks:
             if not served_by_committer(sink):
                 continue
@@ -181,7 +198,7 @@ class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
     @encoded
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one task's part of a micro-batch."""
-        return write_task(self._ref, iterator, batch_id())
+        return sent(write_task(self._ref, iterator, batch_id()))
 
     @encoded
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
@@ -204,7 +221,7 @@ class BatchSinkWriter(_Commit, DataSourceArrowWriter):
     @encoded
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one task's part."""
-        return write_task(self._ref, iterator, self._batch)
+        return sent(write_task(self._ref, iterator, self._batch))
 
     @encoded
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:

@@ -19,6 +19,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from headrace.datastream.connectors.base import Budget
+from headrace.runners.spark import classes
 from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.sink import BatchSinkWriter, StreamSinkWriter
 from headrace.runners.spark.states import SplitStates
@@ -51,13 +52,13 @@ class DriverPlan:
 
 @dataclass
 class TaskPartition(InputPartition):
-    """One source task."""
+    """One source task; pickled, as Spark reads a partition before the program is there."""
 
-    task: SourceTaskInput
+    data: bytes
 
     def __init__(self, task: SourceTaskInput) -> None:
         super().__init__(None)
-        self.task = task
+        self.data = pickle.dumps(task, 5)
 
 
 def _now_ms() -> int:
@@ -75,8 +76,10 @@ def _coordinator(plan: DriverPlan) -> Coordinator:
     return Coordinator(plan.program, enumerators, states.load)
 
 
-def _read(ref: ProgramRef, task: SourceTaskInput) -> Iterator[pa.RecordBatch]:
+def _read(ref: ProgramRef, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    assert isinstance(partition, TaskPartition)
     job = worker_job(ref)
+    task: SourceTaskInput = pickle.loads(partition.data)
 
     def envelopes() -> Iterator[Any]:
         yield from job.source_task().run(task)
@@ -140,8 +143,7 @@ class StreamReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The envelopes of one source task."""
-        assert isinstance(partition, TaskPartition)
-        return _read(self._ref, partition.task)
+        return _read(self._ref, partition)
 
     @encoded
     def commit(self, end: dict[str, Any]) -> None:
@@ -182,8 +184,7 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The envelopes of one source task."""
-        assert isinstance(partition, TaskPartition)
-        return _read(self._ref, partition.task)
+        return _read(self._ref, partition)
 
 
 class HeadraceDataSource(DataSource):
@@ -200,7 +201,8 @@ class HeadraceDataSource(DataSource):
 
     def _driver_plan(self) -> DriverPlan:
         options: Mapping[str, str] = self.options
-        plan: DriverPlan = pickle.loads(Path(options["plan"]).read_bytes())
+        plan: DriverPlan
+        plan, _ = classes.loads(Path(options["plan"]).read_bytes())
         return plan
 
     def streamReader(self, schema: Any) -> StreamReader:

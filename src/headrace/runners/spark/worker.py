@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import os
-import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pyspark import TaskContext
 
 from headrace.metrics.metricbase import MetricGroup
+from headrace.runners.spark import classes
+from headrace.runners.spark.classes import Names
 from headrace.runners.spark.wire import Row, one_by_one, packed, telling
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.chain import Chain
@@ -23,6 +25,8 @@ from headrace.runtime.context import TaskFacts
 from headrace.runtime.keyed_task import KeyedTask
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.source_task import SourceTask
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,8 @@ class ProgramRef:
 class WorkerJob:
     """One run of one job in this worker process."""
 
-    def __init__(self, program: JobProgram) -> None:
-        self.program = program
+    def __init__(self, program: JobProgram, names: Names) -> None:
+        self.program, self.names = program, names
         self.metrics = MetricGroup()
         self._source_task: SourceTask | None = None
         self._tasks: dict[tuple[int, int], KeyedTask] = {}
@@ -118,21 +122,34 @@ _COLLECT_AFTER = 50_000
 collections find nothing: with Python's 700 they took a fifth of the time at 1,000,000 keys."""
 
 _jobs: dict[str, WorkerJob] = {}
+"""The last one used stands last."""
 
 
 def worker_job(ref: ProgramRef) -> WorkerJob:
     """The job of a run in this process; earlier runs on its checkpoint are closed, and old ones."""
+    if _jobs and next(reversed(_jobs)) == ref.run_id:
+        return _jobs[ref.run_id]
     job = _jobs.pop(ref.run_id, None)
     if job is None:
-        program: JobProgram = pickle.loads(ref.data)
+        program: JobProgram
+        program, names = classes.loads(ref.data)
         for run_id in [r for r, other in _jobs.items() if other.program.scope == program.scope]:
-            _jobs.pop(run_id).close()
+            _close(_jobs.pop(run_id))
         if len(_jobs) >= _RUNS_KEPT:
-            _jobs.pop(next(iter(_jobs))).close()
-        job = WorkerJob(program)
+            _close(_jobs.pop(next(iter(_jobs))))
+        job = WorkerJob(program, names)
         gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
-    _jobs[ref.run_id] = job  # the last one used stands last
+    classes.put(job.names)  # another job may have classes of the same names
+    _jobs[ref.run_id] = job
     return job
+
+
+def _close(job: WorkerJob) -> None:
+    """Close a job that is over; what its functions raise is not the next job's affair."""
+    try:
+        job.close()
+    except Exception:
+        _log.exception("a function of the job %s, which is over, failed to close", job.program.name)
 
 
 def _partition() -> int:

@@ -1,0 +1,116 @@
+"""Classes that travel within a program, and how a worker finds them by name.
+
+cloudpickle sends a class of the driver's script, or of a module that workers cannot import, whole.
+Records, keys and state are pickled without it, for speed, and name their class only. So a program
+says of each such class what it is called, and who loads it puts the class there.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import sys
+from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import cloudpickle
+
+Names = dict[tuple[str, str], type]
+"""Classes by module and qualified name."""
+
+_loaded: Names = {}
+"""What the load that goes on has made so far."""
+
+_REDUCED_CLASS = 6
+"""The parts of a class that cloudpickle sends whole; of one sent by name there are two."""
+
+
+def dumps(value: Any, used_by: Any = None) -> bytes:
+    """The value pickled by cloudpickle; who loads it can find its classes by name.
+
+    So can it find those of ``used_by``, which does not travel itself.
+    """
+    beside = _Pickler(io.BytesIO(), protocol=5)
+    beside.dump(used_by)
+    out = io.BytesIO()
+    _Pickler(out, protocol=5).dump((value, beside.classes))
+    return out.getvalue()
+
+
+def loads(data: bytes) -> tuple[Any, Names]:
+    """The value, and the classes that came with it: they are in their places."""
+    _loaded.clear()
+    value, _ = pickle.loads(data)
+    return value, dict(_loaded)
+
+
+def put(names: Names) -> None:
+    """Put classes where unpickling looks for them, in place of others of these names."""
+    for (module, name), made in names.items():
+        _put(module, name, made)
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no types
+    def __init__(self, file: io.BytesIO, protocol: int) -> None:
+        super().__init__(file, protocol=protocol)
+        self.classes: list[type] = []
+        """Those sent whole."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        reduced = super().reducer_override(obj)
+        if not (isinstance(obj, type) and isinstance(reduced, tuple)):
+            return reduced
+        if len(reduced) < _REDUCED_CLASS:
+            return reduced
+        self.classes.append(obj)
+        make, arguments, *rest = reduced
+        return _made, (make, arguments, obj.__module__, obj.__qualname__), *rest
+
+
+def _made(make: Callable[..., type], arguments: tuple[Any, ...], module: str, name: str) -> type:
+    """Called by unpickling. A class made within a function has no place: pickle tells of it."""
+    made = make(*arguments)
+    made.__qualname__ = name  # cloudpickle keeps the last part only
+    if "<locals>" not in name:
+        _loaded[module, name] = made
+        _put(module, name, made)
+    return made
+
+
+def _put(module_name: str, name: str, made: type) -> None:
+    *path, last = name.split(".")
+    holder: Any = _module(module_name)
+    for part in path:
+        if not hasattr(holder, part):
+            setattr(holder, part, SimpleNamespace())
+        holder = getattr(holder, part)
+    if getattr(holder, last, None) is made:
+        return
+    if path or isinstance(holder, _Place) or not hasattr(holder, last):
+        setattr(holder, last, made)
+
+
+class _Place(ModuleType):
+    """Stands for the driver's script, or for a module that is not here.
+
+    The worker's own script goes on with its own names, and is asked for what is not here.
+    """
+
+    def __init__(self, name: str, real: ModuleType | None) -> None:
+        super().__init__(name)
+        self._real = real
+        if real is not None:
+            self.__spec__ = real.__spec__
+
+    def __getattr__(self, name: str) -> Any:
+        if self._real is None:
+            raise AttributeError(f"{name} of {self.__name__} did not travel with the program")
+        return getattr(self._real, name)
+
+
+def _module(name: str) -> ModuleType:
+    found = sys.modules.get(name)
+    if found is None or (name == "__main__" and not isinstance(found, _Place)):
+        sys.modules[name] = found = _Place(name, found)
+    return found

@@ -1,0 +1,35 @@
+"""What the runners are told of a configuration."""
+
+import pytest
+
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.graph.stream_graph import StreamGraph
+from headrace.runners.launch import program_of
+from headrace.runtime.program import Settings
+
+RECORDS = "headrace.source.max-records-per-batch"
+BYTES = "headrace.source.max-bytes-per-batch"
+
+
+def settings_of(values: dict[str, str]) -> Settings:
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(values))
+    env.from_collection([1]).print()
+    return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job").settings
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 400])
+def test_a_micro_batch_may_grow_with_the_tasks_that_share_it(tasks: int) -> None:
+    found = settings_of({"parallelism.default": str(tasks)})
+    assert (found.max_records, found.max_bytes) == (2_000_000 * tasks, (128 << 20) * tasks)
+    assert found.pace is not None and found.pace.most_records == found.max_records
+
+
+def test_bounds_that_were_chosen_are_for_the_whole_micro_batch() -> None:
+    found = settings_of({"parallelism.default": "400", RECORDS: "70", BYTES: "1kb"})
+    assert (found.max_records, found.max_bytes) == (70, 1024)
+
+
+def test_the_local_runner_takes_little_at_once() -> None:
+    found = settings_of({"parallelism.default": "400", "execution.target": "local"})
+    assert found.max_records == 50_000

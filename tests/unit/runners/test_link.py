@@ -1,0 +1,154 @@
+"""Reports on their way to the user's process, among peers that have no business there."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Client
+from typing import Any
+
+import pytest
+
+from headrace.runners.spark import link as link_module
+from headrace.runners.spark.link import BatchReport, DriverLink, send_report
+
+PATIENCE_SECONDS = 20.0
+HANDSHAKE_SECONDS = 1.0
+
+
+class Desk:
+    """A link and what came over it."""
+
+    def __init__(self) -> None:
+        self.taken: list[BatchReport] = []
+        self.fails = False
+        self.link = DriverLink(self._take)
+
+    def _take(self, report: BatchReport) -> None:
+        if self.fails:
+            raise ZeroDivisionError("told")
+        self.taken.append(report)
+
+    def send(self, report: BatchReport) -> None:
+        """As a committer does; comes back when the report was taken."""
+        in_time(lambda: send_report(self.link.address, self.link.token, report))
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(self.link.address)
+
+
+def in_time(call: Callable[[], Any]) -> None:
+    """The call, which must not hang."""
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            call()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(PATIENCE_SECONDS)
+    assert not thread.is_alive(), "it hangs"
+    if errors:
+        raise errors[0]
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_module, "_HANDSHAKE_SECONDS", HANDSHAKE_SECONDS)
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    desk = Desk()
+    yield desk
+    in_time(desk.link.close)
+
+
+def broken() -> Any:
+    raise LookupError("no such class here")
+
+
+class Unreadable:
+    """What can be pickled, but not read again."""
+
+    def __reduce__(self) -> Any:
+        return broken, ()
+
+
+def test_each_report_is_taken_once(desk: Desk) -> None:
+    for number in (0, 1, 1, 0, 2):
+        desk.send(BatchReport(number, metrics={"n": number}))
+    assert [report.batch_id for report in desk.taken] == [0, 1, 2]
+    assert desk.taken[2].metrics == {"n": 2}
+    assert desk.link.failure is None
+
+
+def test_whoever_has_no_key_is_turned_away(desk: Desk) -> None:
+    with pytest.raises(multiprocessing.AuthenticationError):
+        in_time(lambda: Client(desk.link.address, authkey=b"a key of another run"))
+    desk.send(BatchReport(0))
+    assert len(desk.taken) == 1 and desk.link.failure is None
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\4none"])
+def test_whoever_speaks_something_else_is_turned_away(desk: Desk, said: bytes) -> None:
+    with desk.connect() as peer:
+        peer.sendall(said)
+        with contextlib.suppress(OSError):  # it was turned away already
+            peer.shutdown(socket.SHUT_WR)
+        desk.send(BatchReport(0))
+    assert len(desk.taken) == 1 and desk.link.failure is None
+
+
+@pytest.mark.usefixtures("impatient")
+def test_whoever_is_silent_is_left_after_a_while(desk: Desk) -> None:
+    with desk.connect():
+        desk.send(BatchReport(0))
+    assert len(desk.taken) == 1 and desk.link.failure is None
+
+
+def test_a_committer_that_goes_away_is_not_waited_for(desk: Desk) -> None:
+    Client(desk.link.address, authkey=desk.link.token).close()
+    desk.send(BatchReport(0))
+    assert len(desk.taken) == 1 and desk.link.failure is None
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_committer_may_take_its_time_once_it_is_known(desk: Desk) -> None:
+    with Client(desk.link.address, authkey=desk.link.token) as connection:
+        assert not connection.poll(1.5 * HANDSHAKE_SECONDS)
+        connection.send(BatchReport(0))
+        assert connection.recv()
+    assert len(desk.taken) == 1
+
+
+def test_a_report_that_cannot_be_read_fails_the_job_and_lets_the_committer_go(desk: Desk) -> None:
+    desk.send(BatchReport(0, delivered={0: [(0, [Unreadable()])]}))
+    assert isinstance(desk.link.failure, LookupError)
+    desk.send(BatchReport(1))
+    assert [report.batch_id for report in desk.taken] == [1]
+
+
+def test_a_report_that_cannot_be_taken_fails_the_job_and_lets_the_committer_go(desk: Desk) -> None:
+    desk.fails = True
+    desk.send(BatchReport(0))
+    assert isinstance(desk.link.failure, ZeroDivisionError)
+
+
+def test_behind_its_end_a_link_takes_nothing(desk: Desk) -> None:
+    in_time(desk.link.close)
+    with pytest.raises(OSError):
+        desk.send(BatchReport(0))
+    assert not desk.taken
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_silent_peer_does_not_hold_up_the_end(desk: Desk) -> None:
+    with desk.connect():
+        in_time(desk.link.close)

@@ -1,0 +1,57 @@
+"""The jobs of a worker process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.graph.stream_graph import StreamGraph
+from headrace.runners.launch import program_of
+from headrace.runners.spark import worker
+from headrace.runners.spark.modules import dumps
+from headrace.runners.spark.worker import ProgramRef, WorkerJob, worker_job
+from headrace.runtime.program import JobProgram
+
+
+@pytest.fixture(autouse=True)
+def no_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "_jobs", {})
+
+
+def program() -> JobProgram:
+    env = StreamExecutionEnvironment.get_execution_environment(
+        Configuration.from_dict({"parallelism.default": "2"})
+    )
+    env.from_collection([1]).print()
+    return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+
+
+def ref(job: JobProgram, run_id: str) -> ProgramRef:
+    return ProgramRef(run_id, dumps(job, []))
+
+
+def test_a_job_is_kept_until_its_next_run() -> None:
+    job = program()
+    first = worker_job(ref(job, "first"))
+    other = worker_job(ref(replace(job, scope="another"), "other"))
+    assert worker_job(ref(job, "first")) is first
+    second = worker_job(ref(job, "second"))
+    assert second is not first
+    assert list(worker._jobs.values()) == [other, second]
+
+
+def test_what_an_ended_job_raises_is_told_and_the_next_one_runs(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def close(self: WorkerJob) -> None:
+        raise ValueError("theirs")
+
+    monkeypatch.setattr(WorkerJob, "close", close)
+    job = program()
+    worker_job(ref(job, "first"))
+    second = worker_job(ref(job, "second"))
+    assert list(worker._jobs.values()) == [second]
+    assert "theirs" in caplog.text and "of the job job" in caplog.text
