@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from headrace.common.typeinfo import Types
-from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
+from headrace.datastream.functions import AggregateFunction
+from headrace.datastream.state import (
+    AggregatingStateDescriptor,
+    ListStateDescriptor,
+    ValueStateDescriptor,
+)
 from headrace.errors import NotKeyedError
 from headrace.runtime.state.backend import MISSING, StateBackend
 from headrace.runtime.state.handles import Cell, StateStore, ValueHandle
@@ -186,3 +191,39 @@ def test_only_a_value_state_alone_is_bare(reopen: Reopen) -> None:
     store.get_list_state(ListStateDescriptor("seen", Types.INT()))
     store.attach(HeapBackend())
     assert cell.values is None
+
+
+class Latest(AggregateFunction):
+    """Keeps the last value, be it None."""
+
+    def create_accumulator(self) -> Any:
+        return None
+
+    def add(self, value: Any, accumulator: Any) -> Any:
+        return value
+
+    def get_result(self, accumulator: Any) -> Any:
+        return accumulator
+
+    def merge(self, first: Any, second: Any) -> Any:
+        return second
+
+
+@pytest.mark.parametrize("states", [1, 2])
+def test_an_accumulator_of_none_is_none(reopen: Reopen, states: int) -> None:
+    cell = Cell()
+    store = StateStore(cell)
+    if states == 2:
+        store.get_state(ValueStateDescriptor("other"))
+    state = store.get_aggregating_state(
+        AggregatingStateDescriptor("latest", Latest(), Types.PICKLED_BYTE_ARRAY())
+    )
+    reduced = []
+    for value in (None, 5, None, None, 6):
+        store.attach(reopen())
+        cell.enter("k")
+        before = state.get()
+        state.add(value)
+        reduced.append((before, state.get()))
+        cell.backend.flush()
+    assert reduced == [(None, None), (None, 5), (5, None), (None, None), (None, 6)]

@@ -27,8 +27,11 @@ from headrace.runtime.program import NodeProgram
 from headrace.runtime.state.handles import Cell
 
 _BELOW_ALL = -(1 << 64)
-_KNOWN = (BoundedOutOfOrderness, MonotonousTimestamps, NoWatermarks)
-"""Generators that look at nothing but the highest timestamp; a subclass may do more."""
+
+
+def sees_highest_only(generator: type[WatermarkGenerator]) -> bool:
+    """True for one that looks at nothing but the highest timestamp; a subclass may do more."""
+    return generator in (BoundedOutOfOrderness, MonotonousTimestamps, NoWatermarks)
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         What the loop passes on meanwhile cannot matter: such a generator speaks at ticks only.
         """
         kind = type(self._generator)
-        if self._timeout_ms is not None or kind not in _KNOWN:
+        if self._timeout_ms is not None or not sees_highest_only(kind):
             return None
         self._stepped = kind
         remembers = kind is not NoWatermarks

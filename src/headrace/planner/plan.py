@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from headrace.common.watermark_generators import BoundedOutOfOrderness, NoWatermarks
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.graph.stream_graph import StreamGraph
 from headrace.graph.transformation import (
@@ -21,6 +20,7 @@ from headrace.graph.transformation import (
     Transformation,
 )
 from headrace.operators.spec import OperatorSpec
+from headrace.operators.timestamps import sees_highest_only
 from headrace.runtime.program import (
     ChainProgram,
     ExchangeProgram,
@@ -284,7 +284,7 @@ def partitioning_of(edge: Edge, target: Transformation) -> Partitioning:
 
 def _mergeable(strategy: WatermarkStrategy) -> bool:
     """True when pieces of a split may be read side by side: the greatest watermark is right."""
-    return isinstance(strategy.create_generator(), BoundedOutOfOrderness | NoWatermarks)
+    return sees_highest_only(type(strategy.create_generator()))
 
 
 def _is_dataframe(node: Transformation) -> bool:

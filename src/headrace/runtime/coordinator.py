@@ -2,15 +2,20 @@
 
 An offset is JSON, compared by its text (sorted keys):
 
-    {"epoch": n, "now": ms, "sources": {"<id>": {
+    {"epoch": n, "now": ms,
+     "cut": {"tasks": n,              into how many tasks this epoch's work is cut at most
+             "chunk": records},       how far apart watermarks are
+     "sources": {"<id>": {
         "pos":  {split: position},    of the splits that are not finished
         "done": [split],              finished within this epoch
         "idle": [split],              idle now
-        "seen": {split: ms},          when the split last moved (only where idleness is asked for)
+        "seen": {split: ms},          when the split last moved (only where idleness is asked for),
+                                      and later by as long as it had to wait for others since
         "ended": bool}}}
 
 ``plan`` follows from two offsets and the split states of the first one alone, so a micro-batch
-that is run again is the same micro-batch, processing time included.
+that is run again is the same micro-batch, processing time included; also on a machine with more
+cores.
 """
 
 from __future__ import annotations
@@ -48,6 +53,7 @@ class Coordinator:
         self._enumerators = dict(enumerators)
         self._load_states = load_states
         self._aligned = any(source.alignment for source in job.sources)
+        self._cut = {"tasks": max(job.parallelism, 1), "chunk": job.settings.chunk_records}
 
     @property
     def settings(self) -> Settings:
@@ -78,12 +84,11 @@ class Coordinator:
         sources: dict[str, Any] = dict(start["sources"])
         moved = False
         for source_id in running:
+            waiting = paused.get(source_id, frozenset())
             before = start["sources"][str(source_id)]
-            after = self._advance(
-                source_id, before, share, now_ms, paused.get(source_id, frozenset()), start["epoch"]
-            )
+            after = self._advance(source_id, start, share, now_ms, waiting)
             sources[str(source_id)] = after
-            moved = moved or _text(_settled(before)) != _text(after)
+            moved = moved or _news(_settled(before)) != _news(after)
         wanted = self._job.needs_ticks and (running or self._endless)
         tick = wanted and now_ms - start["now"] >= settings.tick_ms
         if not moved and not tick:
@@ -91,7 +96,8 @@ class Coordinator:
         for source_id in self._sources:
             if source_id not in running:
                 sources[str(source_id)] = _settled(sources[str(source_id)])
-        return {"epoch": start["epoch"] + 1, "now": now_ms, "sources": sources}
+        epoch = start["epoch"] + 1
+        return {"epoch": epoch, "now": now_ms, "cut": self._cut, "sources": sources}
 
     def ended(self, offset: Offset) -> bool:
         """True when every source planned here has ended."""
@@ -100,15 +106,15 @@ class Coordinator:
     def _advance(
         self,
         source_id: int,
-        before: Mapping[str, Any],
+        start: Offset,
         budget: Budget,
         now_ms: int,
         paused: frozenset[str],
-        epoch: int,
     ) -> dict[str, Any]:
         enumerator, source = self._enumerators[source_id], self._sources[source_id]
-        positions = before["pos"]
-        known = dict(positions) if epoch or positions else dict(enumerator.initial(now_ms))
+        before = start["sources"][str(source_id)]
+        positions, begun = before["pos"], start["epoch"] or before["pos"]
+        known = dict(positions) if begun else dict(enumerator.initial(now_ms))
         progress = enumerator.advance(known, budget, now_ms, paused)
         after: dict[str, Any] = {
             "pos": dict(progress.positions),
@@ -121,6 +127,8 @@ class Coordinator:
             for split, position in after["pos"].items():
                 if split not in seen or _text(positions.get(split)) != _text(position):
                     seen[split] = now_ms
+                elif split in paused:
+                    seen[split] += now_ms - start["now"]  # who must wait is not silent
             after["seen"] = {split: seen[split] for split in after["pos"]}
             after["idle"] = sorted(
                 s for s in after["pos"] if now_ms - seen[s] >= source.idle_timeout_ms
@@ -154,6 +162,7 @@ class Coordinator:
     def plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
         """The source tasks of the micro-batch between two offsets, in the order of senders."""
         states = self._load_states(start["epoch"])
+        cut = end.get("cut", self._cut)  # older versions did not write it down
         works: list[SplitWork] = []
         for source in self._sources.values():
             key = str(source.id)
@@ -165,14 +174,12 @@ class Coordinator:
         opening = [
             SplitWork(work.source, work.split, announce=True) for work in works if work.announce
         ]
-        tasks = [
-            tuple(task) for task in _spread(works, max(self._job.parallelism, 1), self._sources)
-        ]
+        tasks = [tuple(task) for task in _spread(works, cut["tasks"], self._sources)]
         if opening:
             tasks.insert(0, tuple(opening))
         tasks = tasks or [()]
         inputs = [
-            SourceTaskInput(sender, end["epoch"], end["now"], work)
+            SourceTaskInput(sender, end["epoch"], end["now"], work, chunk_records=cut["chunk"])
             for sender, work in enumerate(tasks)
         ]
         if self._job.needs_ticks:
@@ -228,8 +235,8 @@ def merge_states(
 ) -> dict[tuple[int, str], SplitState]:
     """The split states after a micro-batch: those before it, overwritten by the tasks' parts.
 
-    Where two tasks read one split, the one that got further counts. A split that a task calls
-    finished is forgotten.
+    ``parts`` are in the order of senders. Where two tasks read one split, the one that got further
+    counts, of two that got as far the later. A split that a task calls finished is forgotten.
     """
     merged: dict[tuple[int, str], SplitState] = {}
     finished: set[tuple[int, str]] = set()
@@ -245,6 +252,11 @@ def merge_states(
 def _settled(source: Mapping[str, Any]) -> dict[str, Any]:
     """A source's part of an offset with nothing happening in it."""
     return {**source, "done": []}
+
+
+def _news(source: Mapping[str, Any]) -> str:
+    """What of a source's part of an offset is worth a micro-batch, if it changed."""
+    return _text({key: value for key, value in source.items() if key != "seen"})
 
 
 def _changed(before: bool, after: bool) -> bool | None:
@@ -276,7 +288,7 @@ def _spread(
                 (split_range,),
                 announce=work.announce and index == 0,
                 finished=work.finished and index == last,
-                idle=work.idle if index == 0 else None,
+                idle=work.idle,
                 state=work.state,
             )
             pieces.append((piece, split_range.records))
@@ -302,6 +314,6 @@ def _joined(first: SplitWork, second: SplitWork) -> SplitWork:
         (*first.ranges, *second.ranges),
         announce=first.announce or second.announce,
         finished=second.finished,
-        idle=first.idle if second.idle is None else second.idle,
+        idle=first.idle,
         state=first.state,
     )

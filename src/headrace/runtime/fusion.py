@@ -8,9 +8,9 @@ halves what the chain behind a source costs (docs/adr/0010-cost-per-record.md).
 
 from __future__ import annotations
 
-import itertools
 import linecache
 import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +19,6 @@ Push = Callable[[Any, int | None], None]
 PushAll = Callable[[list[Any], "Sequence[int | None] | None"], None]
 
 _NAME = re.compile(r"\$(\w+)")
-_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,8 @@ def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
         behind += _own(step.behind, number, 1)
     text = head.replace("    BEFORE", "\n".join(before or ["    pass"]))
     source = "\n".join([text, *body, *after, *behind]) + "\n"
-    file = f"<headrace: {label!r} #{next(_numbers)}>"
+    # By its text, so that a job's next run in this process leaves nothing more behind.
+    file = f"<headrace: {label!r} #{zlib.crc32(source.encode()):08x}>"
     # Tracebacks and debuggers find the text here.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     exec(compile(source, file, "exec"), names)

@@ -28,7 +28,7 @@ class SplitState(NamedTuple):
 NEW_SPLIT = SplitState(MIN_WATERMARK, {})
 
 _WATERMARKS = 16
-"""So many of a split's periodic watermarks are enough within a micro-batch, however large it is:
+"""So many periodic watermarks of a split are enough for a task and micro-batch, however large:
 every key group behind a keyed stage hears of each from every other."""
 
 
@@ -60,6 +60,7 @@ class SourceTaskInput:
     """The work of one source task in one micro-batch (number ``epoch``).
 
     ``sender`` orders the tasks; ``ticks`` asks this task to tell every group the time.
+    ``chunk_records``: how far apart watermarks are, where not as in the job's settings.
     """
 
     sender: int
@@ -67,6 +68,7 @@ class SourceTaskInput:
     now_ms: int
     work: tuple[SplitWork, ...] = field(default=())
     ticks: bool = False
+    chunk_records: int | None = None
 
     @property
     def records(self) -> int:
@@ -108,6 +110,7 @@ class SourceTask:
         A finished split's state is None.
         """
         home = task.sender % max(self._home_groups(), 1)
+        chunk_records = task.chunk_records or self._job.settings.chunk_records
         chains: dict[int, Chain] = {}
         states: dict[tuple[int, str], SplitState | None] = {}
         for work in task.work:
@@ -116,7 +119,7 @@ class SourceTask:
                 chain = chains[work.source] = self.chain(work.source)
                 # Two sources in one task are two senders, each with an order of its own.
                 chain.begin(task.sender * len(self._sources) + work.source, task.now_ms, home)
-            yield from self._work(chain, work)
+            yield from self._work(chain, work, chunk_records)
             if not work.ranges and not work.finished and work.idle is None:
                 continue  # only announced: what is known of the split is up to its reader
             if work.finished:
@@ -146,25 +149,23 @@ class SourceTask:
                         vertex.stage, group, vertex.id, Kind.DATA, task.sender, 1 << 40, empty
                     )
 
-    def _work(self, chain: Chain, work: SplitWork) -> Iterator[Envelope]:
-        source = self._sources[work.source]
+    def _work(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
         chain.begin_channel(work.split, work.state.nodes)
         if work.announce:
             chain.signal(MIN_WATERMARK)
         if work.idle is False:
             chain.signal(work.state.watermark, False)
         if work.ranges:
-            yield from self._read(chain, source, work)
+            yield from self._read(chain, work, chunk_records)
         if work.finished:
             chain.signal(MAX_WATERMARK)
         elif work.idle:
             chain.signal(work.state.watermark, True)
 
-    def _read(self, chain: Chain, source: SourceProgram, work: SplitWork) -> Iterator[Envelope]:
-        reader, push_all = self._reader(work.source), chain.push_all
-        settings = self._job.settings
-        flush_records = settings.flush_records
-        chunk_records = max(settings.chunk_records, work.records // _WATERMARKS)
+    def _read(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
+        source, reader = self._sources[work.source], self._reader(work.source)
+        push_all, flush_records = chain.push_all, self._job.settings.flush_records
+        chunk_records = max(chunk_records, work.records // _WATERMARKS)
         since_tick = 0
         try:
             for split_range in work.ranges:

@@ -226,6 +226,48 @@ def test_an_idle_split_is_not_waited_for() -> None:
     assert aligned(desk, fast=10_000, idle=0) == {"fast": [(9, 12)]}
 
 
+def test_a_split_that_must_wait_is_not_silent() -> None:
+    folder = Folder({"fast": 5, "slow": 5}, bounded=False)
+    desk = Desk(folder, alignment=("group", 50, 1000), idle_timeout_ms=100)
+    desk.step(now_ms=0)
+    desk.states = {(0, "fast"): SplitState(10_000, {}), (0, "slow"): SplitState(0, {})}
+    folder.splits["fast"] = 9
+    for now_ms, size in ((60, 6), (120, 7), (180, 8)):
+        folder.splits["slow"] = size
+        assert records(desk.step(now_ms)) == {"slow": [(size - 1, size)]}
+    assert desk.source()["idle"] == []
+    desk.states[0, "slow"] = SplitState(10_000, {})
+    assert records(desk.step(now_ms=240)) == {"fast": [(5, 9)]}
+    assert desk.source()["idle"] == []
+
+
+def test_the_silence_of_a_split_goes_on_where_it_stood_when_it_had_to_wait() -> None:
+    folder = Folder({"fast": 5, "slow": 5}, bounded=False)
+    desk = Desk(folder, alignment=("group", 50, 1000), idle_timeout_ms=100)
+    desk.step(now_ms=0)
+    folder.splits["slow"] = 6
+    desk.step(now_ms=40)  # fast is silent for 40 ms
+    desk.states = {(0, "fast"): SplitState(10_000, {}), (0, "slow"): SplitState(0, {})}
+    for now_ms, size in ((100, 7), (900, 8)):  # and must wait for 860
+        folder.splits["slow"] = size
+        desk.step(now_ms)
+    desk.states = {}
+    folder.splits["slow"] = 9
+    desk.step(now_ms=959)
+    assert desk.source()["idle"] == []
+    folder.splits["slow"] = 10
+    desk.step(now_ms=960)
+    assert desk.source()["idle"] == ["fast"]
+
+
+def test_a_clock_that_stands_still_makes_no_micro_batch() -> None:
+    folder = Folder({"fast": 5, "slow": 5}, bounded=False)
+    desk = Desk(folder, alignment=("group", 50, 1000), idle_timeout_ms=100)
+    desk.step(now_ms=0)
+    desk.states = {(0, "fast"): SplitState(10_000, {}), (0, "slow"): SplitState(0, {})}
+    assert desk.latest(now_ms=99) is desk.offset
+
+
 def test_sources_of_one_group_are_aligned_with_each_other() -> None:
     desk = Desk(Folder({"x": 100}), Folder({"x": 100}), alignment=("group", 50, 1000))
     desk.step(budget=Budget(20, 1000))

@@ -65,6 +65,33 @@ def test_a_split_whose_watermarks_need_every_record_is_read_by_one() -> None:
     assert [[work.split for work in task.work] for task in tasks[1:]] == [["a"], ["b"]]
 
 
+def test_every_reader_of_a_split_hears_that_it_woke() -> None:
+    folder = Folder({"a": 20}, bounded=False)
+    desk = Desk(folder, parallelism=3, idle_timeout_ms=100)
+    desk.step(now_ms=0)
+    assert [work.idle for work in works(desk.step(now_ms=100))] == [True]
+    folder.splits["a"] = 80
+    tasks = desk.step(now_ms=200)
+    assert [[work.idle for work in task.work] for task in tasks] == [[False], [False], [False]]
+
+
+def test_a_repetition_is_the_same_whatever_the_parallelism_is_by_then() -> None:
+    before, after = Desk(Folder({"a": 100}), parallelism=4), Desk(Folder({"a": 100}), parallelism=2)
+    start = before.offset
+    tasks = before.step()
+    assert after.coordinator.plan(start, before.offset) == tasks
+    assert {task.chunk_records for task in tasks} == {4096}
+    assert len(after.step()) == 3  # a task that announces, two that read: its own micro-batches
+
+
+def test_an_offset_of_an_older_version_is_cut_as_the_job_says() -> None:
+    desk = Desk(Folder({"a": 100}), parallelism=2)
+    start = desk.offset
+    tasks = desk.step()
+    del desk.offset["cut"]
+    assert desk.coordinator.plan(start, desk.offset) == tasks
+
+
 def test_a_reader_goes_on_from_the_state_of_its_split() -> None:
     desk = Desk(Folder({"a": 20, "b": 20}), parallelism=2)
     desk.step(budget=Budget(30, 1000))
@@ -92,6 +119,11 @@ def test_states_of_the_tasks_replace_those_before() -> None:
 def test_of_two_readers_the_one_that_got_further_counts(turned: bool) -> None:
     parts: list[Any] = [{(0, "a"): SplitState(9, {1: 9})}, {(0, "a"): SplitState(4, {1: 4})}]
     assert merge_states({}, parts[::-1] if turned else parts) == {(0, "a"): SplitState(9, {1: 9})}
+
+
+def test_of_two_readers_that_got_as_far_the_later_sender_counts() -> None:
+    parts: list[Any] = [{(0, "a"): SplitState(9, {1: 9})}, {(0, "a"): SplitState(9, {1: 4})}]
+    assert merge_states({}, parts) == {(0, "a"): SplitState(9, {1: 4})}
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -124,6 +124,13 @@ def test_a_large_micro_batch_has_no_more_watermarks_than_a_small_one() -> None:
     assert told(160) == told(1_600) == told(6_400) == 16
 
 
+def test_watermarks_are_as_far_apart_as_the_task_says() -> None:
+    task = task_of(source(TIMED), chunk_records=100)
+    ranges = (SplitRange("x", 0, 4, [Chunk([n]) for n in (10, 30, 20, 50)]),)
+    envelopes = run(task, SplitWork(0, "x", ranges), chunk_records=2)
+    assert marks(envelopes) == [Mark(2, "0:x", 29), Mark(4, "0:x", 49)]
+
+
 def test_a_split_goes_on_from_its_state() -> None:
     task = task_of(source(TIMED))
     first = states(run(task, SplitWork(0, "x", reading(100))))[0, "x"]

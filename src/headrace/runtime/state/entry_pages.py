@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
-from headrace.runtime.block import pickled_flat
+from headrace.runtime.block import pickled_plain
 from headrace.runtime.key_groups import page_hasher
 from headrace.runtime.state.backend import Entry, PageStore
 from headrace.runtime.state.bucketed_map import BucketedMap, remove_map
@@ -73,7 +74,8 @@ class EntryPages(HashedPages):
 
     def written(self, page: Page) -> bytes:
         """A page's bytes, which tell the shape of its entries."""
-        return pickled_flat((self._shape, page.plain, page.packed))
+        samples = islice(page.plain.items(), 1)
+        return pickled_plain((self._shape, page.plain, page.packed), samples)
 
     def freeze(self, value: Entry, old: Stored | None) -> Stored:
         """The entry, pickled alone, or ``(rest, refs)``."""

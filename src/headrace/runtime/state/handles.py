@@ -139,6 +139,10 @@ class _Handle:
         return value
 
     def _write(self, value: Any) -> None:
+        """Set the value; None is none, whoever gave it."""
+        if value is None:
+            self.clear()
+            return
         ttl = self._ttl
         if ttl is None:
             self._hold(value)
@@ -174,10 +178,7 @@ class ValueHandle(_Handle):
 
     def update(self, value: Any) -> None:
         """Set the value; None clears it."""
-        if value is None:
-            self.clear()
-            return
-        if self._ttl is None:
+        if self._ttl is None and value is not None:
             cell = self._cell
             entry = cell.entry
             if entry is not None:
