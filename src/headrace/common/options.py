@@ -184,11 +184,12 @@ FAILURE_RATE_DELAY: ConfigOption[int] = ConfigOption(
     1000,
     "The wait before a restart.",
 )
-MAX_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
+MAX_RECORDS_PER_BATCH: ConfigOption[int | None] = ConfigOption(
     "headrace.source.max-records-per-batch",
     ValueKind.INT,
-    4_000_000,
-    "The most records of a micro-batch, shared by the sources that still run.",
+    None,
+    "The most records of a micro-batch, shared by the sources that still run; by default 2,000,000"
+    " for each task of a stage (local runner: 50,000 in all).",
 )
 LEAST_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.min-records-per-batch",
@@ -210,11 +211,12 @@ BATCH_TARGET: ConfigOption[int] = ConfigOption(
     " more or fewer records, between the minimum and the maximum. Where a micro-batch's fixed price"
     " would be more than a third of it, up to six times as long. 0: always the maximum.",
 )
-MAX_BYTES_PER_BATCH: ConfigOption[int] = ConfigOption(
+MAX_BYTES_PER_BATCH: ConfigOption[int | None] = ConfigOption(
     "headrace.source.max-bytes-per-batch",
     ValueKind.MEMORY,
-    256 << 20,
-    "The most bytes of a micro-batch, shared by the sources that still run.",
+    None,
+    "The most bytes of a micro-batch, shared by the sources that still run; by default 128 MiB for"
+    " each task of a stage.",
 )
 PROCESSING_TIME_TICK: ConfigOption[int] = ConfigOption(
     "headrace.processing-time.tick",

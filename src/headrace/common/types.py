@@ -190,6 +190,8 @@ class Row:
         return tuple(self._values) >= tuple(other._values)
 
     def __reduce__(self) -> tuple[object, ...]:
+        if self._row_kind is RowKind.INSERT:  # an enum's member takes as long as the rest
+            return (row_of, (self._names(), self._values))
         return (row_of, (self._names(), self._values, self._row_kind))
 
     def __repr__(self) -> str:

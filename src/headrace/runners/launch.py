@@ -29,6 +29,8 @@ from headrace.runtime.program import JobProgram, Settings
 
 DEFAULT_NAME = "Headrace Streaming Job"
 _LOCAL_RECORDS_PER_BATCH = 50_000
+_RECORDS_PER_TASK = 2_000_000
+_BYTES_PER_TASK = 128 << 20
 _LONGEST_BATCH = 6
 """How many times its duration a micro-batch may take where its fixed price is large."""
 
@@ -99,14 +101,17 @@ def program_of(
     parallelism = options.read(configuration, options.PARALLELISM) or os.cpu_count() or 1
     local = options.read(configuration, options.TARGET) == "local"
     most = options.read(configuration, options.MAX_RECORDS_PER_BATCH)
-    if local and not configuration.contains_key(options.MAX_RECORDS_PER_BATCH.key):
-        most = _LOCAL_RECORDS_PER_BATCH
+    if most is None:
+        most = _LOCAL_RECORDS_PER_BATCH if local else _RECORDS_PER_TASK * parallelism
+    most_bytes = options.read(configuration, options.MAX_BYTES_PER_BATCH)
+    if most_bytes is None:
+        most_bytes = _BYTES_PER_TASK * parallelism
     settings = Settings(
         object_reuse=options.read(configuration, options.OBJECT_REUSE),
         chunk_records=options.read(configuration, options.WATERMARK_CHUNK_RECORDS),
         page_bytes=options.read(configuration, options.STATE_PAGE_BYTES),
         max_records=most,
-        max_bytes=options.read(configuration, options.MAX_BYTES_PER_BATCH),
+        max_bytes=most_bytes,
         pace=_pace(configuration, most),
         tick_ms=options.read(configuration, options.PROCESSING_TIME_TICK),
         job_parameters=options.read(configuration, options.JOB_PARAMETERS),

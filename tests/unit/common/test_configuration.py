@@ -245,8 +245,8 @@ def test_older_names_are_read_and_newer_ones_win():
 
 def test_defaults():
     empty = Configuration()
-    assert options.read(empty, options.MAX_RECORDS_PER_BATCH) == 4_000_000
-    assert options.read(empty, options.MAX_BYTES_PER_BATCH) == 256 * 1024 * 1024
+    assert options.read(empty, options.MAX_RECORDS_PER_BATCH) is None
+    assert options.read(empty, options.MAX_BYTES_PER_BATCH) is None
     assert options.read(empty, options.PROCESSING_TIME_TICK) == 200
     assert options.read(empty, options.WATERMARK_CHUNK_RECORDS) == 4096
     assert options.read(empty, options.STATE_PAGE_BYTES) == 16_384
