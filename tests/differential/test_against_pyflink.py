@@ -56,6 +56,7 @@ ON_SPARK = (
     "47_map_state",
     "54_timers_register_timers",
     "61_chained_keyed_stages_with_timers",
+    "64_runtime_context",
 )
 
 

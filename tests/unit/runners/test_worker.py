@@ -43,6 +43,15 @@ def test_a_job_is_kept_until_its_next_run() -> None:
     assert list(worker._jobs.values()) == [other, second]
 
 
+@pytest.mark.parametrize("partition", range(5))
+def test_a_subtask_is_one_of_those_that_are_told(
+    partition: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_partition", lambda: partition)
+    facts = WorkerJob(program(), {})._facts(2, 128, worker._partition)
+    assert (facts.subtask(), facts.parallelism) == (partition % 2, 2)
+
+
 def test_what_an_ended_job_raises_is_told_and_the_next_one_runs(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

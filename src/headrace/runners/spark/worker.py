@@ -52,7 +52,8 @@ class WorkerJob:
         self, parallelism: int, max_parallelism: int, subtask: Callable[[], int]
     ) -> TaskFacts:
         return TaskFacts(
-            subtask=subtask,
+            # One more task than that may only announce what there is to read.
+            subtask=lambda: subtask() % parallelism,
             attempt=_attempt,
             parallelism=parallelism,
             max_parallelism=max_parallelism,
