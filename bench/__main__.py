@@ -5,8 +5,9 @@ python -m bench a b --peers headrace,pyflink      some experiments, some peers
 python -m bench a --scale 0.1 --runs 1            a try
 python -m bench --report                          the page and the plots again, from the results
 
-The cases named together take turns in every round. What is measured with some peers or at another
-scale goes to ``build/bench/try``: figures that are compared come from one run.
+The cases named together take turns in every round, all on the same two cores. What is measured with
+some peers, at another scale or in fewer than three rounds goes to ``build/bench/try``: figures that
+are compared come from one run. ``--report --runs 1`` writes the page of the tries.
 """
 
 from __future__ import annotations
@@ -26,14 +27,17 @@ from bench.measure import doubling, growth, latency, memory, start, trickle
 from bench.throughput import Plan
 
 DOCS = ROOT / "docs"
+ROUNDS = 3
+"""A median of fewer is not committed."""
 
 Rows = list[dict[str, Any]]
 
+# What is no rate; each gives the rows of one round.
 MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "latency": latency.measure,
     "trickle": trickle.measure,
     "doubling": doubling.measure,
-    "layers": layers.rounds,
+    "layers": layers.rows_of,
     "start": start.measure,
     "memory": memory.measure,
     "batch-linear": growth.batch_linear,
@@ -47,7 +51,7 @@ def experiments() -> list[str]:
 
 
 def run(names: list[str], plan: Plan) -> Iterator[tuple[str, Rows, int]]:
-    """The rows of experiments with the number of their rounds; of cases after every round."""
+    """After every round the rows of an experiment so far, with the number of its rounds."""
     cases = [CASES[name] for name in names if name in CASES]
     if cases:
         for done, rows in enumerate(throughput.measure(cases, plan), 1):
@@ -55,7 +59,15 @@ def run(names: list[str], plan: Plan) -> Iterator[tuple[str, Rows, int]]:
                 yield name, found, done
     for name in names:
         if name in MEASURES:
-            yield name, MEASURES[name](plan), plan.runs
+            so_far: Rows = []
+            for number in range(plan.runs):
+                so_far += [{"round": number, **row} for row in MEASURES[name](plan)]
+                yield name, so_far, number + 1
+
+
+def is_whole(plan: Plan) -> bool:
+    """Whether what is measured so takes the place of the committed results."""
+    return plan.scale == 1 and not plan.peers and plan.runs >= ROUNDS
 
 
 def main() -> int:
@@ -68,7 +80,7 @@ def main() -> int:
         "experiments", nargs="*", metavar="EXPERIMENT", help=", ".join(experiments())
     )
     parser.add_argument("--peers", default="", help="names or their beginnings, with commas")
-    parser.add_argument("--runs", type=int, default=3, help="rounds; medians are of these")
+    parser.add_argument("--runs", type=int, default=ROUNDS, help="rounds; medians are of these")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies every size")
     parser.add_argument("--report", action="store_true", help="measure nothing")
     chosen = parser.parse_args()
@@ -76,9 +88,10 @@ def main() -> int:
     if unknown:
         parser.error(f"no such experiment: {', '.join(sorted(unknown))}")
     plan = Plan(chosen.runs, chosen.scale, tuple(filter(None, chosen.peers.split(","))))
-    whole = plan.scale == 1 and not plan.peers
+    whole = is_whole(plan)
     home = Path(__file__).parent if whole else processes.scratch() / "try"
     folder = home / "results"
+    processes.stay_on_two_cores()
     failed = False
     names = [] if chosen.report else chosen.experiments or experiments()
     for name, rows, rounds in run(names, plan):

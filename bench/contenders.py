@@ -1,14 +1,16 @@
 """Who runs what, at which two sizes: a table, and nothing else.
 
-The sizes suit two cores: the larger run takes half a minute or so. Headrace's smaller one is long
-enough for its micro-batches to have grown: the slope is then that of a job at work. ``--scale``
-multiplies both.
+The sizes suit two cores: the larger run takes a minute or so, a slow peer's more. The smaller one
+is long enough to be warm, and for Headrace's micro-batches to have grown: the slope is then that of
+a job at work. ``--scale`` multiplies both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from bench.workload import TIMER_RECORDS_PER_KEY
 
 THOUSAND = 1_000
 MILLION = 1_000_000
@@ -56,7 +58,14 @@ def _flink(mode: str) -> Contender:
 
 def _spark(thousands: int) -> Contender:
     options = {"batch": str(thousands * THOUSAND)}
-    return Contender(f"spark-state-{thousands}k", "spark_state", options=options)
+    name = f"spark-state-{thousands}k"
+    return Contender(name, "spark_state", options=options, limit_seconds=900)
+
+
+def _bundle(thousands: int, seconds: int = 1) -> Contender:
+    options = {"bundle": str(thousands * THOUSAND), "bundle_ms": str(seconds * THOUSAND)}
+    name = f"pyflink-process-bundle-{thousands}k" + (f"-{seconds}s" if seconds > 1 else "")
+    return Contender(name, "flink_python", "pyflink", {"mode": "process", **options})
 
 
 CONTENDERS = {
@@ -76,15 +85,10 @@ CONTENDERS = {
         Contender("bytewax", "bytewax_peer", "bytewax", {"workers": "processes"}),
         Contender("bytewax-threads", "bytewax_peer", "bytewax", {"workers": "threads"}),
         Contender("plain-python", "plain_python"),
-        *(
-            Contender(
-                f"pyflink-process-bundle-{thousands}k",
-                "flink_python",
-                "pyflink",
-                {"mode": "process", "bundle": str(thousands * THOUSAND)},
-            )
-            for thousands in (1, 10, 1000)
-        ),
+        _bundle(1),
+        _bundle(10),
+        _bundle(100, seconds=10),
+        _bundle(1000, seconds=10),
         Contender(
             "pyflink-process-loopback",
             "flink_python",
@@ -96,29 +100,30 @@ CONTENDERS = {
     )
 }
 
+
+def _variants(beginning: str) -> list[str]:
+    return [name for name in CONTENDERS if name.startswith(beginning)]
+
+
 _HEADRACE = {
     "headrace": (4 * MILLION, 16 * MILLION),
     "headrace-batch": (2 * MILLION, 10 * MILLION),
     "headrace-local": (500 * THOUSAND, 3 * MILLION),
 }
 _FLINK = {
-    "pyflink-process": (50 * THOUSAND, 300 * THOUSAND),
-    "pyflink-thread": (20 * THOUSAND, 120 * THOUSAND),
+    "pyflink-process": (200 * THOUSAND, 600 * THOUSAND),
+    "pyflink-thread": (60 * THOUSAND, 180 * THOUSAND),
 }
-_FLINK_SLOW = dict.fromkeys(_FLINK, (20 * THOUSAND, 100 * THOUSAND))
-_TUNED = (
-    "pyflink-process-bundle-1k",
-    "pyflink-process-bundle-10k",
-    "pyflink-process-bundle-1000k",
-    "pyflink-process-loopback",
-)
+_FLINK_SLOW = dict.fromkeys(_FLINK, (40 * THOUSAND, 200 * THOUSAND))
+_BYTEWAX = (1 * MILLION, 5 * MILLION)
+_INTERVAL = TIMER_RECORDS_PER_KEY * FEW_KEYS
 _OTHERS = {
     "flink-sql": (4 * MILLION, 24 * MILLION),
     "flink-sql-minibatch": (4 * MILLION, 24 * MILLION),
     "flink-sql-rocksdb": (1 * MILLION, 6 * MILLION),
     "spark-state-100k": (300 * THOUSAND, 900 * THOUSAND),
-    "spark-state-500k": (500 * THOUSAND, 2 * MILLION),
-    "bytewax": (1 * MILLION, 5 * MILLION),
+    "spark-state-500k": (1_500 * THOUSAND, 3 * MILLION),
+    "bytewax": _BYTEWAX,
     "bytewax-threads": (500 * THOUSAND, 2 * MILLION),
     "plain-python": (1 * MILLION, 5 * MILLION),
 }
@@ -131,7 +136,12 @@ CASES = {
         Case("a-zipf", "a", FEW_KEYS, "zipf", {"headrace": (4 * MILLION, 16 * MILLION)}),
         Case("a-million-zipf", "a", MANY_KEYS, "zipf", {"headrace": (4 * MILLION, 12 * MILLION)}),
         Case("exchange", "exchange", sizes={"headrace": (4 * MILLION, 16 * MILLION)}),
-        Case("b", "b", sizes={"headrace": (2 * MILLION, 6 * MILLION), **_FLINK_SLOW}),
+        Case(
+            "b",
+            "b",
+            sizes={"headrace": (2 * MILLION, 6 * MILLION), **_FLINK_SLOW},
+            step=_INTERVAL,
+        ),
         Case("c", "c", sizes={"headrace": (3 * MILLION, 8 * MILLION)}),
         Case("c-timed", "ct", sizes={"headrace": (3 * MILLION, 8 * MILLION)}),
         Case(
@@ -148,16 +158,20 @@ CASES = {
             "tune",
             "a",
             sizes={
-                **dict.fromkeys(_TUNED, (100 * THOUSAND, 400 * THOUSAND)),
                 **_FLINK,
-                "bytewax": (1 * MILLION, 4 * MILLION),
-                "bytewax-flat-map": (1 * MILLION, 4 * MILLION),
-                "bytewax-batch-5000": (1 * MILLION, 4 * MILLION),
+                **dict.fromkeys(_variants("pyflink-process-"), _FLINK["pyflink-process"]),
+                "bytewax": _BYTEWAX,
+                "bytewax-flat-map": _BYTEWAX,
+                "bytewax-batch-5000": _BYTEWAX,
             },
         ),
     )
 }
-"""A million keys and skewed ones are compared with Headrace's own (a): no peer runs them."""
+"""A million keys and skewed ones are compared with Headrace's own (a): no peer runs them.
+
+In (b) the sizes are whole intervals of its timers: the slope is then of a record with its share of
+them.
+"""
 
 
 def size(records: int, scale: float, step: int = THOUSAND) -> int:

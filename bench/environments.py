@@ -7,15 +7,30 @@ Headrace and the peers that are Spark itself share this one: they are the same S
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".venv-bench"
 OWN = "headrace"
+PACKAGES = ("pyspark", "pyarrow", "apache-flink", "bytewax")
+"""Whose versions stand with each result, where they are installed."""
+_ASK_PACKAGES = """
+import json, platform, sys
+from importlib import metadata
+found = {"python": platform.python_version()}
+for name in sys.argv[1:]:
+    try:
+        found[name] = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        pass
+print(json.dumps(found))
+"""
 _ASK_VERSION = "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)"
 
 
@@ -72,6 +87,15 @@ def python_for(name: str) -> str:
     _install(folder, lock)
     stamp.write_text(digest)
     return str(python)
+
+
+@cache
+def versions(name: str) -> dict[str, str]:
+    """The versions of an environment's Python and packages; it is made where it is missing."""
+    command = [python_for(name), "-c", _ASK_PACKAGES, *PACKAGES]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True)
+    found: dict[str, str] = json.loads(answer.stdout)
+    return found
 
 
 def _interpreter(name: str, environment: Environment) -> str:

@@ -23,7 +23,7 @@ def expected(job: str, records: int, keys: int, distribution: str, scratch: Path
     if job == "d":
         return _stateless(records, scratch)
     if job == "exchange":
-        return (0,)
+        return _every_hundredth(records, keys, distribution)
     if job == "b":
         return _timers(records, keys, distribution)
     return _counts(records, keys, distribution, workload.stages(job) - 1)
@@ -45,6 +45,12 @@ def _counts(records: int, keys: int, distribution: str, rekeyed: int) -> Tally:
             count_sum += count
             value_sum += total
     return outputs, key_sum, count_sum, value_sum
+
+
+def _every_hundredth(records: int, keys: int, distribution: str) -> Tally:
+    make, every = workload.record_function(keys, distribution), workload.OUTPUT_EVERY
+    chosen = [key for key, _, time_ms in map(make, range(records)) if not time_ms % every]
+    return len(chosen), sum(chosen)
 
 
 def _timers(records: int, keys: int, distribution: str) -> Tally:

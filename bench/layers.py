@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from bench import workload
+from bench.environments import OWN, versions
 from bench.jobs import Api, count_and_sum, with_times
 from bench.throughput import Plan, Row
 from headrace.common import Configuration
@@ -72,17 +73,21 @@ def measure(keys: int = 10_000, batches: int = 8) -> Layers:
     return {layer: min(run[layer] for run in runs) for layer in runs[0]}
 
 
-def rounds(plan: Plan) -> list[Row]:
-    """One row for each round, number of keys and layer."""
+def contender(keys: int) -> str:
+    """The name under which the layers with so many keys stand in the results."""
+    return f"{keys:,} keys"
+
+
+def rows_of(plan: Plan) -> list[Row]:
+    """One row for each number of keys and layer; the plan's sizes are not for this."""
     rows: list[Row] = []
-    for number in range(plan.runs):
-        for keys in KEYS:
-            layers = measure(keys)
-            print(table(layers), file=sys.stderr)
-            for layer, took in layers.items():
-                values = {"us_per_record": took, "to_plain_loop": took / layers["plain loop"]}
-                row: Row = {"case": "layers", "contender": f"{keys:,} keys", "round": number}
-                rows.append({**row, "point": layer, "values": values})
+    for keys in KEYS:
+        layers = measure(keys)
+        print(table(layers), file=sys.stderr)
+        row: Row = {"case": "layers", "contender": contender(keys), "versions": versions(OWN)}
+        for layer, took in layers.items():
+            values = {"us_per_record": took, "to_plain_loop": took / layers["plain loop"]}
+            rows.append({**row, "point": layer, "values": values})
     return rows
 
 

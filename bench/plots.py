@@ -31,11 +31,13 @@ def main(folder: Path) -> None:
 
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.hashsalt": "bench", "font.size": 9})
+    from bench.contenders import CASES
+
     for path in sorted(folder.glob("*.json")):
         result = json.loads(path.read_text())
         if result["experiment"] in ("growth", "batch-linear"):
             _points(result, folder)
-        elif not any("values" in row for row in result["rows"]):
+        elif result["experiment"] in CASES:
             _rates(result, folder)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from bench.environments import ROOT
 
+CORES = 2
 _GRACE_SECONDS = 5
 _LAST_LINES = 12
 _SAMPLE_SECONDS = 0.5
@@ -35,6 +36,19 @@ class Run:
     peak_mib: Mapping[str, int] | None = None
     """The highest resident memory of one process: of the ``driver``, a ``worker`` (Python), the
     ``jvm``. Only where it was asked for."""
+
+
+def stay_on_two_cores() -> None:
+    """Let this process, and what it starts, use the first two of its cores, where that is told."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def run(

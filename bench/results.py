@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import workload
+from bench import processes, workload
 from bench.environments import ROOT
 
 Result = dict[str, Any]
@@ -49,6 +49,7 @@ def machine() -> dict[str, Any]:
     """What it was measured on."""
     return {
         "cores": os.cpu_count(),
+        "used": processes.cores(),
         "processor": _after("/proc/cpuinfo", "model name") or platform.processor(),
         "memory": _after("/proc/meminfo", "MemTotal"),
         "system": platform.platform(),

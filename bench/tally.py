@@ -13,7 +13,7 @@ FIELDS: dict[str, tuple[int, ...]] = {
     "b": (0, 1),
     "c": (0, 1, 2),
     "d": (0,),
-    "e": (),
+    "e": (0,),
 }
 """Which fields of an output are added up, by the first letter of the job."""
 

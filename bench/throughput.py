@@ -52,9 +52,10 @@ def measure(
 
 
 def _turns(cases: Sequence[Case], chosen: Sequence[Contender]) -> list[tuple[Case, Contender]]:
-    """Who runs when in a round: what is compared with each other lies side by side.
+    """Who runs when in a round.
 
-    A machine is not as fast all day. Cases that no peer runs are there for (a)'s sake.
+    Headrace's (a) and the cases that no peer runs, which are there for its sake, lie side by side,
+    as a machine is not as fast all day. The rest follows case by case, with (a)'s peers.
     """
     pairs = [(case, each) for case in cases for each in chosen if each.name in case.sizes]
     alone = {case.name for case in cases if all(CONTENDERS[name].own for name in case.sizes)}
@@ -119,6 +120,7 @@ class Figure:
     """One for each round, from its two sizes; ascending."""
     starts: tuple[float, ...]
     failure: str | None = None
+    """Why a round is not among them: the median is then of the others."""
     processor: Mapping[str, float] = field(default_factory=dict)
     """Microseconds of processor time per record in each kind of process, where it was taken."""
 
@@ -145,7 +147,8 @@ def _figure(name: str, rows: list[Row]) -> Figure:
     failure = next((row["failure"] for row in rows if "failure" in row), None)
     rates, starts = [], []
     used: dict[str, list[float]] = {}
-    for number in sorted({row["round"] for row in rows}):
+    rounds = sorted({row["round"] for row in rows})
+    for number in rounds:
         pair = sorted(
             (r for r in rows if r["round"] == number and "failure" not in r),
             key=lambda row: row["records"],
@@ -155,14 +158,17 @@ def _figure(name: str, rows: list[Row]) -> Figure:
         small, large = pair
         more = large["records"] - small["records"]
         cost = (large["seconds"] - small["seconds"]) / more
-        if cost > 0:
-            rates.append(1 / cost)
-            checking = small.get("facts", {}).get("check_seconds", 0)
-            starts.append(small["wall_seconds"] - checking - cost * small["records"])
-            before, after = (r.get("facts", {}).get("processor_seconds", {}) for r in pair)
-            for kind, seconds in after.items():
-                used.setdefault(kind, []).append((seconds - before[kind]) / more * 1e6)
-        else:
-            failure = failure or NO_SLOPE
+        if cost <= 0:
+            continue
+        rates.append(1 / cost)
+        checking = small.get("facts", {}).get("check_seconds", 0)
+        starts.append(small["wall_seconds"] - checking - cost * small["records"])
+        before, after = (r.get("facts", {}).get("processor_seconds", {}) for r in pair)
+        for kind, seconds in after.items():
+            used.setdefault(kind, []).append((seconds - before[kind]) / more * 1e6)
+    if len(rates) < len(rounds):
+        failure = failure or NO_SLOPE
+        if rates:
+            failure = f"{len(rounds) - len(rates)} of {len(rounds)} rounds lost: {failure}"
     processor = {kind: median(values) for kind, values in used.items()}
     return Figure(name, tuple(sorted(rates)), tuple(sorted(starts)), failure, processor)

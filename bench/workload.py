@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import random
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -24,46 +25,75 @@ MODULUS = 4_294_967_291
 UNIFORM_SQL = f"MOD(MOD({{index}} * {MULTIPLIER}, {MODULUS}), {{keys}})"
 VALUE_SQL = "MOD({index}, 1000)"
 ZIPF_EXPONENT = 1.1
-ZIPF_SAMPLES = 65_536
-TIMER_RECORDS_PER_KEY = 10
+ZIPF_HEAD = 1_024
+ZIPF_BITS = 18
+TIMER_RECORDS_PER_KEY = 2
 OUTPUT_EVERY = 100
 JSON_FILES = 8
 
 Record = tuple[int, int, int]
 
 
-@cache
-def zipf_table(keys: int) -> list[int]:
-    """Sampled keys: key k is there in proportion to (k + 1) ** -1.1."""
-    weights = list(accumulate((rank + 1) ** -ZIPF_EXPONENT for rank in range(keys)))
-    return random.Random(SEED).choices(range(keys), cum_weights=weights, k=ZIPF_SAMPLES)
-
-
 class ZipfRecords:
-    """Record i with skewed keys. Travels as its parameters; the table is made where it runs."""
+    """Record i with skewed keys: key k comes in proportion to (k + 1) ** -1.1.
+
+    The first keys are found in a table of cumulative weights; those behind by the inverse of the
+    integral of x ** -1.1, which for each is its weight to a millionth. Travels as its
+    parameters; the tables are made where it runs.
+    """
 
     def __init__(self, keys: int) -> None:
-        self._keys, self._table = keys, zipf_table(keys)
+        self._keys, slope = keys, ZIPF_EXPONENT - 1
+        self._power = -1 / slope
+        weights = accumulate((rank + 1) ** -ZIPF_EXPONENT for rank in range(min(keys, ZIPF_HEAD)))
+        cumulative = list(weights)
+        # From the middle between the table's last rank and the next to that behind the last one.
+        first, last = ((rank + 0.5) ** -slope for rank in (len(cumulative), keys))
+        scale = (cumulative[-1] + (first - last) / slope) / MODULUS
+        self._ends = [ceil(weight / scale) for weight in cumulative]
+        self._head = self._ends[-1]
+        self._at_zero, self._step = first + cumulative[-1] * slope, scale * slope
+        # The key of a range of numbers, or -1 where there are several: it spares most searches.
+        edges = range(0, MODULUS + (1 << ZIPF_BITS), 1 << ZIPF_BITS)
+        found = [self._key(min(edge, MODULUS - 1)) for edge in edges]
+        self._keys_of = [a if a == b else -1 for a, b in pairwise(found)]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ZipfRecords, (self._keys,)
 
-    def __call__(self, index: int) -> Record:
-        key = self._table[index * MULTIPLIER % MODULUS >> 16]
+    def _key(self, number: int) -> int:
+        if number < self._head:
+            return bisect_right(self._ends, number)
+        return int((self._at_zero - number * self._step) ** self._power - 0.5)
+
+    def record(self, index: int) -> Record:
+        """The record of an index."""
+        number = index * MULTIPLIER % MODULUS
+        key = self._keys_of[number >> ZIPF_BITS]
+        if key < 0:
+            key = self._key(number)
         return key, index % 1000, BASE_MS + index
 
 
 def record_function(keys: int, distribution: str = "uniform") -> Callable[[int], Record]:
-    """The function from a record's index to the record."""
-    if distribution == "zipf":
-        return ZipfRecords(keys)
-    if distribution != "uniform":
-        raise ValueError(f"the distribution is {distribution!r}, not uniform or zipf")
+    """The function from a record's index to the record.
 
-    def record(index: int) -> Record:
+    ``each``: as many records as there are keys, from a multiple of that on, hold every key once.
+    """
+    if distribution == "zipf":
+        return ZipfRecords(keys).record
+
+    def uniform(index: int) -> Record:
         return index * MULTIPLIER % MODULUS % keys, index % 1000, BASE_MS + index
 
-    return record
+    def each(index: int) -> Record:
+        # The multiplier is a prime: it has no factor in common with fewer keys than itself.
+        return index * MULTIPLIER % keys, index % 1000, BASE_MS + index
+
+    found = {"uniform": uniform, "each": each}.get(distribution)
+    if found is None:
+        raise ValueError(f"the distribution is {distribution!r}, not uniform, zipf or each")
+    return found
 
 
 def stages(job: str) -> int:
@@ -72,7 +102,7 @@ def stages(job: str) -> int:
 
 
 def timer_interval_ms(keys: int) -> int:
-    """The time in which a key sees ten records, on average."""
+    """The time in which a key sees two records, on average."""
     return TIMER_RECORDS_PER_KEY * keys
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.measure.probes import Probe, rounds
+from bench.measure.probes import Probe, all_of
 from bench.throughput import Plan, Row
 
 RATES = (60_000, 120_000, 60_000)
@@ -17,9 +17,9 @@ PROBES = (Probe("headrace", "doubling_headrace"),)
 
 
 def measure(plan: Plan) -> list[Row]:
-    """Three rows for each round, one per phase."""
+    """Three rows, one per phase."""
     rows = []
-    for row in rounds("doubling", PROBES, plan):
+    for row in all_of("doubling", PROBES, plan):
         if "failure" in row:
             rows.append(row)
             continue

@@ -6,14 +6,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bench.contenders import CONTENDERS, FEW_KEYS, MILLION, THOUSAND, Case, Contender
+from bench.contenders import CONTENDERS, FEW_KEYS, MILLION, THOUSAND, Case, Contender, size
+from bench.environments import OWN, versions
 from bench.measure import trickle
 from bench.throughput import Plan, Row, figures, one, tell
-from bench.throughput import measure as rates_of
 
 LINEAR_SIZES = (1 * MILLION, 10 * MILLION, 25 * MILLION, 50 * MILLION)
+RECORD_BYTES = {
+    50: (3 * MILLION, 12 * MILLION),
+    500: (1 * MILLION, 4 * MILLION),
+    2_000: (500 * THOUSAND, 1_500 * THOUSAND),
+    10_000: (200 * THOUSAND, 400 * THOUSAND),
+}
+"""By size of a record: the numbers of records. The smaller is behind the first, small
+micro-batches."""
+
 PARTITIONS = (2, 8, 32, 128)
+_ALL_BATCHES = 16
+"""Up to so many partitions it is as many micro-batches as with two; then fewer, as each is long."""
+
 _OWN = "headrace"
+_TWO_CORES = {"conf:headrace.spark.conf.spark.master": "local[2]"}
 
 
 @dataclass(frozen=True)
@@ -38,13 +51,13 @@ def points() -> Iterator[Point]:
     for keys in (THOUSAND, FEW_KEYS, 100 * THOUSAND, MILLION):
         yield Point("keys", keys, (4 * MILLION, 12 * MILLION), keys=keys)
     yield Point("keys", 10 * MILLION, (10 * MILLION, 16 * MILLION), keys=10 * MILLION)
-    for size, most in ((50, 12_000), (500, 4_000), (2_000, 2_000), (10_000, 500)):
+    for width, sizes in RECORD_BYTES.items():
         # A record without a payload takes about as much as the smallest size.
-        payload = {"payload": str(size)} if size > 50 else {}
-        yield Point("record bytes", size, (most * 250, most * THOUSAND), options=payload)
+        payload = {"payload": str(width)} if width > min(RECORD_BYTES) else {}
+        yield Point("record bytes", width, sizes, options=payload)
     for stages in range(1, 6):
         most = 12 * MILLION // (stages + 1)
-        yield Point("stages", stages, (2 * MILLION, 2 * MILLION + most), job=f"c{stages}")
+        yield Point("stages", stages, (3 * MILLION, 3 * MILLION + most), job=f"c{stages}")
     for groups in (16, 64, 128, 256, 1024):
         chosen = {"conf:pipeline.max-parallelism": str(groups)}
         yield Point("key groups", groups, (4 * MILLION, 12 * MILLION), options=chosen)
@@ -54,33 +67,40 @@ def points() -> Iterator[Point]:
 
 
 def measure(plan: Plan) -> list[Row]:
-    """One row for each round of each point, with its rate; then what a task more costs."""
-    rows: list[Row] = []
+    """One row for each point, with its rate; then the price of a micro-batch."""
+    rows = []
     for point in points():
-        case = Case(point.name, point.job, point.keys, sizes={_OWN: point.sizes})
         options = {"runner": "streaming", **point.options}
         contender = Contender(_OWN, "headrace_peer", options=options)
-        found: list[Row] = []
-        for rounds in rates_of([case], Plan(plan.runs, plan.scale), {_OWN: contender}):
-            found = rounds[case.name]
-        figure = figures(found)[_OWN]
-        row: Row = {"contender": _OWN, "point": point.name}
-        if figure.failure:
-            rows.append({**row, "runs": found, "failure": figure.failure})
-            continue
-        rows += [{**row, "values": {"records_per_second": rate}} for rate in figure.rates]
-        rows[-1]["runs"] = found
-    return rows + _tasks(plan)
+        case = Case(point.name, point.job, point.keys)
+        found = _rate(case, contender, point, plan)
+        rows.append({"contender": _OWN, "point": point.name, "versions": versions(OWN), **found})
+    return rows + _partitions(plan)
 
 
-def _tasks(plan: Plan) -> list[Row]:
-    """The cost of a micro-batch of 100 records over the number of partitions, on the same cores."""
+def _rate(case: Case, contender: Contender, point: Point, plan: Plan) -> Row:
+    runs: list[Row] = []
+    for records in point.sizes:
+        runs.append({**one(case, contender, size(records, plan.scale)), "round": 0})
+        tell(runs[-1])
+    figure = figures(runs)[_OWN]
+    if figure.rate is None:
+        return {"runs": runs, "failure": figure.failure}
+    return {"runs": runs, "values": {"records_per_second": figure.rate}}
+
+
+def _partitions(plan: Plan) -> list[Row]:
+    """The cost of a micro-batch of 100 records over the number of partitions, on two cores.
+
+    With the time of its tasks, which more cores would share: the rest is the driver's.
+    """
     rows: list[Row] = []
-    for number in range(plan.runs):
-        for partitions in PARTITIONS:
-            row = {"round": number, **trickle.cost(trickle.headrace(partitions), plan.scale)}
-            tell(row)
-            rows.append({**row, "point": f"partitions {partitions}"})
+    for partitions in PARTITIONS:
+        fewer = min(1.0, _ALL_BATCHES / partitions)
+        contender = trickle.headrace(partitions, events="1", **_TWO_CORES)
+        row = trickle.cost(contender, plan.scale * fewer)
+        tell(row)
+        rows.append({**row, "point": f"partitions {partitions}"})
     return rows
 
 
@@ -89,12 +109,11 @@ def batch_linear(plan: Plan) -> list[Row]:
     contender = CONTENDERS["headrace-batch"]
     case = Case("batch-linear", "a")
     rows: list[Row] = []
-    for number in range(plan.runs):
-        for records in LINEAR_SIZES:
-            row = one(case, contender, round(records * plan.scale))
-            tell(row)
-            row |= {"round": number, "point": f"records {row['records']:,}"}
-            if "seconds" in row:
-                row["values"] = {"seconds": row["seconds"]}
-            rows.append(row)
+    for records in LINEAR_SIZES:
+        row = one(case, contender, round(records * plan.scale))
+        tell(row)
+        row["point"] = f"records {row['records']:,}"
+        if "seconds" in row:
+            row["values"] = {"seconds": row["seconds"]}
+        rows.append(row)
     return rows

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import jobs, workload
+from bench import jobs
 from bench.measure.latency import KEYS, RATE, SECONDS, WARM_UP_SECONDS, summary
 from bench.measure.probes import options
 from bench.peers import flink
@@ -41,17 +41,33 @@ def settings(chosen: dict[str, str], folder: Path) -> dict[str, str]:
 
 
 def records(env: Any) -> Any:
-    """A stream of (index, time of making) from Flink's generator."""
+    """A stream of (random key, time of making), made one by one at an even rate.
+
+    SQL's own generator makes all records of a second at once.
+    """
+    from pyflink.common import Types, WatermarkStrategy
+    from pyflink.datastream.connectors.base import Source
+    from pyflink.java_gateway import get_gateway
     from pyflink.table import StreamTableEnvironment
 
-    tables = StreamTableEnvironment.create(env)
-    tables.execute_sql(
-        "CREATE TEMPORARY TABLE made (i BIGINT) WITH ('connector' = 'datagen',"
-        f" 'rows-per-second' = '{RATE}', 'fields.i.kind' = 'sequence', 'fields.i.start' = '0',"
-        f" 'fields.i.end' = '{RATE * SECONDS - 1}')"
+    jvm = get_gateway().jvm
+    number = Types.INT()
+    j_number = number.get_java_type_info()
+    connector = jvm.org.apache.flink.connector.datagen
+    elements = jvm.java.util.Collections.nCopies(RATE * SECONDS, 0)
+    made = connector.functions.IndexLookupGeneratorFunction(j_number, elements)
+    limits = jvm.org.apache.flink.api.connector.source.util.ratelimit.RateLimiterStrategy
+    source = connector.source.DataGeneratorSource(
+        made, RATE * SECONDS, limits.perSecond(float(RATE)), j_number
     )
-    made = f"SELECT i, DATE_FORMAT(CURRENT_ROW_TIMESTAMP(), '{PATTERN}') AS made FROM made"
-    return tables.to_data_stream(tables.sql_query(made))
+    ticks = env.from_source(Source(source), WatermarkStrategy.no_watermarks(), "ticks", number)
+    tables = StreamTableEnvironment.create(env)
+    tables.create_temporary_view("ticks", tables.from_data_stream(ticks).alias("tick"))
+    query = (
+        f"SELECT tick + RAND_INTEGER({KEYS}),"
+        f" DATE_FORMAT(CURRENT_ROW_TIMESTAMP(), '{PATTERN}') FROM ticks"
+    )
+    return tables.to_data_stream(tables.sql_query(query))
 
 
 def passing(api: jobs.Api) -> Any:
@@ -77,19 +93,19 @@ class Printed(threading.Thread):
     def __init__(self, pipe: int) -> None:
         super().__init__(daemon=True)
         self._pipe = pipe
-        self.came: dict[int, tuple[float, float]] = {}
-        """By index: when it was made, in seconds, and its latency in ms."""
+        self.came: list[tuple[float, float]] = []
+        """When each record was made, in seconds, and its latency in ms."""
 
     def run(self) -> None:
         """Read to the end."""
         with os.fdopen(self._pipe) as lines:
             for line in lines:
                 now = time.time()
-                index, bar, made = line.strip().rpartition("> ")[2].partition("|")
+                _, bar, made = line.strip().partition("|")
                 if bar:
                     at = datetime.strptime(made, "%Y-%m-%d %H:%M:%S.%f").replace(tzinfo=UTC)
                     made_at = at.timestamp()
-                    self.came[int(index)] = made_at, 1000 * (now - made_at)
+                    self.came.append((made_at, 1000 * (now - made_at)))
 
 
 def main() -> None:
@@ -104,9 +120,7 @@ def main() -> None:
     api = jobs.Api("pyflink")
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         env = flink.environment(settings(chosen, Path(name)))
-        keyed = records(env).key_by(
-            lambda row: row[0] * workload.MULTIPLIER % workload.MODULUS % KEYS, api.long()
-        )
+        keyed = records(env).key_by(lambda row: row[0], api.common.Types.INT())
         keyed.process(passing(api), api.common.Types.STRING()).print()
         env.execute("latency")
     deadline = time.time() + 5
@@ -116,8 +130,8 @@ def main() -> None:
     found = printed.came
     if len(found) != RATE * SECONDS:
         raise RuntimeError(f"{len(found)} records came instead of {RATE * SECONDS}")
-    late = min(made for made, _ in found.values()) + WARM_UP_SECONDS
-    print("\n" + json.dumps(summary([ms for made, ms in found.values() if made >= late])))
+    late = min(made for made, _ in found) + WARM_UP_SECONDS
+    print("\n" + json.dumps(summary([ms for made, ms in found if made >= late])))
 
 
 if __name__ == "__main__":

@@ -1,54 +1,55 @@
-"""Ten million keys: the rate once they are all there, and the memory of the Python workers."""
+"""Ten million keys: the rate once they are all there, and the memory of the processes."""
 
 from __future__ import annotations
 
 from bench import processes
 from bench.contenders import MILLION
-from bench.environments import python_for
+from bench.environments import OWN, python_for, versions
 from bench.expectation import difference, expected
 from bench.throughput import NO_SLOPE, Plan, Row, tell
 
 KEYS = 10 * MILLION
 SIZES = (10 * MILLION, 20 * MILLION)
+DISTRIBUTION = "each"
+"""After the first ten million records every key is there."""
+
 LIMIT_SECONDS = 1200
 
 
 def measure(plan: Plan) -> list[Row]:
-    """One row for each round. The rate is the slope, so it is that of the second ten million."""
-    rows = []
-    for _ in range(plan.runs):
-        row = _round(plan.scale)
-        tell(row)
-        rows.append(row)
-    return rows
+    """One row. The rate is the slope, so it is that of the second ten million."""
+    row = _row(plan.scale)
+    tell(row)
+    return [row]
 
 
-def _round(scale: float) -> Row:
+def _row(scale: float) -> Row:
     keys = round(KEYS * scale)
-    row: Row = {"case": "memory", "contender": "headrace", "point": f"keys {keys:,}"}
-    seconds = []
+    row: Row = {"case": "memory", "contender": "headrace", "point": f"keys {keys:,}", "runs": []}
+    row["versions"] = versions(OWN)
     for records in (round(size * scale) for size in SIZES):
-        row["records"] = records
-        arguments = ["--job=a", f"--records={records}", f"--keys={keys}"]
-        arguments += [f"--scratch={processes.scratch()}"]
-        run = processes.run(
-            python_for("headrace"),
-            "bench.peers.headrace_peer",
-            arguments,
-            LIMIT_SECONDS,
-            watch_memory=True,
-        )
-        row["command"] = run.command
+        run = _run(records, keys)
+        row |= {"records": records, "command": run.command}
         if run.answer is None:
             return {**row, "failure": run.failure}
-        wanted = expected("a", records, keys, "uniform", processes.scratch())
+        told = {key: run.answer.get(key) for key in ("seconds", "tally", "facts")}
+        row["runs"].append({"records": records, "wall_seconds": run.wall_seconds, **told})
+        wanted = expected("a", records, keys, DISTRIBUTION, processes.scratch())
         wrong = difference("a", run.answer["tally"], wanted)
         if wrong:
             return {**row, "failure": wrong}
-        seconds.append(run.answer["seconds"])
-    if seconds[1] <= seconds[0]:
+    small, large = row["runs"]
+    seconds = large["seconds"] - small["seconds"]
+    if seconds <= 0:
         return {**row, "failure": NO_SLOPE}
-    peaks = run.peak_mib or {}
-    rate = (SIZES[1] - SIZES[0]) * scale / (seconds[1] - seconds[0])
-    values = {f"{kind}_mib": size for kind, size in peaks.items()}
-    return {**row, "seconds": seconds[1], "values": {"records_per_second": rate, **values}}
+    rate = (large["records"] - small["records"]) / seconds
+    values = {f"{kind}_mib": peak for kind, peak in (run.peak_mib or {}).items()}
+    values = {"records_per_second": rate, **values}
+    return {**row, "seconds": large["seconds"], "values": values}
+
+
+def _run(records: int, keys: int) -> processes.Run:
+    arguments = ["--job=a", f"--records={records}", f"--keys={keys}"]
+    arguments += [f"--distribution={DISTRIBUTION}", f"--scratch={processes.scratch()}"]
+    module = "bench.peers.headrace_peer"
+    return processes.run(python_for(OWN), module, arguments, LIMIT_SECONDS, watch_memory=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bench import processes
 from bench.contenders import Contender
-from bench.environments import UnbuildableError, python_for
+from bench.environments import UnbuildableError, python_for, versions
 from bench.throughput import Plan, Row
 
 
@@ -20,16 +20,15 @@ class Probe(Contender):
     limit_seconds: float = 180
 
 
-def rounds(case: str, probes: tuple[Probe, ...], plan: Plan) -> list[Row]:
-    """All probes in turns, as often as asked for."""
+def all_of(case: str, probes: tuple[Probe, ...], plan: Plan) -> list[Row]:
+    """One row for each probe that is wanted."""
     rows = []
-    for number in range(plan.runs):
-        for probe in probes:
-            if plan.takes(probe.name):
-                row = {"round": number, **_one(case, probe)}
-                said = row.get("failure") or json.dumps(row["values"])
-                print(f"{case:<14} {probe.name:<20} {said.splitlines()[0]}", file=sys.stderr)
-                rows.append(row)
+    for probe in probes:
+        if plan.takes(probe.name):
+            row = _one(case, probe)
+            said = row.get("failure") or json.dumps(row["values"])
+            print(f"{case:<14} {probe.name:<20} {said.splitlines()[0]}", file=sys.stderr)
+            rows.append(row)
     return rows
 
 
@@ -37,6 +36,7 @@ def _one(case: str, probe: Probe) -> Row:
     row: Row = {"case": case, "contender": probe.name}
     try:
         python = python_for(probe.environment)
+        row["versions"] = versions(probe.environment)
     except UnbuildableError as error:
         return {**row, "failure": str(error)}
     arguments = [f"{name}={value}" for name, value in probe.options.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.measure.probes import Probe, rounds
+from bench.measure.probes import Probe, all_of
 from bench.throughput import Plan, Row
 
 PROBES = (
@@ -13,5 +13,5 @@ PROBES = (
 
 
 def measure(plan: Plan) -> list[Row]:
-    """One row for each round and way to start."""
-    return rounds("start", PROBES, plan)
+    """One row for each way to start."""
+    return all_of("start", PROBES, plan)

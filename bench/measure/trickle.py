@@ -2,7 +2,8 @@
 
 Each runs few and many micro-batches back to back; the slope is the cost of one. ``spark-shape`` has
 a source and a sink in Python as Headrace has; ``spark-state`` reads Spark's own source in the JVM
-and writes to its memory sink, so it has two Python parts fewer.
+and writes to its memory sink, so it has two Python parts fewer. Each is there as it comes and, as
+``-light``, with the settings of Headrace's own session that make small micro-batches cheap.
 """
 
 from __future__ import annotations
@@ -14,45 +15,67 @@ RECORDS = 100
 BATCHES = (20, 60)
 
 
-def headrace(partitions: int = 2) -> Contender:
-    """Headrace with micro-batches of so many records."""
+LIMIT_SECONDS = 400
+SECONDS_PER_PARTITION = 10
+"""How long a run may take, with the time that a partition adds to it."""
+
+
+def headrace(partitions: int = 2, **more: str) -> Contender:
+    """Headrace with micro-batches of so many records; ``more`` options of its peer."""
     options = {
         "runner": "streaming",
         "conf:headrace.source.max-records-per-batch": str(RECORDS),
         "conf:parallelism.default": str(partitions),
+        **more,
     }
-    return Contender("headrace", "headrace_peer", options=options)
+    limit = LIMIT_SECONDS + SECONDS_PER_PARTITION * partitions
+    return Contender("headrace", "headrace_peer", options=options, limit_seconds=limit)
+
+
+def _spark(module: str, light: bool) -> Contender:
+    name = module.replace("_", "-") + ("-light" if light else "")
+    options = {"batch": str(RECORDS), "light": str(int(light))}
+    return Contender(name, module, options=options)
 
 
 CONTENDERS = (
     headrace(),
-    Contender("spark-shape", "spark_shape", options={"batch": str(RECORDS)}),
-    Contender("spark-state", "spark_state", options={"batch": str(RECORDS)}),
+    *(
+        _spark(module, light)
+        for module in ("spark_shape", "spark_state")
+        for light in (False, True)
+    ),
 )
 _CASE = Case("trickle", "a", FEW_KEYS)
 
 
 def measure(plan: Plan) -> list[Row]:
-    """One row for each round and contender."""
+    """One row for each contender."""
     rows: list[Row] = []
-    for number in range(plan.runs):
-        for contender in CONTENDERS:
-            if plan.takes(contender.name):
-                rows.append({"round": number, **cost(contender, plan.scale)})
-                tell(rows[-1])
+    for contender in CONTENDERS:
+        if plan.takes(contender.name):
+            rows.append(cost(contender, plan.scale))
+            tell(rows[-1])
     return rows
 
 
 def cost(contender: Contender, scale: float) -> Row:
-    """The row of a round: the cost of a micro-batch in ms."""
-    seconds = []
-    few, many = (max(round(batches * scale), 2) for batches in BATCHES)
+    """The row of a round: the cost of a micro-batch in ms, and that of its tasks where told."""
+    seconds, of_tasks = [], []
+    few = max(round(BATCHES[0] * scale), 2)
+    many = max(round(BATCHES[1] * scale), 2 * few)
     for batches in (few, many):
         row = one(_CASE, contender, batches * RECORDS)
         if "failure" in row:
             return row
+        ran = row["facts"].get("micro_batches", batches)
+        if ran < batches:
+            return {**row, "failure": f"{ran} micro-batches, not {batches}"}
         seconds.append(row["seconds"])
+        of_tasks.append(row["facts"].get("task_seconds"))
     if seconds[1] <= seconds[0]:
         return {**row, "failure": NO_SLOPE}
-    cost_ms = 1000 * (seconds[1] - seconds[0]) / (many - few)
-    return {**row, "values": {"ms_per_batch": cost_ms}}
+    values = {"ms_per_batch": 1000 * (seconds[1] - seconds[0]) / (many - few)}
+    if None not in of_tasks:
+        values["task_ms_per_batch"] = 1000 * (of_tasks[1] - of_tasks[0]) / (many - few)
+    return {**row, "values": values}

@@ -1,8 +1,10 @@
 """Headrace itself. Options: ``runner`` (streaming, batch, local), ``payload`` (bytes added to each
-record), ``executors`` (local-cluster), and any configuration key as ``conf:<key>``."""
+record), ``executors`` (local-cluster), ``events`` (1: Spark's own account of its tasks), and any
+configuration key as ``conf:<key>``."""
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -37,10 +39,37 @@ def settings(task: Task) -> dict[str, str]:
     if executors:
         cores = 2 // int(executors)
         chosen["headrace.spark.conf.spark.master"] = f"local-cluster[{executors},{cores},2048]"
+    if task.option("events", ""):
+        spark = "headrace.spark.conf.spark.eventLog"
+        events(task).mkdir(exist_ok=True)
+        chosen |= {f"{spark}.enabled": "true", f"{spark}.dir": events(task).as_uri()}
+        chosen |= {f"{spark}.compress": "false", f"{spark}.rolling.enabled": "false"}
     for name, value in task.options.items():
         if name.startswith("conf:"):
             chosen[name.removeprefix("conf:")] = value
     return chosen
+
+
+def events(task: Task) -> Path:
+    """Where Spark writes down what it did."""
+    return task.folder / "events"
+
+
+def task_seconds(folder: Path) -> float:
+    """The time of all of Spark's tasks, from their launch to their end, added up."""
+    spent_ms = 0
+    for path in folder.iterdir():
+        for line in path.read_text().splitlines():
+            if line.startswith('{"Event":"SparkListenerTaskEnd"'):
+                info = json.loads(line)["Task Info"]
+                spent_ms += info["Finish Time"] - info["Launch Time"]
+    return spent_ms / 1000
+
+
+def micro_batches(checkpoints: Path) -> int:
+    """How many micro-batches Spark has committed."""
+    numbers = [int(path.name) for path in checkpoints.rglob("commits/*") if path.name.isdigit()]
+    return max(numbers, default=-1) + 1
 
 
 def generator(task: Task) -> Callable[[int], Any]:
@@ -79,6 +108,10 @@ def run(task: Task) -> Outcome:
     after = processor_seconds(os.getpid())
     facts: dict[str, Any] = {"net_runtime_ms": result.get_net_runtime()}
     facts["processor_seconds"] = {kind: round(after[kind] - used[kind], 2) for kind in after}
+    if "execution.checkpointing.dir" in settings(task):
+        facts["micro_batches"] = micro_batches(task.folder / "checkpoints")
+    if task.option("events", ""):
+        facts["task_seconds"] = task_seconds(events(task))
     return Outcome(seconds, task.tally.total(), ("pyspark", "pyarrow"), facts)
 
 

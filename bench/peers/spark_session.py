@@ -1,4 +1,8 @@
-"""A session for Spark's own peers: as Headrace sets up its own, where that helps them."""
+"""A session for Spark's own peers: as Headrace sets up its own, where that helps them.
+
+Option ``light=1``: the JVM compiles with C1 only and Spark makes no code, as in Headrace's session.
+That makes small micro-batches cheaper and large ones dearer.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,11 @@ from pyspark.sql import SparkSession
 from bench.peers.protocol import Task
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
+_LIGHT = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 
 
 def session(task: Task) -> SparkSession:
@@ -37,6 +46,8 @@ def session(task: Task) -> SparkSession:
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         "spark.sql.streaming.numRecentProgressUpdates": "100000",
     }
+    if task.option("light", "0") == "1":
+        values |= _LIGHT
     builder = SparkSession.builder.master("local[2]").appName(f"bench-{task.job}")
     for key, value in values.items():
         builder = builder.config(key, value)

@@ -1,6 +1,7 @@
 """A bare transformWithState query of Headrace's shape: Python source, one stage, Python sink.
 
-Job (a), in Rows and with no more code than it needs. Option: ``batch`` (records per micro-batch).
+Job (a), in Rows and with no more code than it needs. Options: ``batch`` (records per micro-batch),
+``light`` (see ``spark_session``).
 """
 
 from __future__ import annotations

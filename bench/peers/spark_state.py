@@ -1,8 +1,10 @@
-"""PySpark's transformWithState, Row flavour; job (a). Option: ``batch`` (records per micro-batch).
+"""PySpark's transformWithState, Row flavour; job (a).
 
 Its source is Spark's ``rate-micro-batch``, in the JVM, which has no end: the records behind the
 last are dropped by a filter, and the query is stopped once it has gone by. The few outputs go to
 Spark's memory sink, so that they can be counted.
+
+Options: ``batch`` (records per micro-batch), ``light`` (see ``spark_session``).
 """
 
 from __future__ import annotations
@@ -18,8 +20,6 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from bench import workload
 from bench.peers.protocol import Outcome, Task, answer
 from bench.peers.spark_session import session
-
-WARM_UP_BATCHES = 3
 
 
 class CountAndSum(StatefulProcessor):
@@ -85,10 +85,7 @@ def run(task: Task) -> Outcome:
     seconds = time.perf_counter() - started
     durations = [p["durationMs"]["triggerExecution"] for p in query.recentProgress]
     query.stop()
-    steady = durations[WARM_UP_BATCHES:batches]
-    facts: dict[str, Any] = {"batch_ms": durations[:batches]}
-    if steady:
-        facts["steady_records_per_second"] = round(1000 * batch * len(steady) / sum(steady))
+    facts = {"batch_ms": durations[:batches]}
     tally = spark.sql("SELECT count(*), sum(k), sum(c), sum(s) FROM outputs").first()
     return Outcome(seconds, [int(n or 0) for n in tally or ()], ("pyspark", "pyarrow"), facts)
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import platform
 import subprocess
 import sys
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench import expectation, processes, throughput, workload
+from bench import expectation, processes, report, throughput, workload
+from bench.__main__ import is_whole
 from bench.contenders import CASES, CONTENDERS, Case, Contender, size
-from bench.measure import doubling
-from bench.peers.headrace_peer import run
+from bench.environments import OWN, versions
+from bench.measure import doubling, trickle
+from bench.peers.headrace_peer import micro_batches, run
 from bench.peers.protocol import Task
 from bench.targets import TARGETS, Measured
 from bench.throughput import Plan, figures
@@ -20,7 +27,7 @@ from bench.throughput import Plan, figures
 LOCAL = {"runner": "local"}
 
 
-@pytest.mark.parametrize("distribution", ["uniform", "zipf"])
+@pytest.mark.parametrize("distribution", ["uniform", "zipf", "each"])
 @pytest.mark.parametrize("job", ["a", "b", "c", "c2", "ct", "exchange"])
 def test_each_job_gives_out_what_a_plain_loop_does(
     job: str, distribution: str, tmp_path: Path
@@ -46,13 +53,50 @@ def test_a_wrong_count_is_told() -> None:
     assert expectation.difference("b", [10, 5, 7], (10, 5, 8)) is not None
 
 
-def test_keys_are_in_range_and_the_zipf_ones_are_skewed() -> None:
+def test_uniform_keys_are_all_there() -> None:
     uniform = workload.record_function(1_000)
-    zipf = workload.record_function(1_000, "zipf")
-    keys = [zipf(i)[0] for i in range(10_000)]
     assert {uniform(i)[0] for i in range(10_000)} == set(range(1_000))
-    assert max(keys) < 1_000
-    assert keys.count(0) > 100 * keys.count(500)
+
+
+@pytest.mark.parametrize("keys", [1, 20, 1_000, 10_000])
+def test_each_key_comes_once_in_as_many_records(keys: int) -> None:
+    each = workload.record_function(keys, "each")
+    for start in (0, keys, 7 * keys):
+        found = [each(index)[0] for index in range(start, start + keys)]
+        assert sorted(found) == list(range(keys))
+    if keys == 10_000:
+        assert sum(abs(a - b) == 1 for a, b in pairwise(found)) == 0  # in a scattered order
+
+
+def test_zipf_keys_come_as_often_as_they_should() -> None:
+    keys, records = 3_000, 200_000
+    zipf = workload.record_function(keys, "zipf")
+    found = Counter(zipf(index)[0] for index in range(records))
+    weights = [(rank + 1) ** -workload.ZIPF_EXPONENT for rank in range(keys)]
+    whole = sum(weights)
+    assert min(found) >= 0
+    assert max(found) < keys
+    assert len(found) > 0.99 * keys
+    for key in range(50):
+        assert found[key] / records == pytest.approx(weights[key] / whole, rel=0.01)
+    for start, end in pairwise([0, 10, 100, 1_000, workload.ZIPF_HEAD, 2_000, keys]):
+        share = sum(found[key] for key in range(start, end)) / records
+        assert share == pytest.approx(sum(weights[start:end]) / whole, rel=0.01)
+
+
+@pytest.mark.parametrize("keys", [1, 5, workload.ZIPF_HEAD, workload.ZIPF_HEAD + 1, 10_000_000])
+def test_the_last_number_belongs_to_the_last_zipf_key(keys: int) -> None:
+    zipf = workload.ZipfRecords(keys)
+    assert zipf._key(0) == 0
+    assert zipf._key(workload.MODULUS - 1) == keys - 1
+
+
+def test_zipf_records_travel_as_their_parameters() -> None:
+    zipf = workload.record_function(10_000, "zipf")
+    data = pickle.dumps(zipf)
+    again = pickle.loads(data)
+    assert len(data) < 200
+    assert [again(i) for i in range(100)] == [zipf(i) for i in range(100)]
 
 
 def row(number: int, records: int, seconds: float) -> dict[str, Any]:
@@ -94,6 +138,13 @@ def test_a_failure_stays_in_the_figures() -> None:
     assert figure.failure == "exit code 1"
 
 
+def test_a_round_without_a_slope_is_told_and_the_others_count() -> None:
+    rows = [row(0, 100, 3.0), row(0, 1_100, 5.0), row(1, 100, 3.0), row(1, 1_100, 2.9)]
+    figure = figures(rows)["headrace"]
+    assert figure.rate == 500.0
+    assert figure.failure == f"1 of 2 rounds lost: {throughput.NO_SLOPE}"
+
+
 def test_every_size_belongs_to_a_contender_and_is_a_whole_number_of_batches() -> None:
     for case in CASES.values():
         for name, sizes in case.sizes.items():
@@ -112,6 +163,117 @@ def test_peers_are_chosen_by_their_beginnings() -> None:
 
 def test_targets_without_results_are_not_measured() -> None:
     assert [target.ask(Measured({})) for target in TARGETS] == [None] * len(TARGETS)
+
+
+def result(*rows: dict[str, Any]) -> dict[str, Any]:
+    return {"rows": list(rows)}
+
+
+def rated(contender: str, rate: float, number: int = 0) -> list[dict[str, Any]]:
+    small, large = row(number, 100, 1.0), row(number, 1_100, 1.0 + 1_000 / rate)
+    return [{**small, "contender": contender}, {**large, "contender": contender}]
+
+
+def asked(text: str, results: dict[str, Any]) -> tuple[float | None, int]:
+    (target,) = (target for target in TARGETS if target.text.startswith(text))
+    number, rounds = Measured(results).ask(target)
+    return number and pytest.approx(number), rounds
+
+
+def test_the_best_of_a_peer_may_be_one_that_was_tuned() -> None:
+    results = {
+        "a": result(
+            *rated("headrace", 1_000), *rated("headrace", 1_000, 1), *rated("bytewax", 400)
+        ),
+        "tune": result(*rated("bytewax-flat-map", 500), *rated("pyflink-process-loopback", 50)),
+    }
+    assert asked("(a) to Bytewax", results) == (2, 1)
+    assert asked("(a) to PyFlink", results) == (20, 1)
+
+
+def test_a_further_stage_is_what_c_costs_more_than_a() -> None:
+    results = {"a": result(*rated("headrace", 1_000)), "c": result(*rated("headrace", 400))}
+    assert asked("a further stage", results) == (0.75, 1)
+
+
+def test_a_small_batch_is_compared_with_the_faster_of_two_settings() -> None:
+    costs = {"headrace": 120, "spark-shape": 150, "spark-shape-light": 100, "spark-state": 60}
+    rows = [{"contender": c, "values": {"ms_per_batch": ms}} for c, ms in costs.items()]
+    results = {"trickle": result(*rows)}
+    assert asked("a micro-batch of 100 records", results) == (1.2, 1)
+    assert asked("the same to a query", results) == (2, 1)
+
+
+def test_the_batch_runner_is_linear_by_the_medians() -> None:
+    seconds = {100: (1, 2, 9), 200: (2, 3, 9), 400: (4, 5, 9), 800: (9, 9, 9)}
+    rows = [
+        {"records": records, "values": {"seconds": value}}
+        for records, values in seconds.items()
+        for value in values
+    ]
+    results = {"batch-linear": result(*rows)}
+    assert asked("batch runner: a record's cost", results) == (1, 3)
+
+
+def test_the_report_names_the_point_of_a_failure() -> None:
+    failed = {"contender": "headrace", "point": "keys 1,000", "failure": "exit code 1"}
+    text = "".join(report._values("growth", result(failed)))
+    assert "- headrace keys 1,000: `exit code 1`" in text
+
+
+def test_the_report_tells_the_exchange_from_the_layers() -> None:
+    runs = [
+        {**found, "facts": {"processor_seconds": {"worker": seconds, "jvm": 0.0, "driver": 0.0}}}
+        for found, seconds in zip(rated("headrace", 1_000), (1.0, 1.005), strict=True)
+    ]
+    apart = [
+        {"contender": "10,000 keys", "point": layer, "values": {"us_per_record": 1.0}}
+        for layer in report.LAYERS_OF_EXCHANGE
+    ]
+    measured = Measured({"exchange": result(*runs), "layers": result(*apart)})
+    (text,) = report._exchange(measured)
+    assert "5.00 us" in text
+    assert "The other 2.00 us" in text
+    assert report._exchange(Measured({"layers": result(*apart)})) == []
+
+
+def test_fewer_micro_batches_than_wanted_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one(case: Case, contender: Contender, records: int) -> dict[str, Any]:
+        return {"records": records, "seconds": records / 1_000, "facts": {"micro_batches": 20}}
+
+    monkeypatch.setattr(trickle, "one", one)
+    found = trickle.cost(trickle.headrace(), 1.0)
+    assert found["failure"] == "20 micro-batches, not 60"
+    assert trickle.cost(trickle.headrace(), 1 / 3)["values"]["ms_per_batch"] == pytest.approx(100)
+
+
+def test_micro_batches_are_counted_by_their_commits(tmp_path: Path) -> None:
+    folder = tmp_path / "job" / "spark" / "commits"
+    folder.mkdir(parents=True)
+    assert micro_batches(tmp_path) == 0
+    for name in ("7", "19", "metadata", ".19.crc"):
+        (folder / name).touch()
+    assert micro_batches(tmp_path) == 20
+
+
+def test_only_a_whole_run_takes_the_place_of_the_results() -> None:
+    plans = [Plan(3, 1.0), Plan(2, 1.0), Plan(3, 0.1), Plan(3, 1.0, ("bytewax",))]
+    assert [is_whole(plan) for plan in plans] == [True, False, False, False]
+
+
+def test_the_first_two_cores_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[Any] = []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {5, 1, 3}, raising=False)
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *given: chosen.append(given), raising=False)
+    processes.stay_on_two_cores()
+    assert chosen == [(0, [1, 3])]
+
+
+def test_versions_are_those_that_are_installed() -> None:
+    found = versions(OWN)
+    assert found["python"] == platform.python_version()
+    assert "pyspark" in found
+    assert "bytewax" not in found
 
 
 def test_a_process_that_does_not_end_is_ended_and_told() -> None:
