@@ -16,7 +16,7 @@ SECONDS, WARM_UP_SECONDS = 50, 25
 # PyFlink keeps 1,000 keys of state in Python by default: with more it would measure its cache.
 KEYS = 500
 QUICK = {"bundle": "1000", "bundle_ms": "100", "buffer_ms": "5"}
-"""The shortest bundles with which process mode keeps up on two cores; with 20 ms it falls behind."""
+"""Short bundles with which process mode keeps up on two cores; with 20 ms it falls behind."""
 
 PROBES = (
     Probe("headrace", "latency_headrace"),
