@@ -40,7 +40,7 @@ FAIRNESS = """\
 - **Headrace**: its defaults on two cores; checkpoints in a folder, RocksDB as Spark has it.
 - **PyFlink**: two slots, interpreters of their own in process mode, state caches above the number
   of keys, bundles of 100,000 records that end after a second as well (in `tune` as the name says)
-  and at each checkpoint, state on the JVM's heap (the faster backend), object reuse, every type
+  and at each checkpoint, state on the JVM's heap, object reuse, every type
   declared; indexes come from a source in the JVM, and outputs are counted inside the operator's
   interpreter, so that none goes back.
 - **Flink SQL**: source, sum and sink (a black hole) in the JVM, state on its heap or in RocksDB, as
