@@ -14,6 +14,7 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from bench import workload
@@ -22,14 +23,15 @@ from bench.jobs import Api, count_and_sum, with_times
 from bench.throughput import Plan, Row
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.base import SplitRange, WriterContext
+from headrace.datastream.connectors.base import SplitRange
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.graph.stream_graph import StreamGraph
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.launch import program_of
+from headrace.runners.spark.sink import write_to
 from headrace.runners.spark.wire import packed, payload_of, unpacked
-from headrace.runtime.block import Block, Envelope, Kind, pickled_flat, values_of
+from headrace.runtime.block import Block, Envelope, Kind, pickled_plain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import JobProgram
@@ -137,7 +139,9 @@ class _Desk:
             if name.startswith("p")
         ]
         read = timed("page read", lambda: [pickle.loads(data) for data in pages])
-        timed("page write", lambda: [pickled_flat(page) for page in read])
+        timed(
+            "page write", lambda: [pickled_plain(page, islice(page[1].items(), 1)) for page in read]
+        )
         return took
 
     def plain(self, start: int) -> None:
@@ -198,18 +202,21 @@ class _Desk:
 
     def sunk(self, outputs: list[Envelope]) -> int:
         """What the stage gave out goes to the sink; gives how many records came there."""
-        rows = list(packed(outputs, TASKS))
-        sink = self.program.sinks[0].sink
-        writer = sink.writer(WriterContext("sink", "layers", 0, 0, "0"))
-        came = 0
-        for row in rows:
-            for envelope in unpacked(row[4]):
-                block = payload_of(Kind.DATA, envelope.payload)
-                values = values_of(block)
-                writer.write(values, block.timestamps or [None] * len(values))
-                came += len(values)
-        writer.prepare_commit()
-        return came
+        received = [e for row in packed(outputs, TASKS) for e in unpacked(row[4])]
+        sink = self.program.sinks[0]
+        before = sink.sink.target.records
+        write_to(self.program, sink, received, 0)
+        return sink.sink.target.records - before
+
+
+class Counted:
+    """What the sink calls: counts records."""
+
+    def __init__(self) -> None:
+        self.records = 0
+
+    def __call__(self, values: list[Any]) -> None:
+        self.records += len(values)
 
 
 def count(outputs: list[Envelope]) -> int:
@@ -223,7 +230,9 @@ def _program(record: Callable[[int], workload.Record]) -> JobProgram:
         Configuration.from_dict({"parallelism.default": str(TASKS)})
     )
     records = with_times(api, env.from_source(DataGeneratorSource(record), None, "records"))
-    records.key_by(lambda pair: pair[0]).process(count_and_sum(api)).sink_to(FunctionSink(len))
+    records.key_by(lambda pair: pair[0]).process(count_and_sum(api)).sink_to(
+        FunctionSink(Counted())
+    )
     return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "a")
 
 

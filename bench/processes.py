@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,34 +105,31 @@ def _wait(
 
 
 def _sample(session: int, peaks: dict[str, int]) -> None:
-    for pid in _members(session):
-        try:
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-            pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # it has just ended
-        kind = _kind(pid, session, command)
+    for kind, text in _told(session, "statm"):
+        pages = int(text.split()[1])
         peaks[kind] = max(peaks.get(kind, 0), pages * _PAGE_BYTES >> 20)
 
 
 def processor_seconds(session: int) -> dict[str, float]:
     """What the session's first process, its ``jvm`` and its Python workers have used so far."""
     used = {"driver": 0.0, "worker": 0.0, "jvm": 0.0}
-    for pid in _members(session):
-        try:
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # it has just ended
-        kind = _kind(pid, session, command)
+    for kind, text in _told(session, "stat"):
+        fields = text.rpartition(")")[2].split()
         own, of_ended_children = fields[11:13], fields[13:15]
         ticks = [*own, *of_ended_children] if kind == "worker" else own
         used[kind] += sum(map(int, ticks)) / _TICKS
     return used
 
 
-def _kind(pid: int, session: int, command: bytes) -> str:
-    return "driver" if pid == session else "jvm" if b"java" in command[:200] else "worker"
+def _told(session: int, file: str) -> Iterator[tuple[str, str]]:
+    """Of each process of a session its kind, and what such a file of it in /proc says."""
+    for pid in _members(session):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            text = Path(f"/proc/{pid}/{file}").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has just ended
+        yield "driver" if pid == session else "jvm" if b"java" in command[:200] else "worker", text
 
 
 def _running() -> dict[int, tuple[int, int]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from bench import layers
@@ -40,9 +39,9 @@ FAIRNESS = """\
 - **Headrace**: its defaults on two cores; checkpoints in a folder, RocksDB as Spark has it.
 - **PyFlink**: two slots, interpreters of their own in process mode, state caches above the number
   of keys, bundles of 100,000 records that end after a second as well (in `tune` as the name says)
-  and at each checkpoint, state on the JVM's heap, object reuse, every type
-  declared; indexes come from a source in the JVM, and outputs are counted inside the operator's
-  interpreter, so that none goes back.
+  and at each checkpoint, state on the JVM's heap, object reuse, every type declared; indexes come
+  from a source in the JVM, and outputs are counted inside the operator's interpreter, so that none
+  goes back.
 - **Flink SQL**: source, sum and sink (a black hole) in the JVM, state on its heap or in RocksDB, as
   the name says. The black hole cannot count, so nothing is counted in the timed run; a second
   statement, over the first 100,000 records, is read back and checked. With mini-batches it gives
@@ -165,7 +164,8 @@ def _exchange(measured: Measured) -> list[str]:
     """What the exchange costs: case ``exchange`` without the layers that are told apart."""
     used = figures(measured.rows("exchange"))
     all_of_it = used["headrace"].processor if "headrace" in used else {}
-    apart = [_layer(measured, layer) for layer in LAYERS_OF_EXCHANGE]
+    keys = layers.contender(FEW_KEYS)
+    apart = [measured.value("layers", keys, "us_per_record", at) for at in LAYERS_OF_EXCHANGE]
     if not all_of_it or None in apart:
         return []
     told = sum(us for us in apart if us is not None)
@@ -176,16 +176,6 @@ def _exchange(measured: Measured) -> list[str]:
         f" keys; there with event time). The other {whole - told:.2f} us are Spark's way from task"
         " to task, its state store, the JVM, and a keyed function without a state.\n"
     ]
-
-
-def _layer(measured: Measured, layer: str) -> float | None:
-    place = layers.contender(FEW_KEYS), layer
-    found = [
-        row["values"]["us_per_record"]
-        for row in measured.rows("layers")
-        if (row["contender"], row.get("point")) == place and "values" in row
-    ]
-    return median(found) if found else None
 
 
 def _spread(values: list[float]) -> str:

@@ -44,12 +44,15 @@ class Measured:
         self._rounds.append(len(figure.rates))
         return figure.rate
 
-    def value(self, experiment: str, contender: str, name: str) -> float | None:
-        """The median of one value over the rows of a contender."""
+    def value(
+        self, experiment: str, contender: str, name: str, point: str | None = None
+    ) -> float | None:
+        """The median of one value over the rows of a contender, at a point where there are some."""
         found: list[float] = [
             row["values"][name]
             for row in self.rows(experiment)
-            if row["contender"] == contender and name in row.get("values", {})
+            if (row["contender"], row.get("point") if point else None) == (contender, point)
+            and name in row.get("values", {})
         ]
         if not found:
             return None

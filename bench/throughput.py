@@ -13,7 +13,7 @@ from typing import Any
 
 from bench import expectation, processes, workload
 from bench.contenders import CONTENDERS, Case, Contender, size
-from bench.environments import UnbuildableError, python_for
+from bench.environments import UnbuildableError, python_for, versions
 
 Row = dict[str, Any]
 NO_SLOPE = "the larger run took no longer than the smaller: sizes too small, or too much noise"
@@ -77,6 +77,7 @@ def one(case: Case, contender: Contender, records: int) -> Row:
         workload.json_folder(records, processes.scratch())  # before the clock starts
     try:
         python = python_for(contender.environment)
+        row["versions"] = versions(contender.environment)
     except UnbuildableError as error:
         return {**row, "failure": str(error)}
     module = f"bench.peers.{contender.module}"
@@ -84,7 +85,7 @@ def one(case: Case, contender: Contender, records: int) -> Row:
     row |= {"command": run.command, "load": run.load_before, "wall_seconds": run.wall_seconds}
     if run.answer is None:
         return {**row, "failure": run.failure}
-    row |= {key: run.answer[key] for key in ("seconds", "tally", "versions")}
+    row |= {key: run.answer[key] for key in ("seconds", "tally")}
     facts = run.answer.get("facts", {})
     row["facts"] = facts
     wrong = _wrong(case, records, run.answer["tally"], facts)

@@ -64,7 +64,7 @@ def run(task: Task) -> Outcome:
     seconds = time.perf_counter() - started
     if any(codes):
         raise SystemExit(f"Bytewax's processes ended with {codes}")
-    return Outcome(seconds, task.tally.total(), ("bytewax",))
+    return Outcome(seconds, task.tally.total())
 
 
 if __name__ == "__main__":

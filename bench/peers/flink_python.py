@@ -67,7 +67,7 @@ def run(task: Task) -> Outcome:
     result = env.execute(f"bench-{task.job}")
     seconds = time.perf_counter() - started
     facts = {"net_runtime_ms": result.get_net_runtime()}
-    return Outcome(seconds, task.tally.total(), ("apache-flink",), facts)
+    return Outcome(seconds, task.tally.total(), facts)
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def run(task: Task) -> Outcome:
         "checked": "outputs" if filtered else "final sums",
         "check_seconds": time.perf_counter() - started,
     }
-    return Outcome(seconds, tally, ("apache-flink",), facts)
+    return Outcome(seconds, tally, facts)
 
 
 if __name__ == "__main__":

@@ -99,7 +99,8 @@ def build(task: Task, env: StreamExecutionEnvironment) -> None:
 def run(task: Task) -> Outcome:
     """Run the job to its end."""
     Path(task.folder).mkdir(exist_ok=True)
-    configuration = Configuration.from_dict(settings(task))
+    chosen = settings(task)
+    configuration = Configuration.from_dict(chosen)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     build(task, env)
     used, started = processor_seconds(os.getpid()), time.perf_counter()
@@ -108,11 +109,11 @@ def run(task: Task) -> Outcome:
     after = processor_seconds(os.getpid())
     facts: dict[str, Any] = {"net_runtime_ms": result.get_net_runtime()}
     facts["processor_seconds"] = {kind: round(after[kind] - used[kind], 2) for kind in after}
-    if "execution.checkpointing.dir" in settings(task):
+    if "execution.checkpointing.dir" in chosen:
         facts["micro_batches"] = micro_batches(task.folder / "checkpoints")
     if task.option("events", ""):
         facts["task_seconds"] = task_seconds(events(task))
-    return Outcome(seconds, task.tally.total(), ("pyspark", "pyarrow"), facts)
+    return Outcome(seconds, task.tally.total(), facts)
 
 
 if __name__ == "__main__":

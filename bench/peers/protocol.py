@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -47,7 +45,6 @@ class Outcome:
 
     seconds: float
     tally: list[int]
-    packages: tuple[str, ...] = ()
     facts: dict[str, Any] = field(default_factory=dict)
 
 
@@ -72,7 +69,6 @@ def answer(run: Callable[[Task], Outcome]) -> None:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="bench-")))
         task = task_from(sys.argv[1:], folder)
         outcome = run(task)
-    versions = {name: metadata.version(name) for name in outcome.packages}
     line = {
         "job": task.job,
         "records": task.records,
@@ -81,7 +77,6 @@ def answer(run: Callable[[Task], Outcome]) -> None:
         "options": dict(task.options),
         "seconds": round(outcome.seconds, 4),
         "tally": outcome.tally,
-        "versions": {"python": platform.python_version(), **versions},
         **({"facts": outcome.facts} if outcome.facts else {}),
     }
     print("\n" + json.dumps(line), flush=True)

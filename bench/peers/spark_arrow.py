@@ -52,7 +52,7 @@ def run(task: Task) -> Outcome:
     query = writer.start()
     query.awaitTermination()
     seconds = time.perf_counter() - started
-    return Outcome(seconds, task.tally.total(), ("pyspark", "pyarrow"))
+    return Outcome(seconds, task.tally.total())
 
 
 if __name__ == "__main__":

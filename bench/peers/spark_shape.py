@@ -139,7 +139,7 @@ def run(task: Task) -> Outcome:
     wait_for(query, -(-task.records // batch))
     seconds = time.perf_counter() - started
     query.stop()
-    return Outcome(seconds, task.tally.total(), ("pyspark", "pyarrow"))
+    return Outcome(seconds, task.tally.total())
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def run(task: Task) -> Outcome:
     query.stop()
     facts = {"batch_ms": durations[:batches]}
     tally = spark.sql("SELECT count(*), sum(k), sum(c), sum(s) FROM outputs").first()
-    return Outcome(seconds, [int(n or 0) for n in tally or ()], ("pyspark", "pyarrow"), facts)
+    return Outcome(seconds, [int(n or 0) for n in tally or ()], facts)
 
 
 if __name__ == "__main__":

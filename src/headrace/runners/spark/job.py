@@ -75,7 +75,8 @@ class SparkJob:
         self._folder = tempfile.TemporaryDirectory(prefix="headrace-plan-")
         self._attempt = 0
         self._folders = folders_of_workers(spark)
-        data = dumps(program.for_workers(), self._folders, used_by=program)
+        staying = [source.source for source in program.sources]
+        data = dumps(program.for_workers(), self._folders, used_by=staying)
         self._ref = ProgramRef(program.run_id, data)
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
         self._thread.start()

@@ -92,7 +92,7 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
                 for envelope in received
             ]
         else:
-            message.committables[target] = _write(program, sink, received, batch)
+            message.committables[target] = write_to(program, sink, received, batch)
     return message
 
 
@@ -101,7 +101,8 @@ def sent(message: TaskMessage) -> SentMessage:
     return SentMessage(pickle.dumps(message, 5))
 
 
-def _write(program: JobProgram, sink: SinkProgram, received: list[Envelope], batch: int) -> Any:
+def write_to(program: JobProgram, sink: SinkProgram, received: list[Envelope], batch: int) -> Any:
+    """Write one task's records to one sink; gives what its committer is to have."""
     context = WriterContext(
         program.sink_id(sink), program.name, batch, partition_id(), attempt_name()
     )
