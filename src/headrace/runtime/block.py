@@ -1,87 +1,24 @@
 """A block: the records that one sender has for one group, and the marks between them.
 
-Records never travel one by one. What is emitted is final: a record that could still be changed
-by its owner (a dict, a list, an object) is encoded the moment it is emitted, so a state object
-that is yielded and later mutated arrives as it was. Plain values (numbers, strings, tuples and
-frozen dataclasses of them) need no such care and are encoded together with their block.
+Records never travel one by one. What is emitted is final: of a record that could still be changed
+by its owner (a dict, a list, an object) the block holds what it was the moment it was emitted, so a
+state object that is yielded and later mutated arrives as it was. Plain values (numbers, strings,
+tuples and frozen dataclasses of them) need no such care.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import decimal
 import io
 import pickle
-import uuid
 from collections.abc import Iterable
 from enum import IntEnum
 from itertools import chain
 from typing import Any, NamedTuple
 
-ATOMS: frozenset[type] = frozenset(
-    {
-        str,
-        int,
-        float,
-        bool,
-        bytes,
-        type(None),
-        complex,
-        decimal.Decimal,
-        dt.date,
-        dt.datetime,
-        dt.time,
-        dt.timedelta,
-        uuid.UUID,
-    }
-)
-_OWN_PICKLING = {"__getstate__", "__reduce__", "__reduce_ex__"}
-_WRITTEN_IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+from headrace.runtime.kept import Heading, given_back, kept
+from headrace.runtime.plain import ATOMS, all_plain, is_plain
+
 _only_atoms = ATOMS.issuperset
-_frozen_classes: dict[type, bool] = {}
-
-
-def is_plain(value: Any) -> bool:
-    """True when nobody can change the value any more: an atom, or made of plain values."""
-    kind = type(value)
-    if kind in ATOMS:
-        return True
-    if kind is tuple:
-        return _only_atoms(map(type, value)) or all(map(is_plain, value))
-    frozen = _frozen_classes.get(kind)
-    if frozen is None:
-        frozen = _frozen_classes[kind] = _is_frozen_class(kind)
-    if not frozen:
-        return False
-    items = value if isinstance(value, tuple) else vars(value).values()
-    return _only_atoms(map(type, items)) or all(map(is_plain, items))
-
-
-def all_plain(values: list[Any]) -> bool:
-    """``all(map(is_plain, values))``, at a third of the price for tuples of atoms."""
-    kinds = set(map(type, values))
-    if kinds <= ATOMS:
-        return True
-    if kinds == {tuple} and _only_atoms(set(map(type, chain.from_iterable(values)))):
-        return True
-    return all(map(is_plain, values))
-
-
-def _is_frozen_class(kind: type) -> bool:
-    bases = kind.__mro__[:-1]
-    if any(not _OWN_PICKLING.isdisjoint(vars(base)) for base in bases):
-        return False
-    if issubclass(kind, tuple):
-        # a named tuple whose objects have no attributes of their own
-        return hasattr(kind, "_fields") and kind.__dictoffset__ == 0
-    # A subclass that is no dataclass itself inherits the parameters, but lets attributes be set.
-    params = vars(kind).get("__dataclass_params__")
-    if params is None or not params.frozen or kind.__dictoffset__ == 0:
-        return False
-    # What __slots__ or a class written in C (a list, say) holds is not among the attributes.
-    return all(base.__flags__ & _WRITTEN_IN_PYTHON for base in bases) and not any(
-        vars(base).get("__slots__") for base in bases
-    )
 
 
 class Kind(IntEnum):
@@ -111,11 +48,12 @@ class Mark(NamedTuple):
 class Block(NamedTuple):
     """Shapes: ``keys`` is None (no key) or as long as ``values``; so is ``timestamps``.
 
-    ``isolated``: every value is pickled by itself. ``since``: for blocks of a keyed stage, that
-    stage's watermark when the first record was emitted (it orders blocks of several senders);
-    None for blocks of sources. ``now_ms``: the processing time of the micro-batch.
-    ``merged_channel``: the channel whose marks are common to all senders, or None. ``checked``:
-    the values are isolated, or nobody will change them; else they are for ``encode`` or ``own``.
+    ``isolated``: every value is kept as it was (``kept``), under ``headings``. ``since``: for
+    blocks of a keyed stage, that stage's watermark when the first record was emitted (it orders
+    blocks of several senders); None for blocks of sources. ``now_ms``: the processing time of the
+    micro-batch. ``merged_channel``: the channel whose marks are common to all senders, or None.
+    ``checked``: the values are isolated, or nobody will change them; else they are for ``encode``
+    or ``own``.
     """
 
     keys: list[Any] | None
@@ -127,6 +65,7 @@ class Block(NamedTuple):
     now_ms: int
     merged_channel: str | None = None
     checked: bool = True
+    headings: tuple[Heading, ...] = ()
 
 
 class Envelope(NamedTuple):
@@ -149,7 +88,7 @@ class Envelope(NamedTuple):
 class BlockBuffer:
     """Collects records and marks for one group until they are flushed as a block."""
 
-    __slots__ = ("isolated", "keys", "marks", "since", "timestamps", "values")
+    __slots__ = ("headings", "isolated", "keys", "marks", "since", "timestamps", "values")
 
     def __init__(self, since: int | None) -> None:
         self.keys: list[Any] = []
@@ -157,12 +96,12 @@ class BlockBuffer:
         self.timestamps: list[int | None] = []
         self.marks: list[Mark] = []
         self.isolated = False
+        self.headings: dict[Heading, int] = {}
         self.since = since
 
     def isolate(self) -> None:
-        """From now on every value is pickled by itself."""
-        dumps = pickle.dumps
-        self.values = [dumps(value, 5) for value in self.values]
+        """From now on every value is kept as it is when it comes."""
+        self.values = [kept(value, self.headings) for value in self.values]
         self.isolated = True
 
 
@@ -187,6 +126,7 @@ def take(
         now_ms,
         merged_channel,
         checked or buffer.isolated,
+        (*buffer.headings,),
     )
 
 
@@ -198,36 +138,27 @@ def own(block: Block) -> Block:
 
 
 def _isolated(block: Block) -> Block:
-    return block._replace(values=_pickled(block.values), isolated=True, checked=True)
-
-
-def _pickled(values: list[Any]) -> list[bytes]:
-    dumps = pickle.dumps
-    try:
-        return [dumps(value, 5) for value in values]
-    except Exception as error:
-        for value in values:
-            try:
-                dumps(value, 5)
-            except Exception:
-                error.add_note(f"record:   {repr(value)[:500]}")
-                break
-        raise
+    headings: dict[Heading, int] = {}
+    values = []
+    for value in block.values:
+        try:
+            values.append(kept(value, headings))
+        except Exception as error:
+            error.add_note(f"record:   {repr(value)[:500]}")
+            raise
+    return block._replace(values=values, isolated=True, checked=True, headings=(*headings,))
 
 
 def values_of(block: Block) -> list[Any]:
     """The records of a block, fresh objects where they were isolated."""
-    if block.isolated:
-        loads = pickle.loads
-        return [loads(value) for value in block.values]
-    return block.values
+    return given_back(block.values, block.headings) if block.isolated else block.values
 
 
 def encode(block: Block) -> bytes:
     """The bytes of a block.
 
-    Where nobody has looked at the records and the first could be changed, they are pickled one by
-    one: that keeps what a record holds twice.
+    Where nobody has looked at the records and the first could be changed, each is isolated: that
+    keeps what a record holds twice.
 
     Raises:
         TypeError, pickle.PicklingError, AttributeError: a record cannot be pickled.

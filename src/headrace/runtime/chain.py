@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -12,11 +11,12 @@ from typing import Any
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.spec import UserFunction
-from headrace.runtime.block import Envelope, is_plain
+from headrace.runtime.block import Envelope
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.exchange import Endpoint, Outbox, exchange_step, sink_step
 from headrace.runtime.failure import annotate
 from headrace.runtime.fusion import Push, PushAll, Step, calling, pushing, pushing_all
+from headrace.runtime.kept import copied
 from headrace.runtime.program import ChainProgram, JobProgram, Link, NodeProgram
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import Cell
@@ -245,7 +245,7 @@ class Chain:
             return push
 
         def copy(value: Any, timestamp: int | None) -> None:
-            push(value if is_plain(value) else pickle.loads(pickle.dumps(value, 5)), timestamp)
+            push(copied(value), timestamp)
 
         return copy
 

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import copy
 import itertools
-import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
-from headrace.runtime.block import (
-    ATOMS,
-    BlockBuffer,
-    Envelope,
-    Kind,
-    Mark,
-    is_plain,
-    take,
-)
+from headrace.runtime.block import BlockBuffer, Envelope, Kind, Mark, take
 from headrace.runtime.fusion import Step
+from headrace.runtime.kept import copied, kept
 from headrace.runtime.key_groups import KeyGroups
+from headrace.runtime.plain import ATOMS, is_plain
 from headrace.runtime.program import ExchangeProgram, NodeProgram
 
 SENDERS_PER_VERTEX = 1 << 20
@@ -157,7 +150,7 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
     def own(key: Any) -> Any:
         # A Row, by itself or within a tuple, may still be changed by its owner.
         if type(key) is Row:
-            return pickle.loads(pickle.dumps(key, 5))
+            return copied(key)
         # Pickle would refuse an enum declared within a function.
         return key if is_plain(key) else copy.deepcopy(key)
 
@@ -194,7 +187,7 @@ _GATHERING = {
     "atoms": ATOMS,
     "only_atoms": ATOMS.issuperset,
     "is_plain": is_plain,
-    "dumps": pickle.dumps,
+    "kept": kept,
 }
 
 
@@ -208,13 +201,13 @@ def _gather(endpoint: Endpoint, fresh: bool) -> tuple[str, ...]:
         return put
     if fresh:
         endpoint.unchecked = True
-        return ("if $buffer.isolated: value = $dumps(value, 5)", *put)
+        return ("if $buffer.isolated: value = $kept(value, $buffer.headings)", *put)
     return (
-        "if $buffer.isolated: value = $dumps(value, 5)",
+        "if $buffer.isolated: value = $kept(value, $buffer.headings)",
         "elif type(value) not in $atoms and not ("
         "type(value) is tuple and $only_atoms(map(type, value)) or $is_plain(value)):",
         "    $buffer.isolate()",
-        "    value = $dumps(value, 5)",
+        "    value = $kept(value, $buffer.headings)",
         *put,
     )
 

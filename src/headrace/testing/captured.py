@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.common.watermark_strategy import Watermark, WatermarkOutput
 from headrace.operators.spec import OperatorSpec, Traits, UserFunction
-from headrace.runtime.block import is_plain
 from headrace.runtime.chain import KeyedOperator, Operator, Outputs, Signal
 from headrace.runtime.context import TaskContext
 from headrace.runtime.fusion import Push
+from headrace.runtime.kept import copied
 from headrace.runtime.program import NodeProgram
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import Cell
 
 Emitted = list[tuple[Any, int | None]]
 """Pairs of a record and its timestamp (ms), in the order of emission."""
-
-
-def as_sent(value: Any) -> Any:
-    """What another task would receive: the value as it is now, whatever becomes of it here."""
-    return value if is_plain(value) else pickle.loads(pickle.dumps(value, 5))
 
 
 @dataclass
@@ -57,14 +51,14 @@ class CapturingOutputs(Outputs):
 
         def push(value: Any, timestamp: int | None) -> None:
             # looked up each time: the test may have cleared the output
-            sides.setdefault(tag_id, []).append((as_sent(value), timestamp))
+            sides.setdefault(tag_id, []).append((copied(value), timestamp))
 
         return push
 
 
 def _into(emitted: Emitted) -> Push:
     def push(value: Any, timestamp: int | None) -> None:
-        emitted.append((as_sent(value), timestamp))
+        emitted.append((copied(value), timestamp))
 
     return push
 

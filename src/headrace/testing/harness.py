@@ -23,6 +23,7 @@ from headrace.operators.spec import OperatorSpec
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.chain import close_function, open_function
 from headrace.runtime.context import TaskContext, TaskFacts
+from headrace.runtime.kept import copied
 from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import (
@@ -36,7 +37,7 @@ from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.paged import PagedBackend
 from headrace.runtime.state.ttl import CLEANUP
-from headrace.testing.captured import Captured, CapturedSpec, CapturedWatermarks, as_sent
+from headrace.testing.captured import Captured, CapturedSpec, CapturedWatermarks
 from headrace.testing.clock import ManualClock
 from headrace.testing.function_specs import spec_for
 from headrace.testing.snapshot import MemoryStore, Snapshot, pending_timers
@@ -119,7 +120,7 @@ class _Harness:
         strategy, generator = self._strategy, self._generator
         if strategy is not None and strategy.timestamp_of is not None:
             timestamp = strategy.timestamp_of(value, timestamp)
-        block = Block(self._keys(value), [as_sent(value)], [timestamp], False, [], None, 0)
+        block = Block(self._keys(value), [copied(value)], [timestamp], False, [], None, 0)
         if self._is_batch:
             self._waiting.append(block)
             return
@@ -253,7 +254,7 @@ class KeyedHarness(_Harness):
 
     def _keys(self, value: Any) -> list[Any]:
         # computed from the record itself, as its sender does; then the key is nobody's to change
-        key = as_sent(self._key_of(value))
+        key = copied(self._key_of(value))
         stable_hash(key)  # raises where the key would scatter
         return [key]
 
@@ -290,7 +291,7 @@ class KeyedHarness(_Harness):
             known = ", ".join(sorted(context.states._handles)) or "none"
             raise PlanError(f"there is no state {name!r}; the function asked for: {known}")
         aside = HeapBackend()
-        aside.enter(key).update(as_sent(dict(self._backend().enter(key))))
+        aside.enter(key).update(copied(dict(self._backend().enter(key))))
         context.states.attach(aside)
         cell.enter(key)
         cell.now_ms = self.clock()

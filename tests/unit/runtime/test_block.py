@@ -14,17 +14,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from headrace.common import Row
-from headrace.runtime.block import (
-    ATOMS,
-    Block,
-    BlockBuffer,
-    Mark,
-    decode,
-    encode,
-    is_plain,
-    take,
-    values_of,
-)
+from headrace.runtime.block import Block, BlockBuffer, Mark, decode, encode, take, values_of
+from headrace.runtime.plain import ATOMS, is_plain
 
 Pair = namedtuple("Pair", "left right")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.datastream.connectors.base import Source, SplitEnumerator, SplitReader
 from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
-from headrace.runtime.block import is_plain
+from headrace.runtime.plain import is_plain
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapp
 from typing import Any
 
 from headrace.errors import UnstableKeyError
-from headrace.runtime.block import is_plain
 from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.plain import is_plain
 from headrace.runtime.state.backend import MISSING, PageStore
 from headrace.runtime.state.page import ODD_PAGE, PageTable, Stored
 from headrace.runtime.state.pages import HashedPages

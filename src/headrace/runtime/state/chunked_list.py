@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from headrace.runtime.block import is_plain
+from headrace.runtime.plain import is_plain
 from headrace.runtime.state.backend import PageStore
 from headrace.runtime.state.page import required
 

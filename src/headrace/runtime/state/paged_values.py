@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.runtime.block import all_plain, is_plain
+from headrace.runtime.plain import all_plain, is_plain
 from headrace.runtime.state.backend import MISSING, Entry, Values
 from headrace.runtime.state.entry_pages import EntryPages
 from headrace.runtime.state.page import Page

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.runtime.block import ATOMS, is_plain
+from headrace.runtime.plain import ATOMS, is_plain
 from headrace.runtime.state.backend import MISSING, Entry
 
 Shape = tuple[tuple[str, str], ...]

@@ -1,0 +1,156 @@
+"""Records that someone may still change, kept as they are now.
+
+A ``Row``, or an object of a class, whose values nobody can change is taken apart into a tuple of
+them; what stands above them, the class and the names, is the same for most records of a block and
+is kept once. Any other record is pickled: for dicts and lists nothing is faster.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import pickle
+import sys
+from collections.abc import Callable, Collection, Iterable, Sequence
+from keyword import iskeyword
+from typing import Any
+
+from headrace.common.types import Row, RowKind, row_of
+from headrace.runtime.plain import ATOMS, is_attributes, is_plain
+
+Heading = tuple[type, tuple[str, ...] | None]
+"""What several records have in common: their class and the names of their values, if they have
+names."""
+
+Kept = bytes | tuple[Any, ...]
+"""A pickled record, or the number of its heading and behind that its values."""
+
+_Apart = tuple[Heading, Collection[Any]]
+_TakeApart = Callable[[Any], _Apart | None]
+_Make = Callable[[tuple[Any, ...]], Any]
+
+_MOST_HEADINGS = 16
+"""In a block: objects with ever new attributes are pickled."""
+
+_MADE_BY = {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}
+"""What pickling and unpickling call of a class, beside those that ``is_attributes`` knows."""
+
+_dumps = pickle.dumps
+_only_atoms = ATOMS.issuperset
+_only_texts = {str}.issuperset
+_ways: dict[type, _TakeApart | None] = {}
+"""How values of a class are taken apart; None: they are pickled."""
+
+
+def kept(value: Any, headings: dict[Heading, int]) -> Kept:
+    """The value as it is now, whatever becomes of it; ``headings`` gets what it needs of them.
+
+    Raises:
+        TypeError, pickle.PicklingError, AttributeError: it cannot be pickled.
+    """
+    kind = type(value)
+    way = _ways[kind] if kind in _ways else _way_of(kind)
+    apart = None if way is None else way(value)
+    if apart is None:
+        return _dumps(value, 5)
+    heading, values = apart
+    if not (_only_atoms(map(type, values)) or all(map(is_plain, values))):
+        return _dumps(value, 5)
+    number = headings.get(heading)
+    if number is None:
+        if len(headings) == _MOST_HEADINGS:
+            return _dumps(value, 5)
+        number = headings[heading] = len(headings)
+    return number, *values
+
+
+def given_back(values: Iterable[Kept], headings: Sequence[Heading]) -> list[Any]:
+    """Fresh values, as they were when they were kept."""
+    loads: Callable[[Any], Any] = pickle.loads
+    if not headings:
+        return [*map(loads, values)]
+    make = [*map(_maker, headings)]
+    return [make[held[0]](held) if type(held) is tuple else loads(held) for held in values]
+
+
+def copied(value: Any) -> Any:
+    """What another task would receive: the value as it is now, whatever becomes of it here."""
+    if is_plain(value):
+        return value
+    headings: dict[Heading, int] = {}
+    (copy,) = given_back([kept(value, headings)], [*headings])
+    return copy
+
+
+def _way_of(kind: type) -> _TakeApart | None:
+    way: _TakeApart | None = None
+    if kind is Row:
+        way = _row_apart
+    elif _is_made_of_attributes(kind):
+        way = _object_apart
+    return _ways.setdefault(kind, way)
+
+
+def _is_made_of_attributes(kind: type) -> bool:
+    if not is_attributes(kind) or kind in copyreg.dispatch_table:
+        return False
+    if any(hasattr(kind, name) for name in _MADE_BY) or not _has_of_object(kind, "__new__"):
+        return False
+    try:
+        _dumps(kind, 5)
+    except (AttributeError, TypeError, pickle.PicklingError):
+        return False  # its objects cannot be pickled either, and the error of that says more
+    return True
+
+
+def _object_apart(value: Any) -> _Apart:
+    held = vars(value)
+    return (type(value), tuple(held)), held.values()
+
+
+def _row_apart(value: Row) -> _Apart | None:
+    if value._row_kind is not RowKind.INSERT:
+        return None
+    names = value._names()
+    if names is None:
+        return (Row, None), value._values
+    if type(names) is not list or not _only_texts(map(type, names)):
+        return None
+    return (Row, tuple(names)), value._values
+
+
+def _maker(heading: Heading) -> _Make:
+    """A function that puts a value together, from the number of its heading and its parts."""
+    kind, names = heading
+    if kind is Row:
+        return lambda parts: row_of(None if names is None else [*names], [*parts[1:]])
+    attributes = (*map(sys.intern, names or ()),)  # as unpickling does
+    if all(_is_set_simply(kind, name) for name in attributes):
+        return _setting(kind, attributes)
+
+    def make(parts: tuple[Any, ...]) -> Any:
+        made: Any = object.__new__(kind)
+        made.__dict__.update(zip(attributes, parts[1:], strict=True))
+        return made
+
+    return make
+
+
+def _is_set_simply(kind: type, name: str) -> bool:
+    """Whether an assignment to the attribute does no more than to put a value under its name."""
+    if not _has_of_object(kind, "__setattr__") or hasattr(getattr(kind, name, None), "__set__"):
+        return False
+    return name.isidentifier() and not iskeyword(name)
+
+
+def _has_of_object(kind: type, name: str) -> bool:
+    return getattr(kind, name) is getattr(object, name)
+
+
+def _setting(kind: type, attributes: tuple[str, ...]) -> _Make:
+    """Assignments written out: a fifth of the price of a dictionary made for each object."""
+    targets = "".join(f", made.{name}" for name in attributes)
+    lines = f"def make(parts):\n made = new(kind)\n _{targets}, = parts\n return made"
+    names: dict[str, Any] = {"new": object.__new__, "kind": kind}
+    exec(lines, names)
+    made: _Make = names["make"]
+    return made

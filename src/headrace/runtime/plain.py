@@ -1,0 +1,82 @@
+"""Which values nobody can change any more."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import uuid
+from itertools import chain
+from typing import Any
+
+ATOMS: frozenset[type] = frozenset(
+    {
+        str,
+        int,
+        float,
+        bool,
+        bytes,
+        type(None),
+        complex,
+        decimal.Decimal,
+        dt.date,
+        dt.datetime,
+        dt.time,
+        dt.timedelta,
+        uuid.UUID,
+    }
+)
+_OWN_PICKLING = {"__getstate__", "__reduce__", "__reduce_ex__"}
+_WRITTEN_IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_only_atoms = ATOMS.issuperset
+_frozen_classes: dict[type, bool] = {}
+
+
+def is_plain(value: Any) -> bool:
+    """True when nobody can change the value any more: an atom, or made of plain values."""
+    kind = type(value)
+    if kind in ATOMS:
+        return True
+    if kind is tuple:
+        return _only_atoms(map(type, value)) or all(map(is_plain, value))
+    frozen = _frozen_classes.get(kind)
+    if frozen is None:
+        frozen = _frozen_classes[kind] = _is_frozen_class(kind)
+    if not frozen:
+        return False
+    items = value if isinstance(value, tuple) else vars(value).values()
+    return _only_atoms(map(type, items)) or all(map(is_plain, items))
+
+
+def all_plain(values: list[Any]) -> bool:
+    """``all(map(is_plain, values))``, at a third of the price for tuples of atoms."""
+    kinds = set(map(type, values))
+    if kinds <= ATOMS:
+        return True
+    if kinds == {tuple} and _only_atoms(set(map(type, chain.from_iterable(values)))):
+        return True
+    return all(map(is_plain, values))
+
+
+def is_attributes(kind: type) -> bool:
+    """True when an object of the class is its attributes: what ``vars`` gives, and no more.
+
+    What ``__slots__`` or a class written in C (a list, say) holds is not among them, and a class
+    may have a pickled form of its own.
+    """
+    return kind.__dictoffset__ != 0 and all(
+        base.__flags__ & _WRITTEN_IN_PYTHON
+        and not vars(base).get("__slots__")
+        and _OWN_PICKLING.isdisjoint(vars(base))
+        for base in kind.__mro__[:-1]
+    )
+
+
+def _is_frozen_class(kind: type) -> bool:
+    if issubclass(kind, tuple):
+        # a named tuple whose objects have no attributes of their own
+        bases = kind.__mro__[:-1]
+        pickled_as_it_is = all(_OWN_PICKLING.isdisjoint(vars(base)) for base in bases)
+        return hasattr(kind, "_fields") and kind.__dictoffset__ == 0 and pickled_as_it_is
+    # A subclass that is no dataclass itself inherits the parameters, but lets attributes be set.
+    params = vars(kind).get("__dataclass_params__")
+    return params is not None and params.frozen and is_attributes(kind)
