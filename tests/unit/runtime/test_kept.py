@@ -47,6 +47,9 @@ class Bare:
     def __eq__(self, other: object) -> bool:
         return type(other) is Bare and vars(self) == vars(other)
 
+    def __repr__(self) -> str:
+        return f"Bare({vars(self)})"  # an address in a test's name differs in each process
+
     __hash__ = None  # type: ignore[assignment]
 
 
