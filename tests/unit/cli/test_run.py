@@ -49,8 +49,7 @@ def program(tmp_path: Path) -> Path:
     [
         ([], [], [], None),
         (["--fresh"], ["a", "--rate=5", "-x"], ["a", "--rate=5", "-x"], "1"),
-        ([], ["a", "--fresh", "b"], ["a", "b"], "1"),
-        ([], ["--help"], ["--help"], None),
+        ([], ["--help", "--fresh"], ["--help"], "1"),
         ([], ["--", "--fresh"], ["--", "--fresh"], None),
     ],
 )

@@ -16,7 +16,7 @@ from headrace.runners.spark import link as link_module
 from headrace.runners.spark.link import BatchReport, DriverLink, send_report
 
 PATIENCE_SECONDS = 20.0
-HANDSHAKE_SECONDS = 1.0
+HANDSHAKE_SECONDS = 0.5
 
 
 class Desk:
