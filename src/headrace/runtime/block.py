@@ -16,9 +16,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from headrace.runtime.kept import Heading, given_back, kept
-from headrace.runtime.plain import ATOMS, all_plain, is_plain
-
-_only_atoms = ATOMS.issuperset
+from headrace.runtime.plain import ATOMS, all_plain, is_plain, only_atoms
 
 
 class Kind(IntEnum):
@@ -196,7 +194,7 @@ def _is_bare(value: Any) -> bool:
     if kind is dict:
         return all(map(_is_bare, chain.from_iterable(value.items())))
     if kind is tuple or kind is list:
-        return _only_atoms(map(type, value)) or all(map(_is_bare, value))
+        return only_atoms(map(type, value)) or all(map(_is_bare, value))
     return kind in ATOMS
 
 

@@ -13,7 +13,7 @@ from headrace.runtime.block import BlockBuffer, Envelope, Kind, Mark, take
 from headrace.runtime.fusion import Step
 from headrace.runtime.kept import copied, kept
 from headrace.runtime.key_groups import KeyGroups
-from headrace.runtime.plain import ATOMS, is_plain
+from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.program import ExchangeProgram, NodeProgram
 
 SENDERS_PER_VERTEX = 1 << 20
@@ -185,7 +185,7 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
 
 _GATHERING = {
     "atoms": ATOMS,
-    "only_atoms": ATOMS.issuperset,
+    "only_atoms": only_atoms,
     "is_plain": is_plain,
     "kept": kept,
 }

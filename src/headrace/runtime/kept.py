@@ -15,7 +15,7 @@ from keyword import iskeyword
 from typing import Any
 
 from headrace.common.types import Row, RowKind, row_of
-from headrace.runtime.plain import ATOMS, is_attributes, is_plain
+from headrace.runtime.plain import is_attributes, is_plain, only_atoms
 
 Heading = tuple[type, tuple[str, ...] | None]
 """What several records have in common: their class and the names of their values, if they have
@@ -34,8 +34,6 @@ _MOST_HEADINGS = 16
 _MADE_BY = {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}
 """What pickling and unpickling call of a class, beside those that ``is_attributes`` knows."""
 
-_dumps = pickle.dumps
-_only_atoms = ATOMS.issuperset
 _only_texts = {str}.issuperset
 _ways: dict[type, _TakeApart | None] = {}
 """How values of a class are taken apart; None: they are pickled."""
@@ -50,17 +48,15 @@ def kept(value: Any, headings: dict[Heading, int]) -> Kept:
     kind = type(value)
     way = _ways[kind] if kind in _ways else _way_of(kind)
     apart = None if way is None else way(value)
-    if apart is None:
-        return _dumps(value, 5)
-    heading, values = apart
-    if not (_only_atoms(map(type, values)) or all(map(is_plain, values))):
-        return _dumps(value, 5)
-    number = headings.get(heading)
-    if number is None:
-        if len(headings) == _MOST_HEADINGS:
-            return _dumps(value, 5)
-        number = headings[heading] = len(headings)
-    return number, *values
+    if apart is not None:
+        heading, values = apart
+        if only_atoms(map(type, values)) or all(map(is_plain, values)):
+            number = headings.get(heading)
+            if number is None and len(headings) < _MOST_HEADINGS:
+                number = headings[heading] = len(headings)
+            if number is not None:
+                return number, *values
+    return pickle.dumps(value, 5)
 
 
 def given_back(values: Iterable[Kept], headings: Sequence[Heading]) -> list[Any]:
@@ -96,7 +92,7 @@ def _is_made_of_attributes(kind: type) -> bool:
     if any(hasattr(kind, name) for name in _MADE_BY) or not _has_of_object(kind, "__new__"):
         return False
     try:
-        _dumps(kind, 5)
+        pickle.dumps(kind, 5)
     except (AttributeError, TypeError, pickle.PicklingError):
         return False  # its objects cannot be pickled either, and the error of that says more
     return True

@@ -27,7 +27,9 @@ ATOMS: frozenset[type] = frozenset(
 )
 _OWN_PICKLING = {"__getstate__", "__reduce__", "__reduce_ex__"}
 _WRITTEN_IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-_only_atoms = ATOMS.issuperset
+only_atoms = ATOMS.issuperset
+"""Whether there is no other among some types."""
+
 _frozen_classes: dict[type, bool] = {}
 
 
@@ -37,14 +39,14 @@ def is_plain(value: Any) -> bool:
     if kind in ATOMS:
         return True
     if kind is tuple:
-        return _only_atoms(map(type, value)) or all(map(is_plain, value))
+        return only_atoms(map(type, value)) or all(map(is_plain, value))
     frozen = _frozen_classes.get(kind)
     if frozen is None:
         frozen = _frozen_classes[kind] = _is_frozen_class(kind)
     if not frozen:
         return False
     items = value if isinstance(value, tuple) else vars(value).values()
-    return _only_atoms(map(type, items)) or all(map(is_plain, items))
+    return only_atoms(map(type, items)) or all(map(is_plain, items))
 
 
 def all_plain(values: list[Any]) -> bool:
@@ -52,7 +54,7 @@ def all_plain(values: list[Any]) -> bool:
     kinds = set(map(type, values))
     if kinds <= ATOMS:
         return True
-    if kinds == {tuple} and _only_atoms(set(map(type, chain.from_iterable(values)))):
+    if kinds == {tuple} and only_atoms(set(map(type, chain.from_iterable(values)))):
         return True
     return all(map(is_plain, values))
 

@@ -97,5 +97,6 @@ def test_no_such_program(tmp_path: Path) -> None:
 def test_split_fresh() -> None:
     assert split_fresh([]) == (False, [])
     assert split_fresh(["--fresh", "--fresh", "a"]) == (True, ["a"])
+    assert split_fresh(["a", "--fresh", "b"]) == (True, ["a", "b"])
     assert split_fresh(["a", "--", "--fresh"]) == (False, ["a", "--", "--fresh"])
     assert split_fresh(["--fresh", "--", "--fresh"]) == (True, ["--", "--fresh"])

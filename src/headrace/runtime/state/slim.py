@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.runtime.plain import ATOMS, is_plain
+from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.state.backend import MISSING, Entry
 
 Shape = tuple[tuple[str, str], ...]
@@ -18,8 +18,6 @@ Shape = tuple[tuple[str, str], ...]
 
 _MOST_ITEMS = 64
 """A list or map of more may be on its way to records of its own, so it is pickled alone."""
-
-_only_atoms = ATOMS.issuperset
 
 
 def shape_of(kinds: Mapping[str, str]) -> Shape:
@@ -43,7 +41,7 @@ def slimmer(shape: Shape) -> Callable[[Entry], Any]:
     def slim_atoms(entry: Entry) -> Any:
         value: Any = entry.get(slot)
         of = type(value)  # the usual cases, without another call
-        if (of in ATOMS or (of is tuple and _only_atoms(map(type, value)))) and len(entry) == 1:
+        if (of in ATOMS or (of is tuple and only_atoms(map(type, value)))) and len(entry) == 1:
             return value if value is not None or slot in entry else MISSING
         return slim(entry)
 
@@ -105,7 +103,7 @@ def _fattener_of_many(shape: Shape) -> Callable[[Any], Entry]:
 
 def _slim_value(value: Any) -> Any:
     kind = type(value)
-    if kind in ATOMS or (kind is tuple and _only_atoms(map(type, value))) or is_plain(value):
+    if kind in ATOMS or (kind is tuple and only_atoms(map(type, value))) or is_plain(value):
         return value
     return MISSING
 
@@ -113,14 +111,14 @@ def _slim_value(value: Any) -> Any:
 def _slim_list(value: Any) -> Any:
     if type(value) is not list or len(value) > _MOST_ITEMS:
         return MISSING
-    return value if _only_atoms(map(type, value)) or all(map(is_plain, value)) else MISSING
+    return value if only_atoms(map(type, value)) or all(map(is_plain, value)) else MISSING
 
 
 def _slim_map(value: Any) -> Any:
     if type(value) is not dict or len(value) > _MOST_ITEMS or not all(map(is_plain, value)):
         return MISSING
     held = value.values()
-    return value if _only_atoms(map(type, held)) or all(map(is_plain, held)) else MISSING
+    return value if only_atoms(map(type, held)) or all(map(is_plain, held)) else MISSING
 
 
 _SLIM: dict[str, Callable[[Any], Any]] = {
