@@ -102,7 +102,7 @@ def main() -> int:
     plots.draw(folder)
     print(report.write(home / "RESULTS.md", folder), file=sys.stderr)
     if whole:
-        report.put_targets(DOCS / "benchmarks.md", folder)
+        report.put_into_pages(ROOT, folder)
         (DOCS / "images").mkdir(exist_ok=True)
         for name in ("growth", "batch-linear"):
             if (folder / f"{name}.svg").exists():

@@ -160,6 +160,9 @@ CASES = {
             sizes={
                 **_FLINK,
                 **dict.fromkeys(_variants("pyflink-process-"), _FLINK["pyflink-process"]),
+                # Each bundle ends with a call to the JVM for each key that it changed.
+                "pyflink-process-bundle-1k": (20 * THOUSAND, 60 * THOUSAND),
+                "pyflink-process-bundle-10k": (50 * THOUSAND, 200 * THOUSAND),
                 "bytewax": _BYTEWAX,
                 "bytewax-flat-map": _BYTEWAX,
                 "bytewax-batch-5000": _BYTEWAX,

@@ -111,8 +111,9 @@ def _sample(session: int, peaks: dict[str, int]) -> None:
 
 
 def processor_seconds(session: int) -> dict[str, float]:
-    """What the session's first process, its ``jvm`` and its Python workers have used so far."""
-    used = {"driver": 0.0, "worker": 0.0, "jvm": 0.0}
+    """What the session's first process, its ``jvm``, its executors where they are processes of
+    their own, and its Python workers have used so far."""
+    used = {"driver": 0.0, "worker": 0.0, "jvm": 0.0, "executor": 0.0}
     for kind, text in _told(session, "stat"):
         fields = text.rpartition(")")[2].split()
         own, of_ended_children = fields[11:13], fields[13:15]
@@ -129,7 +130,13 @@ def _told(session: int, file: str) -> Iterator[tuple[str, str]]:
             text = Path(f"/proc/{pid}/{file}").read_text()
         except (FileNotFoundError, ProcessLookupError):
             continue  # it has just ended
-        yield "driver" if pid == session else "jvm" if b"java" in command[:200] else "worker", text
+        yield "driver" if pid == session else _kind(command), text
+
+
+def _kind(command: bytes) -> str:
+    if b"java" not in command[:200]:
+        return "worker"
+    return "executor" if b"CoarseGrainedExecutorBackend" in command else "jvm"
 
 
 def _running() -> dict[int, tuple[int, int]]:

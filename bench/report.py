@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import layers
+from bench import cluster, layers
 from bench.contenders import CASES, FEW_KEYS
 from bench.results import load
-from bench.targets import TARGETS, Measured
+from bench.targets import TARGETS, Measured, ratio
 from bench.throughput import Figure, figures
 
 Result = dict[str, Any]
@@ -31,7 +31,17 @@ what the same line costs at no records. Figures are medians of the rounds, peers
 each.
 """
 
-_BEGIN, _END = "<!-- targets -->", "<!-- /targets -->"
+IN_SHORT: tuple[tuple[str, Callable[[Measured], float | None]], ...] = (
+    ("Headrace, streaming", lambda m: m.rate("a")),
+    ("Headrace, batch", lambda m: m.rate("a", "headrace-batch")),
+    ("Headrace, local (one process)", lambda m: m.rate("a", "headrace-local")),
+    ("PyFlink, its best settings", lambda m: m.best(["a", "tune"], "pyflink")),
+    ("PySpark's transformWithState, its best", lambda m: m.best(["a"], "spark-state")),
+    ("Bytewax, its best settings", lambda m: m.best(["a", "tune"], "bytewax")),
+    ("Flink SQL, state in RocksDB", lambda m: m.rate("a", "flink-sql-rocksdb")),
+    ("Flink SQL, state on the heap, its best", lambda m: m.best(["a"], "flink-sql")),
+)
+"""Who stands in the README's table."""
 
 FAIRNESS = """\
 ## What each peer was given
@@ -71,12 +81,20 @@ def write(path: Path, plots: Path) -> Path:
     return path
 
 
-def put_targets(page: Path, results: Path) -> None:
-    """Put the table of targets between its marks in a page of the documentation."""
-    before, rest = page.read_text().split(_BEGIN)
-    _, after = rest.split(_END)
-    lines = _targets(Measured(load(results)))[1]
-    page.write_text(f"{before}{_BEGIN}\n{lines}{_END}{after}")
+def put_into_pages(root: Path, results: Path) -> None:
+    """Put tables between their marks in the pages that show them."""
+    measured = Measured(load(results))
+    put(root / "docs/benchmarks.md", "targets", _targets(measured)[1])
+    put(root / "docs/growth.md", "cluster", table(["", "", "from"], cluster.lines(measured)))
+    put(root / "README.md", "rates", _in_short(measured))
+
+
+def put(page: Path, mark: str, lines: str) -> None:
+    """Put lines between the marks of a name in a page, in place of what is there."""
+    begin, end = f"<!-- {mark} -->", f"<!-- /{mark} -->"
+    before, rest = page.read_text().split(begin)
+    _, after = rest.split(end)
+    page.write_text(f"{before}{begin}\n{lines}{end}{after}")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -98,6 +116,23 @@ def _targets(measured: Measured) -> list[str]:
             found = f"{_number(number)} {target.unit}"
             rows.append([target.text, bound, found, said, str(rounds)])
     return ["## Targets\n", table(["what", "wanted", "measured", "", "rounds"], rows)]
+
+
+def _in_short(measured: Measured) -> str:
+    """Case (a) by its fastest settings: rates, and how many times Headrace's streaming has each."""
+    own = measured.rate("a")
+    rows = []
+    for name, find in IN_SHORT:
+        rate = find(measured)
+        to_it = ratio(own, rate)
+        rows.append(
+            [
+                name,
+                "not measured" if rate is None else f"{rate:,.0f}",
+                "" if to_it is None else _number(to_it),
+            ]
+        )
+    return table(["two cores", "records/s", "Headrace, streaming, to it"], rows)
 
 
 def _number(value: float) -> str:

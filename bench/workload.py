@@ -61,6 +61,10 @@ class ZipfRecords:
     def __reduce__(self) -> tuple[Any, ...]:
         return ZipfRecords, (self._keys,)
 
+    def share_of_first(self) -> float:
+        """The part of all records that the first key has."""
+        return self._ends[0] / MODULUS
+
     def _key(self, number: int) -> int:
         if number < self._head:
             return bisect_right(self._ends, number)

@@ -26,7 +26,6 @@ _ALL_BATCHES = 16
 """Up to so many partitions it is as many micro-batches as with two; then fewer, as each is long."""
 
 _OWN = "headrace"
-_TWO_CORES = {"conf:headrace.spark.conf.spark.master": "local[2]"}
 
 
 @dataclass(frozen=True)
@@ -90,14 +89,14 @@ def _rate(case: Case, contender: Contender, point: Point, plan: Plan) -> Row:
 
 
 def _partitions(plan: Plan) -> list[Row]:
-    """The cost of a micro-batch of 100 records over the number of partitions, on two cores.
+    """The cost of a micro-batch of 100 records over the number of partitions, on two executors.
 
-    With the time of its tasks, which more cores would share: the rest is the driver's.
+    With the time of its tasks, which more executors would share, and the driver's processor time.
     """
     rows: list[Row] = []
     for partitions in PARTITIONS:
         fewer = min(1.0, _ALL_BATCHES / partitions)
-        contender = trickle.headrace(partitions, events="1", **_TWO_CORES)
+        contender = trickle.headrace(partitions, events="1", executors="2")
         row = trickle.cost(contender, plan.scale * fewer)
         tell(row)
         rows.append({**row, "point": f"partitions {partitions}"})

@@ -60,8 +60,12 @@ def measure(plan: Plan) -> list[Row]:
 
 
 def cost(contender: Contender, scale: float) -> Row:
-    """The row of a round: the cost of a micro-batch in ms, and that of its tasks where told."""
-    seconds, of_tasks = [], []
+    """The row of a round: the cost of a micro-batch in ms.
+
+    Where they are told also the time of its tasks, and the processor time that the driver's JVM and
+    its Python used: without its tasks' if the executors are processes of their own.
+    """
+    seconds, of_tasks, of_driver = [], [], []
     few = max(round(BATCHES[0] * scale), 2)
     many = max(round(BATCHES[1] * scale), 2 * few)
     for batches in (few, many):
@@ -72,10 +76,16 @@ def cost(contender: Contender, scale: float) -> Row:
         if ran < batches:
             return {**row, "failure": f"{ran} micro-batches, not {batches}"}
         seconds.append(row["seconds"])
-        of_tasks.append(row["facts"].get("task_seconds"))
+        if "task_seconds" in row["facts"]:
+            of_tasks.append(row["facts"]["task_seconds"])
+            used = row["facts"]["processor_seconds"]
+            of_driver.append(used["jvm"] + used["driver"])
     if seconds[1] <= seconds[0]:
         return {**row, "failure": NO_SLOPE}
-    values = {"ms_per_batch": 1000 * (seconds[1] - seconds[0]) / (many - few)}
-    if None not in of_tasks:
-        values["task_ms_per_batch"] = 1000 * (of_tasks[1] - of_tasks[0]) / (many - few)
+    measured = {"ms": seconds, "task_ms": of_tasks, "driver_ms": of_driver}
+    values = {
+        f"{name}_per_batch": 1000 * (found[1] - found[0]) / (many - few)
+        for name, found in measured.items()
+        if found
+    }
     return {**row, "values": values}

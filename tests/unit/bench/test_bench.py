@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import platform
@@ -14,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from bench import expectation, processes, report, throughput, workload
+from bench import cluster, expectation, processes, report, throughput, workload
 from bench.__main__ import is_whole
 from bench.contenders import CASES, CONTENDERS, Case, Contender, size
 from bench.environments import OWN, versions
 from bench.measure import doubling, trickle
-from bench.peers.headrace_peer import micro_batches, run
+from bench.peers.headrace_peer import micro_batches, run, task_seconds
 from bench.peers.protocol import Task
 from bench.targets import TARGETS, Measured
 from bench.throughput import Plan, figures
@@ -89,6 +90,12 @@ def test_the_last_number_belongs_to_the_last_zipf_key(keys: int) -> None:
     zipf = workload.ZipfRecords(keys)
     assert zipf._key(0) == 0
     assert zipf._key(workload.MODULUS - 1) == keys - 1
+
+
+def test_the_first_zipf_key_has_its_share() -> None:
+    weights = [(rank + 1) ** -workload.ZIPF_EXPONENT for rank in range(10_000)]
+    share = workload.ZipfRecords(10_000).share_of_first()
+    assert share == pytest.approx(weights[0] / sum(weights), rel=1e-4)
 
 
 def test_zipf_records_travel_as_their_parameters() -> None:
@@ -235,6 +242,70 @@ def test_the_report_tells_the_exchange_from_the_layers() -> None:
     assert "5.00 us" in text
     assert "The other 2.00 us" in text
     assert report._exchange(Measured({"layers": result(*apart)})) == []
+
+
+def test_a_cluster_is_worked_out_from_two_cores() -> None:
+    runs = [
+        {**found, "facts": {"processor_seconds": {"worker": seconds}}}
+        for found, seconds in zip(rated("headrace", 1_000), (1.0, 1.004), strict=True)
+    ]
+    prices = [
+        {
+            "contender": "headrace",
+            "point": f"partitions {at}",
+            "values": {"driver_ms_per_batch": 2.0 * at, "task_ms_per_batch": 10.0 * at},
+        }
+        for at in (2, 8, 32, 128)
+    ]
+    layers = [
+        {"contender": "10,000 keys", "point": layer, "values": {"us_per_record": 1.0}}
+        for layer in cluster.STAGE
+    ]
+    results = {"a": result(*runs), "growth": result(*prices), "layers": result(*layers)}
+    found = {what: figure for what, figure, _ in cluster.lines(Measured(results))}
+    assert found["processor time of a record"] == "4.00 us"
+    assert found["400 cores at that price"] == "100.0 million records/s"
+    assert found["the driver's part with 400"] == "800 ms"
+    assert found["an almost empty micro-batch: the least latency"] == "0.8 s"
+    assert found["rate in micro-batches of 10 s"] == "91.9 million records/s"
+    zipf = [(rank + 1) ** -1.1 for rank in range(10_000)]
+    rate = f"{1e6 / 2.0 / (zipf[0] / sum(zipf)) / 1e6:.1f} million records/s"
+    assert found["rate at which the first of 10,000 Zipf keys fills its core"] == rate
+    assert [*cluster.lines(Measured({**results, "growth": result(*prices[:3])}))] == []
+
+
+def test_a_table_goes_between_its_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- it -->\nold\n<!-- /it -->\nafter\n")
+    report.put(page, "it", "new\n")
+    assert page.read_text() == "before\n<!-- it -->\nnew\n<!-- /it -->\nafter\n"
+
+
+def test_the_time_of_tasks_is_that_of_sparks_events(tmp_path: Path) -> None:
+    def ended(launched: int, finished: int) -> str:
+        task = {"Launch Time": launched, "Finish Time": finished}
+        event = {"Event": "SparkListenerTaskEnd", "Task Info": task}
+        return json.dumps(event, separators=(",", ":"))
+
+    lines = [ended(100, 1_100), '{"Event":"SparkListenerJobEnd"}', ended(0, 500)]
+    (tmp_path / "local-1").write_text("\n".join(lines))
+    assert task_seconds(tmp_path) == 1.5
+
+
+def test_a_micro_batch_costs_its_tasks_and_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one(case: Case, contender: Contender, records: int) -> dict[str, Any]:
+        seconds = records / 1_000
+        used = {"jvm": 1 + 0.3 * seconds, "driver": 0.1 * seconds, "executor": 9 * seconds}
+        facts = {"task_seconds": 3 * seconds, "processor_seconds": used}
+        return {"records": records, "seconds": seconds, "facts": facts}
+
+    monkeypatch.setattr(trickle, "one", one)
+    values = trickle.cost(trickle.headrace(events="1"), 1.0)["values"]
+    assert values == {
+        "ms_per_batch": pytest.approx(100),
+        "task_ms_per_batch": pytest.approx(300),
+        "driver_ms_per_batch": pytest.approx(40),
+    }
 
 
 def test_fewer_micro_batches_than_wanted_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,123 @@
+"""What 100 executors would do with job (a), worked out from what two cores did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from bench import layers, workload
+from bench.contenders import FEW_KEYS, MANY_KEYS
+from bench.measure.growth import PARTITIONS
+from bench.targets import Measured
+from bench.throughput import figures
+from headrace.runtime.block import Block, encode
+
+EXECUTORS, CORES_EACH = 100, 4
+CORES = EXECUTORS * CORES_EACH
+BATCH_SECONDS = 10
+"""The engine's default, `headrace.source.batch-duration`."""
+
+KEY_GROUPS = 128
+MORE_KEY_GROUPS = 1_024
+STAGE = ("decode", "stage in pages")
+"""The layers of a record that run where its key is."""
+
+Line = tuple[str, str, str]
+
+
+class _Price(NamedTuple):
+    """What a micro-batch costs that holds next to nothing: the driver, and all tasks together."""
+
+    partitions: int
+    driver_ms: float
+    tasks_ms: float
+
+
+def lines(measured: Measured) -> Iterator[Line]:
+    """What is asked, the figure, and what it comes from; nothing where a measure is missing."""
+    own = figures(measured.rows("a")).get("headrace")
+    prices = [price for at in PARTITIONS if (price := _fixed(measured, at)) is not None]
+    if own is None or not own.processor or len(prices) < len(PARTITIONS):
+        return
+    record_us = sum(own.processor.values())
+    ideal = CORES / record_us * 1e6
+    told = ", ".join(f"{kind} {us:.2f}" for kind, us in own.processor.items())
+    yield "processor time of a record", f"{record_us:.2f} us", f"measured: {told}"
+    yield f"{CORES} cores at that price", _rate(ideal), "if nothing else cost anything"
+    for price in prices:
+        yield (
+            f"a micro-batch's fixed price with {price.partitions} partitions",
+            f"driver {price.driver_ms:,.0f} ms, tasks {price.tasks_ms:,.0f} ms",
+            "measured",
+        )
+    some, many = prices[-2:]
+    slope = (many.driver_ms - some.driver_ms) / (many.partitions - some.partitions)
+    driver_ms = many.driver_ms + slope * (CORES - many.partitions)
+    yield (
+        f"the driver's part with {CORES}",
+        f"{driver_ms:,.0f} ms",
+        f"on the line through {some.partitions} and {many.partitions}",
+    )
+    seconds = (driver_ms + many.tasks_ms / many.partitions) / 1000
+    share = seconds / BATCH_SECONDS
+    yield (
+        "an almost empty micro-batch: the least latency",
+        f"{seconds:.1f} s",
+        "that, and a core for the tasks of each partition",
+    )
+    rate = ideal * (1 - share)
+    yield (
+        f"rate in micro-batches of {BATCH_SECONDS} s",
+        _rate(rate),
+        f"{share:.0%} of them are that price",
+    )
+    yield from _lines_of_keys(measured)
+    yield from _lines_of_shuffle(rate)
+
+
+def _lines_of_keys(measured: Measured) -> Iterator[Line]:
+    name = layers.contender(FEW_KEYS)
+    parts = [measured.value("layers", name, "us_per_record", layer) for layer in STAGE]
+    stage_us = sum(us for us in parts if us is not None)
+    if None in parts:
+        return
+    for keys in (FEW_KEYS, MANY_KEYS):
+        share = workload.ZipfRecords(keys).share_of_first()
+        yield (
+            f"rate at which the first of {keys:,} Zipf keys fills its core",
+            _rate(1e6 / stage_us / share),
+            f"it has {share:.1%} of the records; decode and stage {stage_us:.2f} us",
+        )
+    yield (
+        f"cores at work in a keyed stage with {KEY_GROUPS} key groups",
+        f"{min(KEY_GROUPS, CORES)} of {CORES}",
+        "a key group is on one core",
+    )
+
+
+def _lines_of_shuffle(rate: float) -> Iterator[Line]:
+    record = workload.record_function(FEW_KEYS)
+    values = [record(index) for index in range(512)]
+    block = Block([value[0] for value in values], values, None, False, [], None, 0)
+    size = len(encode(block)) / len(values)
+    yield (
+        "what each machine sends in an exchange",
+        f"{rate * size / EXECUTORS / 1e6:,.0f} MB/s",
+        f"{size:.0f} bytes a record",
+    )
+    yield (
+        f"blocks between two keyed stages with {MORE_KEY_GROUPS:,} key groups",
+        f"up to {MORE_KEY_GROUPS**2:,}",
+        "in each micro-batch, one from each group to each",
+    )
+
+
+def _fixed(measured: Measured, partitions: int) -> _Price | None:
+    at = f"partitions {partitions}"
+    driver = measured.value("growth", "headrace", "driver_ms_per_batch", at)
+    tasks = measured.value("growth", "headrace", "task_ms_per_batch", at)
+    return None if driver is None or tasks is None else _Price(partitions, driver, tasks)
+
+
+def _rate(records_per_second: float) -> str:
+    return f"{records_per_second / 1e6:,.1f} million records/s"
