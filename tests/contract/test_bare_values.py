@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
+from headrace.common import Time
 from headrace.common.typeinfo import Types
 from headrace.datastream.functions import AggregateFunction
 from headrace.datastream.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
+    StateTtlConfig,
     ValueStateDescriptor,
 )
-from headrace.errors import NotKeyedError
+from headrace.errors import CheckpointError, NotKeyedError
 from headrace.runtime.state.backend import MISSING, StateBackend
 from headrace.runtime.state.handles import Cell, StateStore, ValueHandle
 from headrace.runtime.state.heap import HeapBackend
@@ -83,6 +85,35 @@ def a_value(rng: random.Random) -> Any:
             ("z" * 5000, 1),
         ]
     )
+
+
+@pytest.mark.parametrize("expires", [True, False])
+def test_a_time_to_live_neither_comes_nor_goes(expires: bool) -> None:
+    def value(expires: bool, name: str = SLOT) -> ValueStateDescriptor:
+        descriptor = ValueStateDescriptor(name)
+        if expires:
+            descriptor.enable_time_to_live(
+                StateTtlConfig.new_builder(Time.milliseconds(5)).use_event_time().build()
+            )
+        return descriptor
+
+    def call(*descriptors: ValueStateDescriptor) -> Any:
+        cell = Cell()
+        states = StateStore(cell)
+        handles = [states.get_state(descriptor) for descriptor in descriptors]
+        states.attach(PagedBackend(store, 4))
+        cell.key, cell.event_ms, cell.entry = "key", 7, cell.look_up("key")
+        found = [handle.value() for handle in handles]
+        for handle in handles:
+            handle.update((1, 2))
+        cell.backend.flush()
+        return found
+
+    store = CountingStore()
+    assert call(value(expires)) == [None]
+    assert call(value(expires), value(not expires, "another")) == [(1, 2), None]
+    with pytest.raises(CheckpointError, match="'total' was stored with"):
+        call(value(not expires))
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -71,8 +71,14 @@ def test_a_streaming_dataframe(spark: SparkSession, tmp_path: Path) -> None:
     folder = str(tmp_path / "in")
     rows_of(spark).write.parquet(folder)
     frame = spark.readStream.schema("k int, ts long").parquet(folder)
-    found: Any = counts(frame, "STREAMING").execute_and_collect(limit=9)
-    # the last ten waits for a watermark that no row brings
+    with counts(frame, "STREAMING").execute_and_collect() as results:
+        found = [next(results) for _ in range(9)]
+        # the last ten waits for a watermark that no row brings yet
+        assert sorted((row.k, row.end, row.n) for row in found) == sorted(
+            count for count in COUNTS if count[1] < 39
+        )
+        spark.createDataFrame([(0, 50)], "k int, ts long").write.mode("append").parquet(folder)
+        found = [next(results) for _ in range(3)]
     assert sorted((row.k, row.end, row.n) for row in found) == sorted(
-        count for count in COUNTS if count[1] < 39
+        count for count in COUNTS if count[1] == 39
     )

@@ -7,18 +7,20 @@ figures leave it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import ClassVar, TypeVar
 
 from headrace.errors import PlanError, TypeMismatchError
+from headrace.metrics.merging import How, Number, Part
 
 __all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]
-
-Number = int | float
 
 
 class Metric(ABC):
     """Something measured."""
+
+    hows: ClassVar[Mapping[str, How]] = {"": How.SUM}
+    """How each figure is put together with another process's."""
 
     @abstractmethod
     def figures(self) -> dict[str, Number]:
@@ -51,6 +53,8 @@ class Counter(Metric):
 class Gauge(Metric):
     """A number asked for when it is wanted."""
 
+    hows: ClassVar = {"": How.LAST}
+
     def __init__(self, obj: Callable[[], Number]) -> None:
         self._ask = obj
 
@@ -71,6 +75,8 @@ class Meter(Metric):
 
     It reads no clock: whoever takes snapshots works out the rate over ``time_span_in_seconds``.
     """
+
+    hows: ClassVar = {"count": How.SUM}
 
     def __init__(self, time_span_in_seconds: int = 60) -> None:
         if time_span_in_seconds < 1:
@@ -93,6 +99,14 @@ class Meter(Metric):
 
 class Distribution(Metric):
     """How many values there were, their sum, the least and the greatest."""
+
+    hows: ClassVar = {
+        "count": How.SUM,
+        "sum": How.SUM,
+        "min": How.LEAST,
+        "max": How.MOST,
+        "mean": How.MEAN,
+    }
 
     def __init__(self) -> None:
         self._count = 0
@@ -167,7 +181,11 @@ class MetricGroup:
 
         Raises whatever a gauge's function raises, with the gauge's name as a note.
         """
-        result: dict[str, Number] = {}
+        return {name: part.value for name, part in self.parts().items()}
+
+    def parts(self) -> dict[str, Part]:
+        """The same, to be put together with those of other processes."""
+        result: dict[str, Part] = {}
         for name, metric in self._metrics.items():
             scope = ".".join((*self._scope, name))
             try:
@@ -176,7 +194,8 @@ class MetricGroup:
                 error.add_note(f"while reading the metric {scope}")
                 raise
             for suffix, value in figures.items():
-                result[f"{scope}.{suffix}" if suffix else scope] = value
+                whole = f"{scope}.{suffix}" if suffix else scope
+                result[whole] = Part(metric.hows[suffix], value)
         for group in self._groups.values():
-            result |= group.snapshot()
+            result |= group.parts()
         return result

@@ -61,6 +61,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
     def __init__(self, spec: TimestampsSpec) -> None:
         self._strategy = spec.strategy
         self._stepped: type[WatermarkGenerator] | None = None
+        self._is_users = False
         self._last = MIN_WATERMARK
         self._idle = False
         self._silent = False
@@ -72,6 +73,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         super().open(node, context, cell)
         self._silent = context.is_batch
         self.restore(None)
+        self._is_users = not sees_highest_only(type(self._generator))
 
     def bind(self, outputs: Outputs) -> Push:
         """The function that takes the operator's records."""
@@ -124,13 +126,13 @@ class TimestampsOperator(Operator, WatermarkOutput):
 
     def highest(self) -> int:
         """The highest timestamp that the generator has seen, else one below all."""
-        found: int | None = self._generator.max_timestamp  # type: ignore[attr-defined]
+        found: int | None = self._generator.max_timestamp
         return _BELOW_ALL if found is None else found
 
     def rise_to(self, timestamp: int) -> None:
         """Let the generator have seen a timestamp, and none higher."""
         if timestamp > _BELOW_ALL:
-            self._generator.max_timestamp = timestamp  # type: ignore[attr-defined]
+            self._generator.max_timestamp = timestamp
 
     def tick(self) -> None:
         """Let the generator emit, or say that no record came for too long."""
@@ -185,15 +187,19 @@ class TimestampsOperator(Operator, WatermarkOutput):
     def restore(self, state: Any | None) -> None:
         """Go on with a generator, or start a new one."""
         if state is None:
-            state = (self._strategy.create_generator(), MIN_WATERMARK, False, None)
-        generator: WatermarkGenerator = state[0]
-        if self._stepped is not None and type(generator) is not self._stepped:
-            generator = self._strategy.create_generator()  # the strategy was changed since
-            if type(generator) is not self._stepped:
-                raise PlanError(
-                    f"a factory made a {type(generator).__name__} and a {self._stepped.__name__}",
-                    where={"operator": f"{self.node.name}, built at {self.node.site}"},
-                    hint="a watermark strategy's generators must be of one class",
-                )
-        self._generator = generator
-        self._last, self._idle, self._active_ms = state[1:]
+            state = (None, MIN_WATERMARK, False, None)
+        known, self._last, self._idle, self._active_ms = state
+        if known is not None and not sees_highest_only(type(known)) and self._is_users:
+            self._generator = known
+            return
+        # The strategy may have changed since: what it makes now has the bound of now.
+        made = self._strategy.create_generator()
+        if self._stepped is not None and type(made) is not self._stepped:
+            raise PlanError(
+                f"a factory made a {type(made).__name__} and a {self._stepped.__name__}",
+                where={"operator": f"{self.node.name}, built at {self.node.site}"},
+                hint="a watermark strategy's generators must be of one class",
+            )
+        if isinstance(made, BoundedOutOfOrderness) and isinstance(known, BoundedOutOfOrderness):
+            made.max_timestamp = known.max_timestamp
+        self._generator = made

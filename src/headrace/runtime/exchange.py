@@ -245,7 +245,8 @@ def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = Fal
         "node = $node",
         "$group = $pick(value)",
         "if not 0 <= $group < $groups: raise $outside($group)",
-        "$buffer = $open_buffer($group)",
+        "$buffer = $buffers[$group]",
+        "if $buffer is None: $buffer = $open_buffer($group)",
         *_gather(endpoint, fresh and program.partitioner is None),
     )
     names = {
@@ -253,6 +254,7 @@ def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = Fal
         "pick": _picker(endpoint, program),
         "groups": groups,
         "outside": outside,
+        "buffers": endpoint.buffers,
         "open_buffer": endpoint.buffer,
         **_GATHERING,
     }
@@ -278,8 +280,13 @@ def _picker(endpoint: Endpoint, program: ExchangeProgram) -> Callable[[Any], int
 
 def sink_step(endpoint: Endpoint, fresh: bool = False) -> Step:
     """A step that hands each record to a sink; ``fresh`` as in ``_gather``."""
-    lines = ("$buffer = $open_buffer(0)", *_gather(endpoint, fresh))
-    return Step(lines, {"open_buffer": endpoint.buffer, **_GATHERING})
+    lines = (
+        "$buffer = $buffers[0]",
+        "if $buffer is None: $buffer = $open_buffer(0)",
+        *_gather(endpoint, fresh),
+    )
+    names = {"buffers": endpoint.buffers, "open_buffer": endpoint.buffer, **_GATHERING}
+    return Step(lines, names)
 
 
 def exchange_node(program: ExchangeProgram) -> NodeProgram:

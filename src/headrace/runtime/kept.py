@@ -8,6 +8,7 @@ is kept once. Any other record is pickled: for dicts and lists nothing is faster
 from __future__ import annotations
 
 import copyreg
+import inspect
 import pickle
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -17,9 +18,9 @@ from typing import Any
 from headrace.common.types import Row, RowKind, row_of
 from headrace.runtime.plain import is_attributes, is_plain, only_atoms
 
-Heading = tuple[type, tuple[str, ...] | None]
-"""What several records have in common: their class and the names of their values, if they have
-names."""
+Heading = tuple[type, tuple[str, ...] | None, type]
+"""What several records have in common: their class, the names of their values, if they have names,
+and whether a row holds these as a list or as a tuple."""
 
 Kept = bytes | tuple[Any, ...]
 """A pickled record, or the number of its heading and behind that its values."""
@@ -100,7 +101,7 @@ def _is_made_of_attributes(kind: type) -> bool:
 
 def _object_apart(value: Any) -> _Apart:
     held = vars(value)
-    return (type(value), tuple(held)), held.values()
+    return (type(value), tuple(held), tuple), held.values()
 
 
 def _row_apart(value: Row) -> _Apart | None:
@@ -108,17 +109,20 @@ def _row_apart(value: Row) -> _Apart | None:
         return None
     names = value._names()
     if names is None:
-        return (Row, None), value._values
-    if type(names) is not list or not _only_texts(map(type, names)):
+        return (Row, None, tuple), value._values
+    named_by = type(names)
+    if (named_by is not tuple and named_by is not list) or not _only_texts(map(type, names)):
         return None
-    return (Row, tuple(names)), value._values
+    return (Row, tuple(names), named_by), value._values
 
 
 def _maker(heading: Heading) -> _Make:
     """A function that puts a value together, from the number of its heading and its parts."""
-    kind, names = heading
+    kind, names, named_by = heading
     if kind is Row:
-        return lambda parts: row_of(None if names is None else [*names], [*parts[1:]])
+        if names is None or named_by is tuple:
+            return lambda parts: row_of(names, [*parts[1:]])
+        return lambda parts: row_of([*names], [*parts[1:]])
     attributes = (*map(sys.intern, names or ()),)  # as unpickling does
     if all(_is_set_simply(kind, name) for name in attributes):
         return _setting(kind, attributes)
@@ -133,7 +137,9 @@ def _maker(heading: Heading) -> _Make:
 
 def _is_set_simply(kind: type, name: str) -> bool:
     """Whether an assignment to the attribute does no more than to put a value under its name."""
-    if not _has_of_object(kind, "__setattr__") or hasattr(getattr(kind, name, None), "__set__"):
+    # Not asked for: a descriptor may answer with something else.
+    descriptor = type(inspect.getattr_static(kind, name, None))
+    if not _has_of_object(kind, "__setattr__") or hasattr(descriptor, "__set__"):
         return False
     return name.isidentifier() and not iskeyword(name)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block, Mark
@@ -19,10 +20,11 @@ class ChannelWatermarks:
     every channel is idle the greatest of their watermarks holds (as in Flink's input valve). A
     channel that has ended counts only once all have: the end of one, while the others are idle,
     is not the end of time.
-    ``state`` is owned by the tracker and may be stored between micro-batches.
+    ``state`` is owned by the tracker and may be stored between micro-batches; who changes it calls
+    ``restart``, or has not called ``update`` yet.
     """
 
-    __slots__ = ("current", "idle", "state")
+    __slots__ = ("_active", "current", "idle", "state")
 
     def __init__(self, state: ChannelState | None = None, current: int = MIN_WATERMARK) -> None:
         self.restart({} if state is None else state, current)
@@ -31,6 +33,7 @@ class ChannelWatermarks:
         """Go on with these channels."""
         self.state = state
         self.current = current
+        self._active: list[tuple[int, str]] | None = None
         running = [idle for watermark, idle in state.values() if watermark < MAX_WATERMARK]
         self.idle = bool(running) and all(running)
 
@@ -43,21 +46,43 @@ class ChannelWatermarks:
             if known == (watermark, idle):
                 return False
         self.state[channel] = (watermark, idle)
+        if self._active is not None and not idle and watermark < MAX_WATERMARK:
+            heappush(self._active, (watermark, channel))
         return self._combine()
 
     def _combine(self) -> bool:
-        running = [state for state in self.state.values() if state[0] < MAX_WATERMARK]
-        active = [watermark for watermark, idle in running if not idle]
-        if active:
-            combined = min(active)
-        else:
-            combined = max((watermark for watermark, _ in running), default=MAX_WATERMARK)
-        idle = bool(running) and not active
+        combined, idle = self._least_active(), False
+        if combined is None:
+            running = [
+                watermark for watermark, _ in self.state.values() if watermark < MAX_WATERMARK
+            ]
+            combined, idle = max(running, default=MAX_WATERMARK), bool(running)
         changed = combined > self.current or idle != self.idle
         if combined > self.current:
             self.current = combined
         self.idle = idle
         return changed
+
+    def _least_active(self) -> int | None:
+        """The least watermark of those that others wait for, None where there are none.
+
+        From a heap, as a folder of files has thousands of channels, each with its own mark: what
+        lies on top may be out of date, and goes then.
+        """
+        active, state = self._active, self.state
+        if active is None:
+            active = self._active = [
+                (watermark, channel)
+                for channel, (watermark, idle) in state.items()
+                if not idle and watermark < MAX_WATERMARK
+            ]
+            heapify(active)
+        while active:
+            watermark, channel = active[0]
+            if state.get(channel) == (watermark, False):
+                return watermark
+            heappop(active)
+        return None
 
 
 class QuietChannels:

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.metrics import MetricGroup
+from headrace.metrics.merging import changes, figures, merge
 
 
 def test_a_snapshot_is_flat():
@@ -70,6 +71,32 @@ def test_a_bad_gauge_is_named(ask, error):
     with pytest.raises(error) as caught:
         group.snapshot()
     assert caught.value.__notes__ == ["while reading the metric op.lag"]
+
+
+@given(st.lists(st.lists(st.integers(-9, 9), max_size=4), max_size=6), st.integers(1, 3))
+def test_what_several_processes_tell_comes_to_what_one_would_have_told(rounds, processes):
+    """Each round is one process's turn; all tell at its end, as the workers of a job do."""
+    alone, *groups = [MetricGroup() for _ in range(1 + processes)]
+    turns = {alone: 0} | dict.fromkeys(groups, 0)
+    for group in turns:
+        group.gauge("turn", lambda group=group: turns[group])
+    told = [{} for _ in groups]
+    known = {}
+    for number, values in enumerate(rounds):
+        at = number % processes
+        for group in (alone, groups[at]):
+            turns[group] = number
+            for value in values:
+                group.counter("n").inc(value)
+                group.meter("m").mark_event(2)
+                group.distribution("d").update(value)
+        now = groups[at].parts()
+        merge(known, changes(now, told[at]))
+        told[at] = now
+    expected = alone.snapshot()
+    found = figures(known)
+    assert found == {name: expected[name] for name in found}
+    assert all(value == 0 for name, value in expected.items() if name not in found)
 
 
 @given(st.lists(st.integers(-1000, 1000), min_size=1))

@@ -116,6 +116,23 @@ def test_an_idle_group_stays_idle_while_its_input_advances(paged: bool) -> None:
     assert group.marks(now_ms=900) == []
 
 
+def by_bound(bound_ms: int) -> WatermarkStrategy:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(timedelta(milliseconds=bound_ms))
+    return strategy.with_timestamp_assigner(lambda value: value)
+
+
+def test_a_changed_bound_holds_from_the_restart_on() -> None:
+    group = Group(by_bound(5), paged=True)
+    assert group.marks(record(1000), now_ms=100) == [(994, False)]
+    wider = Group(by_bound(60), paged=True)
+    wider.store = group.store
+    assert wider.marks(record(1010), now_ms=200) == []
+    assert wider.marks(record(1100), now_ms=300) == [(1039, False)]
+    narrower = Group(by_bound(1), paged=True)
+    narrower.store = group.store
+    assert narrower.marks(record(7), now_ms=400) == [(1098, False)]
+
+
 def test_without_a_timeout_no_group_becomes_idle(paged: bool) -> None:
     group = Group(BY_VALUE, paged)
     group.marks(record(1000), now_ms=100)

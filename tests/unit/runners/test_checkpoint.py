@@ -47,6 +47,14 @@ def test_a_checkpoint_remembers_its_shape(tmp_path: Path) -> None:
         assert (again.scope, again.partitions) == (scope, 3)
 
 
+def test_a_shape_that_hangs_on_the_number_of_cores_says_so(tmp_path: Path) -> None:
+    Checkpoint.open(str(tmp_path), program(), fresh=False).close()
+    elsewhere = replace(program(keyed=False), parallelism=7)
+    with pytest.raises(CheckpointError) as caught:
+        Checkpoint.open(str(tmp_path), elsewhere, fresh=False)
+    assert "set parallelism.default to 3, as it was: it is 7 now" in str(caught.value)
+
+
 def test_another_shape_is_refused_until_it_starts_anew(tmp_path: Path) -> None:
     Checkpoint.open(str(tmp_path), program(), fresh=False).close()
     with pytest.raises(CheckpointError, match="program of another shape"):

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from headrace.metrics.merging import How, Part
 from headrace.runners.spark import link as link_module
 from headrace.runners.spark.link import BatchReport, DriverLink, send_report
 
@@ -83,9 +84,9 @@ class Unreadable:
 
 def test_each_report_is_taken_once(desk: Desk) -> None:
     for number in (0, 1, 1, 0, 2):
-        desk.send(BatchReport(number, metrics={"n": number}))
+        desk.send(BatchReport(number, metrics={"n": Part(How.SUM, number)}))
     assert [report.batch_id for report in desk.taken] == [0, 1, 2]
-    assert desk.taken[2].metrics == {"n": 2}
+    assert desk.taken[2].metrics == {"n": Part(How.SUM, 2)}
     assert desk.link.failure is None
 
 

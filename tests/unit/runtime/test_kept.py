@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import Row, RowKind
+from headrace.common.types import row_of
 from headrace.runtime.kept import Heading, Kept, copied, given_back, kept
 
 T = TypeVar("T")
@@ -211,9 +212,9 @@ def test_a_heading_is_held_once() -> None:
         kept(Row(a=number), headings)
         kept(Row(b=number), headings)
     assert headings == {
-        (Order, ("name", "size", "venue")): 0,
-        (Row, ("a",)): 1,
-        (Row, ("b",)): 2,
+        (Order, ("name", "size", "venue"), tuple): 0,
+        (Row, ("a",), list): 1,
+        (Row, ("b",), list): 2,
     }
 
 
@@ -252,6 +253,15 @@ def test_each_time_it_is_given_back_it_is_another(value: Any) -> None:
         assert second == Row(a=1)
 
 
+@pytest.mark.parametrize("names", [["a", "b"], ("a", "b")])
+def test_a_row_has_its_names_as_they_were(names: Any) -> None:
+    row = row_of(names, [1, 2])
+    (held,), (back,) = through([row])
+    assert isinstance(held, tuple)
+    assert back == row
+    assert (back._fields, type(back._fields)) == (names, type(names))
+
+
 def test_attributes_are_those_that_were_there() -> None:
     value = Order("a", 1)
     del value.venue
@@ -283,7 +293,27 @@ class Watching:
         raise AssertionError("unpickling does not call it")
 
 
-@pytest.mark.parametrize("kind", [Guarded, Watching])
+class Tenths:
+    """Holds tenths under its own name, and answers for the class as well."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return 0 if instance is None else vars(instance)[self.name]
+
+    def __set__(self, instance: Any, value: float) -> None:
+        vars(instance)[self.name] = round(value * 10)
+
+
+class Weighed:
+    weight = Tenths()
+
+    def __init__(self) -> None:
+        self.weight = 1.5
+
+
+@pytest.mark.parametrize("kind", [Guarded, Watching, Weighed])
 def test_attributes_come_back_without_calls(kind: type) -> None:
     (held,), (back,) = through([kind()])
     assert isinstance(held, tuple)

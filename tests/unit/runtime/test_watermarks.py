@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -136,6 +137,32 @@ def test_since_holds_while_nothing_passes_it() -> None:
     assert watermarks.current == 51
 
 
+class Scans(dict[str, tuple[int, bool]]):
+    """A state that counts how often all of it is looked at."""
+
+    count = 0
+
+    def items(self) -> Any:
+        self.count += 1
+        return super().items()
+
+    def values(self) -> Any:
+        self.count += 1
+        return super().values()
+
+
+def test_many_channels_are_not_looked_at_for_each_mark() -> None:
+    state = Scans({f"file {n}": (MIN_WATERMARK, False) for n in range(1_000)})
+    watermarks = ChannelWatermarks(state)
+    for moment in (5, 9, MAX_WATERMARK):
+        for n in range(1_000):
+            watermarks.update(f"file {n}", min(moment * 1_000 + n, MAX_WATERMARK))
+            if moment < MAX_WATERMARK and n == 999:
+                assert watermarks.current == moment * 1_000
+    assert watermarks.current == MAX_WATERMARK
+    assert state.count < 10
+
+
 marks = st.tuples(
     st.sampled_from("abc"),
     st.one_of(st.integers(0, 20), st.sampled_from([MIN_WATERMARK, MAX_WATERMARK])),
@@ -158,9 +185,11 @@ def test_it_never_falls_and_goes_on_after_a_restart(
         assert (cut_up.current, cut_up.idle) == (whole.current, whole.idle)
         assert whole.current >= before[0]
         assert changed == (before != (whole.current, whole.idle))
-        active = [w for w, idle in whole.state.values() if not idle and w < MAX_WATERMARK]
-        if active and min(active) > before[0]:
-            assert whole.current == min(active)
+        running = [(w, idle) for w, idle in whole.state.values() if w < MAX_WATERMARK]
+        active = [w for w, idle in running if not idle]
+        highest = max((w for w, _ in running), default=MAX_WATERMARK)
+        assert whole.current == max(before[0], min(active) if active else highest)
+        assert whole.idle == bool(running and not active)
 
 
 @pytest.mark.parametrize(

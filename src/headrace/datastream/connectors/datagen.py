@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
+import pickle
 import random
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.datastream.connectors.base import Source, SplitEnumerator, SplitReader
+from headrace.common.types import Row
+from headrace.datastream.connectors.base import Source, SplitEnumerator, SplitRange, SplitReader
 from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
 from headrace.errors import PlanError
+from headrace.runtime.kept import copied
+from headrace.runtime.plain import all_plain, is_attributes, is_plain, only_atoms
 
 
 @dataclass(frozen=True)
@@ -54,13 +60,63 @@ class DataGeneratorSource(Source):
     def reader(self) -> SplitReader:
         """A new reader."""
         make = self.generator_function
-        if not _takes_two(make):
-            return IndexedReader(lambda _, at, to: [make(index) for index in range(at, to)])
-        seed = (self.seed or 0) << 64
-        seeded = random.Random
-        return IndexedReader(
-            lambda _, at, to: [make(index, seeded(seed + index)) for index in range(at, to)]
-        )
+        if _takes_two(make):
+            two, seed, seeded = make, (self.seed or 0) << 64, random.Random
+
+            def make(index: int) -> Any:
+                return two(index, seeded(seed + index))
+
+        return IndexedReader(_Made(make))
+
+
+class _Made:
+    """Makes chunks of records that nobody else holds, as a job may change what it gets."""
+
+    def __init__(self, make: Callable[[int], Any]) -> None:
+        self._make = make
+        self._all_plain = False
+
+    def __call__(self, split_range: SplitRange, at: int, to: int) -> list[Any]:
+        """The records of these indexes."""
+        make = self._make
+        if self._all_plain:
+            values = [make(index) for index in range(at, to)]
+            if all_plain(values):
+                return values
+        made = [_own(make, index) for index in range(at, to)]
+        self._all_plain = all_plain(made)
+        return made
+
+
+def _own(make: Callable[[int], Any], index: int) -> Any:
+    """A record, copied where its maker holds it as well, or something in it."""
+    value, holders = _with_holders(make, index)
+    if is_plain(value) or (holders <= _ALONE and _holds_plain(value)):
+        return value
+    try:
+        return copied(value)
+    except (TypeError, AttributeError, pickle.PicklingError):
+        return copy.deepcopy(value)  # a class within a function, say
+
+
+def _with_holders(make: Callable[[int], Any], index: int) -> tuple[Any, int]:
+    value = make(index)
+    return value, sys.getrefcount(value)
+
+
+_ALONE = _with_holders(lambda index: [index], 0)[1]
+"""How many hold what has just been made and is nowhere else."""
+
+
+def _holds_plain(value: Any) -> bool:
+    kind = type(value)
+    if kind is dict:
+        return only_atoms(map(type, value.values()))
+    if kind is list:
+        return only_atoms(map(type, value))
+    if kind is Row:
+        return only_atoms(map(type, value._values))
+    return is_attributes(kind) and only_atoms(map(type, vars(value).values()))
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:

@@ -133,11 +133,18 @@ class Checkpoint:
             return
         facts = json.loads(path.read_text())
         if facts["fingerprint"] != program.fingerprint:
+            hint = (
+                "start it anew with --fresh, or under another pipeline.name;"
+                " operators, their order and their key groups must stay as they were"
+            )
+            before, now = facts["partitions"], program.parallelism
+            if before != now:
+                # Not set, it is the number of the driver's cores.
+                hint = f"set parallelism.default to {before}, as it was: it is {now} now; or {hint}"
             raise CheckpointError(
                 f"the checkpoint of {program.name!r} was made by a program of another shape",
                 where={"checkpoint": str(self.directory)},
-                hint="start it anew with --fresh, or under another pipeline.name;"
-                " operators, their order and their key groups must stay as they were",
+                hint=hint,
             )
 
     def _drop_unplanned(self) -> None:

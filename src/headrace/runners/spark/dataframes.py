@@ -147,7 +147,7 @@ def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, bat
         sink: DataFrameSink = program_sink.sink
         schema = _schema(program_sink, frame.sparkSession)
         rows = frame.mapInArrow(
-            _Decode(program_sink.index, schema.fieldNames(), schema.json()), schema
+            _Decode(ref, program_sink.index, schema.fieldNames(), schema.json()), schema
         )
         writer = rows.write.mode(sink.mode).options(**dict(sink.options))
         if sink.format is not None:
@@ -190,11 +190,12 @@ def _schema(sink: SinkProgram, spark: SparkSession) -> StructType:
 class _Decode:
     """Envelopes of a sink as rows of its columns."""
 
-    def __init__(self, index: int, names: list[str], schema_json: str) -> None:
-        self._index, self._names, self._schema_json = index, names, schema_json
+    def __init__(self, ref: ProgramRef, index: int, names: list[str], schema_json: str) -> None:
+        self._ref, self._index, self._names, self._schema_json = ref, index, names, schema_json
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of a partition."""
+        worker_job(self._ref)  # with it the classes of the records
         schema = to_arrow_schema(StructType.fromJson(json.loads(self._schema_json)))
         for batch in batches:
             for packet in batch.column("payload").to_pylist():

@@ -20,6 +20,7 @@ from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.datastream.connectors.base import CommitterContext
 from headrace.errors import CheckpointError, JobError, PlanError, UnsupportedError
+from headrace.metrics.merging import Part, figures, merge
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import Restarts
 from headrace.runners.spark.checkpoint import Checkpoint, own_jvm_pid
@@ -61,7 +62,7 @@ class SparkJob:
     ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
-        self.metrics: dict[str, float] = {}
+        self.metrics: dict[str, Part] = {}
         self.last_report: BatchReport | None = None
         self._spark, self._program, self._checkpoint = spark, program, checkpoint
         self._bounded, self._restarts, self._on_report = bounded, restarts, on_report
@@ -110,7 +111,7 @@ class SparkJob:
 
     def accumulators(self) -> Mapping[str, Any]:
         """The job's counters so far, the watermark (ms) and the number of micro-batches."""
-        found: dict[str, Any] = dict(self.metrics)
+        found: dict[str, Any] = {**figures(self.metrics)}
         report = self.last_report
         if report is not None:
             found["microBatches"] = report.batch_id + 1
@@ -121,8 +122,7 @@ class SparkJob:
     # The run.
 
     def _take(self, report: BatchReport) -> None:
-        for name, value in report.metrics.items():
-            self.metrics[name] = self.metrics.get(name, 0) + value
+        merge(self.metrics, report.metrics)
         for index, parts in sorted(report.delivered.items()):
             for group, values in parts:
                 self.delivery.deliver(self._program.sinks[index], group, values)
@@ -254,8 +254,9 @@ class SparkJob:
         moment, which is not the end of a source with a rate.
         """
         report = self.last_report
-        spark = Path(self._checkpoint.spark)
-        return report is not None and report.ended and is_committed(spark, report.batch_id)
+        if not self._bounded or report is None or not report.ended:
+            return False
+        return is_committed(Path(self._checkpoint.spark), report.batch_id)
 
     def _write(self, frame: DataFrame, path: str, batch: int) -> None:
         """Write one micro-batch, or the batch, to every sink."""

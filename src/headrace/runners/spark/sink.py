@@ -21,6 +21,7 @@ from pyspark.sql.datasource import (
 from headrace.datastream.connectors.base import CommitterContext, WriterContext
 from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.errors import CheckpointLockedError
+from headrace.metrics.merging import Part, merge
 from headrace.runners.delivery import Delivery
 from headrace.runners.spark import classes
 from headrace.runners.spark.failures import encoded
@@ -58,7 +59,7 @@ class TaskMessage:
     delivered: dict[int, list[tuple[int, list[Any]]]] = field(default_factory=dict)
     states: list[tuple[int, int, StateChanges]] = field(default_factory=list)
     """Sender, epoch, what it says."""
-    metrics: list[dict[str, float]] = field(default_factory=list)
+    metrics: list[dict[str, Part]] = field(default_factory=list)
 
 
 def served_by_committer(sink: SinkProgram) -> bool:
@@ -169,9 +170,8 @@ def _report(messages: Sequence[TaskMessage], batch: int, watermark: int | None) 
     for message in messages:
         for index, parts in message.delivered.items():
             report.delivered.setdefault(index, []).extend(parts)
-        for changes in message.metrics:
-            for name, value in changes.items():
-                report.metrics[name] = report.metrics.get(name, 0) + value
+        for told in message.metrics:
+            merge(report.metrics, told)
     return report
 
 

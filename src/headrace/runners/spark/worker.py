@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from pyspark import TaskContext
 
+from headrace.metrics.merging import Part, changes
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.spark import classes
 from headrace.runners.spark.classes import Names
@@ -46,7 +47,7 @@ class WorkerJob:
         self._source_task: SourceTask | None = None
         self._tasks: dict[tuple[int, int], KeyedTask] = {}
         self._frames: dict[int, Chain] = {}
-        self._reported: dict[str, float] = {}
+        self._reported: dict[str, Part] = {}
 
     def _facts(
         self, parallelism: int, max_parallelism: int, subtask: Callable[[], int]
@@ -91,20 +92,19 @@ class WorkerJob:
             )
         return chain
 
-    def metric_changes(self) -> dict[str, float]:
-        """How much each counter grew since it was last asked for."""
-        now = {k: v for k, v in self.metrics.snapshot().items() if isinstance(v, int | float)}
-        changes = {name: value - self._reported.get(name, 0) for name, value in now.items()}
-        self._reported = now
-        return {name: value for name, value in changes.items() if value}
+    def metric_changes(self) -> dict[str, Part]:
+        """What the metrics have to tell since they were last asked."""
+        now = self.metrics.parts()
+        found, self._reported = changes(now, self._reported), now
+        return found
 
     def metrics_envelope(self, sender: int, group: int) -> Envelope | None:
-        """The counters that changed, addressed to the driver."""
-        changes = self.metric_changes()
-        if not changes:
+        """The metrics that changed, addressed to the driver."""
+        told = self.metric_changes()
+        if not told:
             return None
         stage = self.program.sink_stage
-        return Envelope(stage, group, -1, Kind.METRICS, sender, 1 << 41, changes)
+        return Envelope(stage, group, -1, Kind.METRICS, sender, 1 << 41, told)
 
     def close(self) -> None:
         """Close user functions."""

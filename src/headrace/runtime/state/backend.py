@@ -22,6 +22,9 @@ class Timer(NamedTuple):
     namespace: Any = None
 
 
+EXPIRING = " that expires"
+"""Behind the kind of a state with a time-to-live."""
+
 MISSING: Any = object()
 """Stands for the value of a key that is not there."""
 
@@ -109,6 +112,7 @@ class StateBackend(ABC):
     def declare(self, slot: str, kind: str) -> None:
         """Say what a slot holds: ``value``, ``list`` (list values) or ``map`` (dict values).
 
+        ``EXPIRING`` stands behind it where a value lies beside the time of its last use.
         A backend may give list and map values back as objects of its own that behave like a
         ``list`` (append, extend, iteration, len) or a ``dict``.
         """

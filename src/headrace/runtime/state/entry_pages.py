@@ -7,14 +7,15 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
+from headrace.errors import CheckpointError
 from headrace.runtime.block import pickled_plain
 from headrace.runtime.key_groups import page_hasher
-from headrace.runtime.state.backend import Entry, PageStore
+from headrace.runtime.state.backend import EXPIRING, Entry, PageStore
 from headrace.runtime.state.bucketed_map import BucketedMap, remove_map
 from headrace.runtime.state.chunked_list import ChunkedList, remove_list
 from headrace.runtime.state.page import Page, PageTable, Stored, required
 from headrace.runtime.state.pages import HashedPages
-from headrace.runtime.state.slim import fattener, holds_containers, shape_of, slimmer
+from headrace.runtime.state.slim import Shape, fattener, holds_containers, shape_of, slimmer
 
 SPILL_PAGES = 4
 """An entry of more than this many pages' bytes moves out of its page."""
@@ -66,11 +67,23 @@ class EntryPages(HashedPages):
     def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
         """What lies in a page, slim and pickled; entries of another shape are pickled here."""
         shape, plain, packed = pickle.loads(data)
+        if shape != self._shape:
+            self._compare(shape)
         if shape != self._shape and plain:
             fat = fattener(shape)
             packed.update({key: pickle.dumps(fat(value), 5) for key, value in plain.items()})
             plain = {}
         return plain, packed
+
+    def _compare(self, stored: Shape) -> None:
+        for slot, before in stored:
+            now = self._kinds.get(slot, before)
+            if now.endswith(EXPIRING) != before.endswith(EXPIRING):
+                had, has = ("a", "none") if before.endswith(EXPIRING) else ("no", "one")
+                raise CheckpointError(
+                    f"the state {slot!r} was stored with {had} time-to-live, and has {has} now",
+                    hint="give the state another name, or start with --fresh",
+                )
 
     def written(self, page: Page) -> bytes:
         """A page's bytes, which tell the shape of its entries."""
@@ -156,6 +169,7 @@ class EntryPages(HashedPages):
     ) -> tuple[tuple[Any, ...] | None, Any]:
         """Where the value of a slot lies, once written there, or None and what stays inline."""
         kind = self._kinds.get(slot[0] if isinstance(slot, tuple) else slot)
+        kind = kind and kind.removesuffix(EXPIRING)
         # One record belongs to one slot: whoever shares it gets a copy.
         if isinstance(value, ChunkedList):
             if kind in ("list", None) and value.id not in self._kept:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import NotKeyedError
-from headrace.runtime.state.backend import MISSING, StateBackend, Timer, Values
+from headrace.runtime.state.backend import EXPIRING, MISSING, StateBackend, Timer, Values
 from headrace.runtime.state.ttl import CLEANUP, Ttl
 
 
@@ -79,6 +79,11 @@ class _Handle:
         self._cell = cell
         self._slot = name
         self._ttl = ttl
+
+    @property
+    def stored_kind(self) -> str:
+        """What a backend is told of the slot."""
+        return self.kind if self._ttl is None else self.kind + EXPIRING
 
     def _entry(self) -> Any:
         entry = self._cell.entry
@@ -456,7 +461,7 @@ class StateStore:
         for name in self._own:
             backend.declare(name, "value")
         for name, handle in self._handles.items():
-            backend.declare(name, handle.kind)
+            backend.declare(name, handle.stored_kind)
         if len(self._handles) == 1 and not self._own and handle.kind == "value":
             cell.values = backend.lay_bare(name)
         if cell.values is None:
@@ -499,7 +504,7 @@ class StateStore:
             ttl = Ttl.of(getattr(descriptor, "_ttl_config", None))
             handle = self._handles[name] = kind(self._cell, name, ttl, *more)
             if hasattr(self._cell, "backend"):
-                self._declare_late(name, kind.kind)
+                self._declare_late(name, handle.stored_kind)
         elif type(handle) is not kind:
             raise TypeError(
                 f"state {name!r} is declared twice, as {type(handle).__name__[:-6]}State"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
-from headrace.runtime.state.backend import MISSING, Entry
+from headrace.runtime.state.backend import EXPIRING, MISSING, Entry
 
 Shape = tuple[tuple[str, str], ...]
 """The declared states as pairs (slot, kind), in the order of their names."""
@@ -121,9 +121,9 @@ def _slim_map(value: Any) -> Any:
     return value if only_atoms(map(type, held)) or all(map(is_plain, held)) else MISSING
 
 
-_SLIM: dict[str, Callable[[Any], Any]] = {
-    "value": _slim_value,
-    "list": _slim_list,
-    "map": _slim_map,
-}
-_FAT: dict[str, Callable[[Any], Any]] = {"list": list, "map": dict}
+def _of_both(functions: dict[str, Callable[[Any], Any]]) -> dict[str, Callable[[Any], Any]]:
+    return functions | {kind + EXPIRING: function for kind, function in functions.items()}
+
+
+_SLIM = _of_both({"value": _slim_value, "list": _slim_list, "map": _slim_map})
+_FAT = _of_both({"list": list, "map": dict})

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.datastream.connectors.base import Budget, Source
+from headrace.datastream.connectors.base import Budget, Source, SplitRange
 from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.number_seq import NumberSequenceSource
@@ -67,6 +67,43 @@ def test_long_sequences_are_cut_for_several_tasks(tmp_path: Path) -> None:
     reading = read_source(NumberSequenceSource(1, 100_000), tmp_path)
     assert reading.all() == list(range(1, 100_001))
     assert len(reading.ranges) > 3
+
+
+USERS = [{"name": "ann"}, {"name": "bob"}]
+THE_ONE: dict[str, Any] = {}
+
+
+def the_one(index: int) -> dict[str, Any]:
+    THE_ONE["n"] = index
+    return THE_ONE
+
+
+def late_to_change(index: int) -> Any:
+    return (index, "x") if index < 20_000 else the_one(index)
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (the_one, lambda index: {"n": index}),
+        (lambda index: USERS[index % 2], lambda index: USERS[index % 2]),
+        (lambda index: {"user": USERS[index % 2]}, lambda index: {"user": USERS[index % 2]}),
+        (lambda index: (index, USERS[0]), lambda index: (index, USERS[0])),
+        (late_to_change, lambda i: (i, "x") if i < 20_000 else {"n": i}),
+    ],
+)
+def test_what_a_generator_holds_itself_is_copied(make: Any, expected: Any) -> None:
+    reader = DataGeneratorSource(make).reader()
+    ranges = [SplitRange("generator", at, at + 500, None, 500) for at in range(19_000, 21_000, 500)]
+    found = [value for part in ranges for chunk in reader.read(part) for value in chunk.values]
+    assert found == [expected(index) for index in range(19_000, 21_000)]
+    mutable = [held for value in found for held in (value, *inside(value)) if type(held) is dict]
+    assert len({id(held) for held in mutable}) == len(mutable)
+    assert not {id(held) for held in mutable} & {id(held) for held in (THE_ONE, *USERS)}
+
+
+def inside(value: Any) -> Any:
+    return value.values() if isinstance(value, dict) else value
 
 
 def test_rate_follows_the_time_given_and_outlives_a_restart() -> None:
