@@ -68,7 +68,7 @@ def check(program: Program, **how: Any) -> None:
 cuts = st.lists(st.integers(1, 9), max_size=12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(programs, cuts, cuts, st.integers(1, 5), st.integers(1, 3))
 def test_the_law(
     program: Program,

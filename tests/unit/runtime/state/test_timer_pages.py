@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from headrace.runtime.state.backend import Timer
@@ -26,10 +28,18 @@ def store() -> CountingStore:
 
 def fill(store: CountingStore, count: int, step_ms: int) -> None:
     """Register timers of as many keys, ``step_ms`` apart."""
+    store.records.update(filled(count, step_ms))
+
+
+@cache
+def filled(count: int, step_ms: int) -> dict[str, bytes]:
+    """What a store holds that was given these timers in one call."""
+    store = CountingStore()
     backend = call(store)
     for key in range(count):
         backend.event_timers.register(Timer(START_MS + key * step_ms, key))
     backend.flush()
+    return store.records
 
 
 @pytest.mark.parametrize("step_ms", [0, 7])
