@@ -6,14 +6,13 @@ python -m bench a --scale 0.1 --runs 1            a try
 python -m bench --report                          the page and the plots again, from the results
 
 The cases named together take turns in every round, all on the same two cores. What is measured with
-some peers, at another scale or in fewer than three rounds goes to ``build/bench/try``: figures that
-are compared come from one run. ``--report --runs 1`` writes the page of the tries.
+some peers, at another scale or in fewer than three rounds goes to ``build/bench/try``, and so does
+what a run has until its last round. ``--report --runs 1`` writes the page of the tries.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -24,11 +23,8 @@ from bench import layers, plots, processes, report, results, throughput
 from bench.contenders import CASES
 from bench.environments import ROOT
 from bench.measure import doubling, growth, latency, memory, start, trickle
+from bench.results import ROUNDS
 from bench.throughput import Plan
-
-DOCS = ROOT / "docs"
-ROUNDS = 3
-"""A median of fewer is not committed."""
 
 Rows = list[dict[str, Any]]
 
@@ -44,6 +40,9 @@ MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "growth": growth.measure,
 }
 
+ALONE = ("layers", "memory", "batch-linear", "growth")
+"""Those without a peer."""
+
 
 def experiments() -> list[str]:
     """The names of all experiments, in the order in which they run."""
@@ -58,7 +57,7 @@ def run(names: list[str], plan: Plan) -> Iterator[tuple[str, Rows, int]]:
             for name, found in rows.items():
                 yield name, found, done
     for name in names:
-        if name in MEASURES:
+        if name in MEASURES and (name not in ALONE or plan.takes("headrace")):
             so_far: Rows = []
             for number in range(plan.runs):
                 so_far += [{"round": number, **row} for row in MEASURES[name](plan)]
@@ -89,24 +88,22 @@ def main() -> int:
         parser.error(f"no such experiment: {', '.join(sorted(unknown))}")
     plan = Plan(chosen.runs, chosen.scale, tuple(filter(None, chosen.peers.split(","))))
     whole = is_whole(plan)
-    home = Path(__file__).parent if whole else processes.scratch() / "try"
+    tries = processes.scratch() / "try"
+    home = Path(__file__).parent if whole else tries
     folder = home / "results"
     processes.stay_on_two_cores()
     failed = False
     names = [] if chosen.report else chosen.experiments or experiments()
     for name, rows, rounds in run(names, plan):
-        path = results.save(folder, name, rows, {"runs": rounds, "scale": plan.scale})
+        last = rounds == plan.runs
+        settings = {"runs": rounds, "scale": plan.scale}
+        path = results.save(folder if last else tries / "results", name, rows, settings)
         print(f"{name}: {path}", file=sys.stderr)
         failed = failed or any("failure" in row for row in rows)
-    report.write(home / "RESULTS.md", folder)
     plots.draw(folder)
     print(report.write(home / "RESULTS.md", folder), file=sys.stderr)
     if whole:
         report.put_into_pages(ROOT, folder)
-        (DOCS / "images").mkdir(exist_ok=True)
-        for name in ("growth", "batch-linear"):
-            if (folder / f"{name}.svg").exists():
-                shutil.copy(folder / f"{name}.svg", DOCS / "images" / f"{name}.svg")
     return 1 if failed else 0
 
 

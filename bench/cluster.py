@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 from typing import NamedTuple
 
 from bench import layers, workload
@@ -14,13 +15,17 @@ from headrace.runtime.block import Block, encode
 
 EXECUTORS, CORES_EACH = 100, 4
 CORES = EXECUTORS * CORES_EACH
-BATCH_SECONDS = 10
-"""The engine's default, `headrace.source.batch-duration`."""
+BATCH_SECONDS, LONGEST_SECONDS, FIXED_PARTS = 10, 60, 3
+"""How the engine paces itself (docs/adr/0011-pacing.md): by this duration, or by so many times the
+fixed price of a micro-batch up to the longest."""
 
 KEY_GROUPS = 128
 MORE_KEY_GROUPS = 1_024
 STAGE = ("decode", "stage in pages")
 """The layers of a record that run where its key is."""
+
+_LEAST_US = 0.005
+"""What would be told as 0.00."""
 
 Line = tuple[str, str, str]
 
@@ -35,14 +40,15 @@ class _Price(NamedTuple):
 
 def lines(measured: Measured) -> Iterator[Line]:
     """What is asked, the figure, and what it comes from; nothing where a measure is missing."""
-    own = figures(measured.rows("a")).get("headrace")
+    used = _record(measured)
     prices = [price for at in PARTITIONS if (price := _fixed(measured, at)) is not None]
-    if own is None or not own.processor or len(prices) < len(PARTITIONS):
+    if not used or len(prices) < len(PARTITIONS):
         return
-    record_us = sum(own.processor.values())
+    record_us = sum(used.values())
     ideal = CORES / record_us * 1e6
-    told = ", ".join(f"{kind} {us:.2f}" for kind, us in own.processor.items())
-    yield "processor time of a record", f"{record_us:.2f} us", f"measured: {told}"
+    told = ", ".join(f"{kind} {us:.2f}" for kind, us in used.items())
+    at = f"with {MORE_KEY_GROUPS:,} key groups: {told}"
+    yield "processor time of a record", f"{record_us:.2f} us", f"measured {at}"
     yield f"{CORES} cores at that price", _rate(ideal), "if nothing else cost anything"
     for price in prices:
         yield (
@@ -59,15 +65,16 @@ def lines(measured: Measured) -> Iterator[Line]:
         f"on the line through {some.partitions} and {many.partitions}",
     )
     seconds = (driver_ms + many.tasks_ms / many.partitions) / 1000
-    share = seconds / BATCH_SECONDS
     yield (
         "an almost empty micro-batch: the least latency",
         f"{seconds:.1f} s",
         "that, and a core for the tasks of each partition",
     )
+    batch_seconds = max(BATCH_SECONDS, min(FIXED_PARTS * seconds, LONGEST_SECONDS))
+    share = min(seconds / batch_seconds, 1)
     rate = ideal * (1 - share)
     yield (
-        f"rate in micro-batches of {BATCH_SECONDS} s",
+        f"rate in micro-batches of {batch_seconds:.0f} s",
         _rate(rate),
         f"{share:.0%} of them are that price",
     )
@@ -78,7 +85,7 @@ def lines(measured: Measured) -> Iterator[Line]:
 def _lines_of_keys(measured: Measured) -> Iterator[Line]:
     name = layers.contender(FEW_KEYS)
     parts = [measured.value("layers", name, "us_per_record", layer) for layer in STAGE]
-    stage_us = sum(us for us in parts if us is not None)
+    stage_us = sum(part.median for part in parts if part is not None)
     if None in parts:
         return
     for keys in (FEW_KEYS, MANY_KEYS):
@@ -112,11 +119,24 @@ def _lines_of_shuffle(rate: float) -> Iterator[Line]:
     )
 
 
+def _record(measured: Measured) -> dict[str, float]:
+    """Microseconds of processor time of a record in each kind of process, where it has any."""
+    used: dict[str, list[float]] = {}
+    for row in measured.rows("growth"):
+        if row["point"] == f"key groups {MORE_KEY_GROUPS:,}" and "runs" in row:
+            for figure in figures(row["runs"]).values():
+                for kind, us in figure.processor.items():
+                    used.setdefault(kind, []).append(us)
+    return {kind: us for kind, each in used.items() if (us := median(each)) >= _LEAST_US}
+
+
 def _fixed(measured: Measured, partitions: int) -> _Price | None:
     at = f"partitions {partitions}"
     driver = measured.value("growth", "headrace", "driver_ms_per_batch", at)
     tasks = measured.value("growth", "headrace", "task_ms_per_batch", at)
-    return None if driver is None or tasks is None else _Price(partitions, driver, tasks)
+    if driver is None or tasks is None:
+        return None
+    return _Price(partitions, driver.median, tasks.median)
 
 
 def _rate(records_per_second: float) -> str:

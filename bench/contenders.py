@@ -68,6 +68,12 @@ def _bundle(thousands: int, seconds: int = 1) -> Contender:
     return Contender(name, "flink_python", "pyflink", {"mode": "process", **options})
 
 
+def _bytewax(operator: str, thousands: int) -> Contender:
+    name = f"bytewax-{operator.replace('_', '-')}-{thousands}k"
+    options = {"operator": operator, "batch": str(thousands * THOUSAND)}
+    return Contender(name, "bytewax_peer", "bytewax", options)
+
+
 CONTENDERS = {
     each.name: each
     for each in (
@@ -81,22 +87,22 @@ CONTENDERS = {
         Contender("flink-sql-rocksdb", "flink_sql", "pyflink", {"backend": "rocksdb"}),
         _spark(100),
         _spark(500),
+        _spark(2_000),
         Contender("spark-arrow", "spark_arrow"),
         Contender("bytewax", "bytewax_peer", "bytewax", {"workers": "processes"}),
         Contender("bytewax-threads", "bytewax_peer", "bytewax", {"workers": "threads"}),
         Contender("plain-python", "plain_python"),
-        _bundle(1),
         _bundle(10),
         _bundle(100, seconds=10),
-        _bundle(1000, seconds=10),
         Contender(
             "pyflink-process-loopback",
             "flink_python",
             "pyflink",
             {"mode": "process", "worker": "loopback"},
         ),
-        Contender("bytewax-flat-map", "bytewax_peer", "bytewax", {"operator": "flat_map"}),
-        Contender("bytewax-batch-5000", "bytewax_peer", "bytewax", {"batch": "5000"}),
+        _bytewax("flat_map", 1),
+        _bytewax("batch", 5),
+        _bytewax("batch", 50),
     )
 }
 
@@ -158,14 +164,13 @@ CASES = {
             "tune",
             "a",
             sizes={
-                **_FLINK,
-                **dict.fromkeys(_variants("pyflink-process-"), _FLINK["pyflink-process"]),
+                **dict.fromkeys(_variants("pyflink-process"), (100 * THOUSAND, 300 * THOUSAND)),
                 # Each bundle ends with a call to the JVM for each key that it changed.
-                "pyflink-process-bundle-1k": (20 * THOUSAND, 60 * THOUSAND),
-                "pyflink-process-bundle-10k": (50 * THOUSAND, 200 * THOUSAND),
+                "pyflink-process-bundle-10k": (50 * THOUSAND, 150 * THOUSAND),
+                "spark-state-2000k": (4 * MILLION, 8 * MILLION),
                 "bytewax": _BYTEWAX,
-                "bytewax-flat-map": _BYTEWAX,
-                "bytewax-batch-5000": _BYTEWAX,
+                **dict.fromkeys(_variants("bytewax-flat-map"), _BYTEWAX),
+                **dict.fromkeys(_variants("bytewax-batch"), _BYTEWAX),
             },
         ),
     )

@@ -19,7 +19,7 @@ from typing import Any
 
 from bench import workload
 from bench.environments import OWN, versions
-from bench.jobs import Api, count_and_sum, with_times
+from bench.jobs import Api, keyed_job
 from bench.throughput import Plan, Row
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
@@ -98,7 +98,7 @@ class _Desk:
 
     def __init__(self, keys: int) -> None:
         self.record = workload.record_function(keys)
-        self.program = _program(self.record)
+        self.program = _program(self.record, keys)
         self.sums: dict[int, tuple[int, int]] = {}
         self.split: SplitState = NEW_SPLIT
         self.vertex = self.program.stages[0][0]
@@ -224,15 +224,13 @@ def count(outputs: list[Envelope]) -> int:
     return sum(len(envelope.payload.values) for envelope in outputs)
 
 
-def _program(record: Callable[[int], workload.Record]) -> JobProgram:
+def _program(record: Callable[[int], workload.Record], keys: int) -> JobProgram:
     api = Api("headrace")
     env = StreamExecutionEnvironment.get_execution_environment(
         Configuration.from_dict({"parallelism.default": str(TASKS)})
     )
-    records = with_times(api, env.from_source(DataGeneratorSource(record), None, "records"))
-    records.key_by(lambda pair: pair[0]).process(count_and_sum(api)).sink_to(
-        FunctionSink(Counted())
-    )
+    records = env.from_source(DataGeneratorSource(record), None, "records")
+    keyed_job(api, "a", records, keys).sink_to(FunctionSink(Counted()))
     return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "a")
 
 

@@ -16,6 +16,9 @@ from bench.environments import ROOT
 
 Result = dict[str, Any]
 
+ROUNDS = 3
+"""A median of fewer is not committed."""
+
 
 def save(
     folder: Path, experiment: str, rows: list[dict[str, Any]], settings: dict[str, Any]

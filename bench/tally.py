@@ -12,7 +12,7 @@ FIELDS: dict[str, tuple[int, ...]] = {
     "a": (0, 1, 2),
     "b": (0, 1),
     "c": (0, 1, 2),
-    "d": (0,),
+    "d": (0, 2),
     "e": (0,),
 }
 """Which fields of an output are added up, by the first letter of the job."""

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import truediv
 from statistics import median
 from typing import Any
 
 from bench.throughput import Figure, figures
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """A figure: what each round gave. ``run`` tells the rounds of one command from another's."""
+
+    run: str
+    values: Mapping[int, float]
+    least: int
+    """How many rounds are behind it, or behind the part of it that has the fewest."""
+
+    @property
+    def median(self) -> float:
+        """The figure itself."""
+        return median(self.values.values())
 
 
 class Measured:
@@ -15,58 +31,75 @@ class Measured:
 
     def __init__(self, results: dict[str, dict[str, Any]]) -> None:
         self._results = results
-        self._rounds: list[int] = []
-
-    def ask(self, target: Target) -> tuple[float | None, int]:
-        """A target's number, and the rounds behind the figure in it that has the fewest."""
-        self._rounds = []
-        number = target.ask(self)
-        return number, min(self._rounds, default=0)
 
     def rows(self, experiment: str) -> list[dict[str, Any]]:
         """An experiment's rows."""
         rows: list[dict[str, Any]] = self._results.get(experiment, {}).get("rows", [])
         return rows
 
-    def rate(self, case: str, contender: str = "headrace") -> float | None:
-        """Records per second, the median."""
-        return self._rate(figures(self.rows(case)).get(contender))
+    def rate(self, case: str, contender: str = "headrace") -> Rounds | None:
+        """Records per second."""
+        return self._rate(case, figures(self.rows(case)).get(contender))
 
-    def best(self, cases: Sequence[str], prefix: str) -> float | None:
+    def best(self, cases: Sequence[str], prefix: str) -> Rounds | None:
         """The rate of the fastest of a peer's variants in some cases of the same job."""
-        found = [f for case in cases for f in figures(self.rows(case)).values()]
-        rated = [f for f in found if f.contender.startswith(prefix) and f.rate]
-        return self._rate(max(rated, key=lambda f: f.rate or 0, default=None))
-
-    def _rate(self, figure: Figure | None) -> float | None:
-        if figure is None or figure.rate is None:
+        found = [(case, f) for case in cases for f in figures(self.rows(case)).values()]
+        rated = [(case, f) for case, f in found if f.contender.startswith(prefix) and f.rate]
+        if not rated:
             return None
-        self._rounds.append(len(figure.rates))
-        return figure.rate
+        return self._rate(*max(rated, key=lambda pair: pair[1].rate or 0))
+
+    def _rate(self, case: str, figure: Figure | None) -> Rounds | None:
+        return None if figure is None else self._rounds(case, figure.by_round)
 
     def value(
         self, experiment: str, contender: str, name: str, point: str | None = None
-    ) -> float | None:
-        """The median of one value over the rows of a contender, at a point where there are some."""
-        found: list[float] = [
-            row["values"][name]
-            for row in self.rows(experiment)
-            if (row["contender"], row.get("point") if point else None) == (contender, point)
-            and name in row.get("values", {})
-        ]
-        if not found:
-            return None
-        self._rounds.append(len(found))
-        return median(found)
+    ) -> Rounds | None:
+        """One value in the rows of a contender, at a point where there are some."""
+        return self._rounds(
+            experiment,
+            {
+                row["round"]: row["values"][name]
+                for row in self.rows(experiment)
+                if (row["contender"], row.get("point") if point else None) == (contender, point)
+                and name in row.get("values", {})
+            },
+        )
 
-    def seconds(self, experiment: str) -> dict[int, float]:
-        """The median of the seconds by the number of records."""
-        found: dict[int, list[float]] = {}
+    def seconds(self, experiment: str) -> dict[int, Rounds]:
+        """The seconds by the number of records, which ascend."""
+        found: dict[int, dict[int, float]] = {}
         for row in self.rows(experiment):
             if "values" in row:
-                found.setdefault(row["records"], []).append(row["values"]["seconds"])
-        self._rounds += [len(seconds) for seconds in found.values()]
-        return {size: median(found[size]) for size in sorted(found)}
+                found.setdefault(row["records"], {})[row["round"]] = row["values"]["seconds"]
+        told = {size: self._rounds(experiment, found[size]) for size in sorted(found)}
+        return {size: rounds for size, rounds in told.items() if rounds is not None}
+
+    def _rounds(self, experiment: str, values: Mapping[int, float]) -> Rounds | None:
+        result = self._results.get(experiment, {})
+        run = f"{result.get('commit')} {result.get('arguments')}"
+        return Rounds(run, values, len(values)) if values else None
+
+
+def together(work: Callable[..., float], *found: Rounds | None) -> Rounds | None:
+    """What follows from figures: round by round if one command took them all, else by medians.
+
+    A machine is not as fast in one round as in another, so rounds tell more than medians do.
+    """
+    given = [each for each in found if each is not None]
+    if len(given) < len(found):
+        return None
+    least = min(each.least for each in given)
+    common = [n for n in given[0].values if all(n in each.values for each in given)]
+    if common and len({each.run for each in given}) == 1:
+        values = {n: work(*(each.values[n] for each in given)) for n in common}
+        return Rounds(given[0].run, values, min(least, len(common)))
+    return Rounds("", {0: work(*(each.median for each in given))}, least)
+
+
+def ratio(above: Rounds | None, below: Rounds | None) -> Rounds | None:
+    """A quotient, None where either is missing."""
+    return together(truediv, above, below)
 
 
 @dataclass(frozen=True)
@@ -75,7 +108,7 @@ class Target:
 
     text: str
     bound: float
-    ask: Callable[[Measured], float | None]
+    ask: Callable[[Measured], Rounds | None]
     unit: str = "x"
     most: bool = False
 
@@ -84,67 +117,72 @@ class Target:
         return number <= self.bound if self.most else number >= self.bound
 
 
-def ratio(above: float | None, below: float | None) -> float | None:
-    """A quotient, None where either is missing."""
-    return above / below if above is not None and below else None
+Ask = Callable[[Measured], Rounds | None]
 
 
-def _peer(case: str, prefix: str, *more: str) -> Callable[[Measured], float | None]:
+def _peer(case: str, prefix: str, *more: str) -> Ask:
     return lambda m: ratio(m.rate(case), m.best([case, *more], prefix))
 
 
-def _against(case: str, other: str) -> Callable[[Measured], float | None]:
+def _against(case: str, other: str) -> Ask:
     return lambda m: ratio(m.rate(case), m.rate(other))
 
 
-def _trickle(contender: str) -> Callable[[Measured], float | None]:
+def _trickle(contender: str) -> Ask:
     """To the faster of a query with Spark's settings and with Headrace's."""
 
-    def ask(measured: Measured) -> float | None:
+    def ask(measured: Measured) -> Rounds | None:
         names = contender, f"{contender}-light"
         found = [measured.value("trickle", name, "ms_per_batch") for name in names]
-        least = min((ms for ms in found if ms is not None), default=None)
+        told = [each for each in found if each is not None]
+        least = min(told, key=lambda each: each.median, default=None)
         return ratio(measured.value("trickle", "headrace", "ms_per_batch"), least)
 
     return ask
 
 
-def _latency(value: str) -> Callable[[Measured], float | None]:
+def _latency(value: str) -> Ask:
     return lambda m: ratio(
         m.value("latency", "headrace", value), m.value("latency", "pyflink-default", value)
     )
 
 
-def _stage(measured: Measured) -> float | None:
+def _stage(measured: Measured) -> Rounds | None:
     """The cost of one of the two stages that (c) has more than (a), to that of all of (a)."""
-    one, three = measured.rate("a"), measured.rate("c")
-    return (one / three - 1) / 2 if one and three else None
+    return together(lambda a, c: (a / c - 1) / 2, measured.rate("a"), measured.rate("c"))
 
 
-def _linear(measured: Measured) -> float | None:
-    """The cost of a record in the largest batch to that in the smallest."""
+def _linear(measured: Measured) -> Rounds | None:
+    """The cost of a record in the largest batch to that in the smallest; by the medians, as a
+    slope of few seconds swings."""
     seconds = measured.seconds("batch-linear")
     sizes = list(seconds)
     if len(sizes) < 3:
         return None
 
     def cost(at: int) -> float:
-        return (seconds[sizes[at + 1]] - seconds[sizes[at]]) / (sizes[at + 1] - sizes[at])
+        more = seconds[sizes[at + 1]].median - seconds[sizes[at]].median
+        return more / (sizes[at + 1] - sizes[at])
 
-    return ratio(cost(len(sizes) - 2), cost(0))
+    rounds = min(each.least for each in seconds.values())
+    return Rounds("", {0: cost(len(sizes) - 2) / cost(0)}, rounds)
 
 
 TARGETS = (
     Target("(a) to PyFlink, the best of its settings", 10, _peer("a", "pyflink", "tune")),
-    Target("(a) to PySpark's transformWithState (Row)", 4, _peer("a", "spark-state")),
+    Target("(a) to PySpark's transformWithState (Row)", 4, _peer("a", "spark-state", "tune")),
     Target("(a) to Bytewax, two workers, recovery on", 1, _peer("a", "bytewax", "tune")),
     Target("(a) to Flink SQL's GROUP BY, the fastest", 1 / 1.5, _peer("a", "flink-sql")),
     Target(
-        "the same, its state in RocksDB as Spark's is",
+        "the same, its state in RocksDB as here",
         1 / 1.5,
         lambda m: ratio(m.rate("a"), m.rate("a", "flink-sql-rocksdb")),
     ),
-    Target("(a) to the same job's source and exchange alone", 0.6, _against("a", "exchange")),
+    Target(
+        "(a) to the same source and exchange, with a keyed function that does nothing",
+        0.6,
+        _against("a", "exchange"),
+    ),
     Target("(a) with 1,000,000 keys to 10,000", 0.5, _against("a-million", "a")),
     Target("(a) with Zipf keys to uniform", 0.7, _against("a-zipf", "a")),
     Target("(b) to PyFlink, the better of its modes", 5, _peer("b", "pyflink")),
@@ -152,15 +190,15 @@ TARGETS = (
     Target("(d) to PyFlink, the better of its modes", 5, _peer("d", "pyflink")),
     Target("(d) to Spark's mapInArrow", 0.8, _peer("d", "spark-arrow")),
     Target(
-        "a micro-batch of 100 records to one of a bare transformWithState query of its shape",
+        "a micro-batch of 100 records to one of a bare transformWithState query",
         1.3,
-        _trickle("spark-shape"),
+        _trickle("spark-state"),
         most=True,
     ),
     Target(
-        "the same to a query with source and sink in the JVM",
+        "the same to a query with source and sink in Python, as here",
         1.3,
-        _trickle("spark-state"),
+        _trickle("spark-shape"),
         most=True,
     ),
     Target(

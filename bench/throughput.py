@@ -32,12 +32,10 @@ class Plan:
         return not self.peers or any(name == p or name.startswith(f"{p}-") for p in self.peers)
 
 
-def measure(
-    cases: Sequence[Case], plan: Plan, contenders: Mapping[str, Contender] = CONTENDERS
-) -> Iterator[dict[str, list[Row]]]:
+def measure(cases: Sequence[Case], plan: Plan) -> Iterator[dict[str, list[Row]]]:
     """The rows of each case so far, one for each run, after every round: all take turns in it."""
     rows: dict[str, list[Row]] = {case.name: [] for case in cases}
-    waiting = _turns(cases, [contenders[name] for name in contenders if plan.takes(name)])
+    waiting = _turns(cases, [each for name, each in CONTENDERS.items() if plan.takes(name)])
     for number in range(plan.runs):
         for case, contender in [*waiting]:
             for records in case.sizes[contender.name]:
@@ -67,7 +65,24 @@ def _step(case: Case, contender: Contender) -> int:
     return int(contender.options.get("batch", case.step))
 
 
-def one(case: Case, contender: Contender, records: int) -> Row:
+def slope(
+    case: Case, contender: Contender, sizes: Sequence[int], watch_memory: bool = False
+) -> Row:
+    """The row of a contender's rate by the runs at these sizes."""
+    row: Row = {"contender": contender.name, "versions": versions(contender.environment)}
+    row["runs"] = runs = []
+    for records in sizes:
+        runs.append({**one(case, contender, records, watch_memory), "round": 0})
+        tell(runs[-1])
+        if "failure" in runs[-1]:
+            break
+    figure = figures(runs)[contender.name]
+    if figure.rate is None:
+        return {**row, "failure": figure.failure}
+    return {**row, "values": {"records_per_second": figure.rate}}
+
+
+def one(case: Case, contender: Contender, records: int, watch_memory: bool = False) -> Row:
     """Run a contender once and check what it gave out."""
     row: Row = {"case": case.name, "contender": contender.name, "records": records}
     arguments = [f"--job={case.job}", f"--records={records}", f"--keys={case.keys}"]
@@ -81,13 +96,15 @@ def one(case: Case, contender: Contender, records: int) -> Row:
     except UnbuildableError as error:
         return {**row, "failure": str(error)}
     module = f"bench.peers.{contender.module}"
-    run = processes.run(python, module, arguments, contender.limit_seconds)
+    run = processes.run(python, module, arguments, contender.limit_seconds, watch_memory)
     row |= {"command": run.command, "load": run.load_before, "wall_seconds": run.wall_seconds}
     if run.answer is None:
         return {**row, "failure": run.failure}
     row |= {key: run.answer[key] for key in ("seconds", "tally")}
     facts = run.answer.get("facts", {})
     row["facts"] = facts
+    if run.peak_mib is not None:
+        row["peak_mib"] = run.peak_mib
     wrong = _wrong(case, records, run.answer["tally"], facts)
     return {**row, "failure": wrong} if wrong else row
 
@@ -117,13 +134,18 @@ class Figure:
     """What the runs of one contender come to. Rates in records per second."""
 
     contender: str
-    rates: tuple[float, ...]
-    """One for each round, from its two sizes; ascending."""
+    by_round: Mapping[int, float]
+    """The rate of each round, from its two sizes."""
     starts: tuple[float, ...]
     failure: str | None = None
     """Why a round is not among them: the median is then of the others."""
     processor: Mapping[str, float] = field(default_factory=dict)
     """Microseconds of processor time per record in each kind of process, where it was taken."""
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Ascending."""
+        return tuple(sorted(self.by_round.values()))
 
     @property
     def rate(self) -> float | None:
@@ -132,7 +154,8 @@ class Figure:
 
     @property
     def start(self) -> float | None:
-        """The median start in seconds: the whole process, less what its records cost."""
+        """The median start in seconds: the whole process, from its imports to its end, less what
+        its records cost."""
         return median(self.starts) if self.starts else None
 
 
@@ -146,7 +169,8 @@ def figures(rows: Iterable[Row]) -> dict[str, Figure]:
 
 def _figure(name: str, rows: list[Row]) -> Figure:
     failure = next((row["failure"] for row in rows if "failure" in row), None)
-    rates, starts = [], []
+    rates: dict[int, float] = {}
+    starts: list[float] = []
     used: dict[str, list[float]] = {}
     rounds = sorted({row["round"] for row in rows})
     for number in rounds:
@@ -161,7 +185,7 @@ def _figure(name: str, rows: list[Row]) -> Figure:
         cost = (large["seconds"] - small["seconds"]) / more
         if cost <= 0:
             continue
-        rates.append(1 / cost)
+        rates[number] = 1 / cost
         checking = small.get("facts", {}).get("check_seconds", 0)
         starts.append(small["wall_seconds"] - checking - cost * small["records"])
         before, after = (r.get("facts", {}).get("processor_seconds", {}) for r in pair)
@@ -172,4 +196,4 @@ def _figure(name: str, rows: list[Row]) -> Figure:
         if rates:
             failure = f"{len(rounds) - len(rates)} of {len(rounds)} rounds lost: {failure}"
     processor = {kind: median(values) for kind, values in used.items()}
-    return Figure(name, tuple(sorted(rates)), tuple(sorted(starts)), failure, processor)
+    return Figure(name, rates, tuple(sorted(starts)), failure, processor)

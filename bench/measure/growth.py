@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from bench.contenders import CONTENDERS, FEW_KEYS, MILLION, THOUSAND, Case, Contender, size
-from bench.environments import OWN, versions
-from bench.measure import trickle
-from bench.throughput import Plan, Row, figures, one, tell
+from bench.measure import memory, trickle
+from bench.throughput import Plan, Row, one, slope, tell
 
 LINEAR_SIZES = (1 * MILLION, 10 * MILLION, 25 * MILLION, 50 * MILLION)
 RECORD_BYTES = {
@@ -21,9 +20,15 @@ RECORD_BYTES = {
 """By size of a record: the numbers of records. The smaller is behind the first, small
 micro-batches."""
 
+BARE_BYTES = 20
+"""About what a record takes on its way without a payload, its key included."""
+
 PARTITIONS = (2, 8, 32, 128)
 _ALL_BATCHES = 16
 """Up to so many partitions it is as many micro-batches as with two; then fewer, as each is long."""
+
+_WARM_UP = 6
+"""But at least so many before those that count."""
 
 _OWN = "headrace"
 
@@ -37,6 +42,7 @@ class Point:
     sizes: tuple[int, int]
     job: str = "a"
     keys: int = FEW_KEYS
+    distribution: str = "uniform"
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -49,10 +55,10 @@ def points() -> Iterator[Point]:
     """All points at which the rate is taken."""
     for keys in (THOUSAND, FEW_KEYS, 100 * THOUSAND, MILLION):
         yield Point("keys", keys, (4 * MILLION, 12 * MILLION), keys=keys)
-    yield Point("keys", 10 * MILLION, (10 * MILLION, 16 * MILLION), keys=10 * MILLION)
+    most = 10 * MILLION
+    yield Point("keys", most, (most, most + 6 * MILLION), keys=most, distribution=memory.EACH)
     for width, sizes in RECORD_BYTES.items():
-        # A record without a payload takes about as much as the smallest size.
-        payload = {"payload": str(width)} if width > min(RECORD_BYTES) else {}
+        payload = {"payload": str(width - BARE_BYTES)}
         yield Point("record bytes", width, sizes, options=payload)
     for stages in range(1, 6):
         most = 12 * MILLION // (stages + 1)
@@ -71,21 +77,10 @@ def measure(plan: Plan) -> list[Row]:
     for point in points():
         options = {"runner": "streaming", **point.options}
         contender = Contender(_OWN, "headrace_peer", options=options)
-        case = Case(point.name, point.job, point.keys)
-        found = _rate(case, contender, point, plan)
-        rows.append({"contender": _OWN, "point": point.name, "versions": versions(OWN), **found})
+        case = Case(point.name, point.job, point.keys, point.distribution)
+        sizes = [size(records, plan.scale) for records in point.sizes]
+        rows.append({**slope(case, contender, sizes), "point": point.name})
     return rows + _partitions(plan)
-
-
-def _rate(case: Case, contender: Contender, point: Point, plan: Plan) -> Row:
-    runs: list[Row] = []
-    for records in point.sizes:
-        runs.append({**one(case, contender, size(records, plan.scale)), "round": 0})
-        tell(runs[-1])
-    figure = figures(runs)[_OWN]
-    if figure.rate is None:
-        return {"runs": runs, "failure": figure.failure}
-    return {"runs": runs, "values": {"records_per_second": figure.rate}}
 
 
 def _partitions(plan: Plan) -> list[Row]:
@@ -97,7 +92,9 @@ def _partitions(plan: Plan) -> list[Row]:
     for partitions in PARTITIONS:
         fewer = min(1.0, _ALL_BATCHES / partitions)
         contender = trickle.headrace(partitions, events="1", executors="2")
-        row = trickle.cost(contender, plan.scale * fewer)
+        few, more = (round(batches * fewer * plan.scale) for batches in trickle.BATCHES)
+        few = max(few, _WARM_UP)
+        row = trickle.cost(contender, few, few + max(more, 2))
         tell(row)
         rows.append({**row, "point": f"partitions {partitions}"})
     return rows

@@ -12,8 +12,8 @@ from bench.contenders import FEW_KEYS, Case, Contender
 from bench.throughput import NO_SLOPE, Plan, Row, one, tell
 
 RECORDS = 100
-BATCHES = (20, 60)
-
+BATCHES = (20, 40)
+"""How many come first, and how many more there are in the larger run."""
 
 LIMIT_SECONDS = 400
 SECONDS_PER_PARTITION = 10
@@ -54,20 +54,19 @@ def measure(plan: Plan) -> list[Row]:
     rows: list[Row] = []
     for contender in CONTENDERS:
         if plan.takes(contender.name):
-            rows.append(cost(contender, plan.scale))
+            few, more = (max(round(batches * plan.scale), 2) for batches in BATCHES)
+            rows.append(cost(contender, few, few + more))
             tell(rows[-1])
     return rows
 
 
-def cost(contender: Contender, scale: float) -> Row:
-    """The row of a round: the cost of a micro-batch in ms.
+def cost(contender: Contender, few: int, many: int) -> Row:
+    """The row of a round: the cost of a micro-batch in ms, by the slope between so many of them.
 
     Where they are told also the time of its tasks, and the processor time that the driver's JVM and
     its Python used: without its tasks' if the executors are processes of their own.
     """
     seconds, of_tasks, of_driver = [], [], []
-    few = max(round(BATCHES[0] * scale), 2)
-    many = max(round(BATCHES[1] * scale), 2 * few)
     for batches in (few, many):
         row = one(_CASE, contender, batches * RECORDS)
         if "failure" in row:

@@ -10,6 +10,7 @@ from typing import Any
 import bytewax.operators as op
 from bytewax.dataflow import Dataflow
 from bytewax.inputs import FixedPartitionedSource, StatefulSourcePartition
+from bytewax.operators import StatefulBatchLogic
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
 from bench import workload
@@ -93,10 +94,34 @@ def count_and_sum_or_none(
     return (count, total), (key, count, total) if chosen else None
 
 
+class CountAndSum(StatefulBatchLogic[Value, tuple[int, int, int], Value]):
+    """The same for all of a key's records in a batch of the source."""
+
+    def __init__(self, state: Value | None) -> None:
+        self._state = state or (0, 0)
+
+    def on_batch(self, values: list[Value]) -> tuple[list[tuple[int, int, int]], bool]:
+        """Count one key's records; the key is kept."""
+        count, total = self._state
+        outputs = []
+        for key, value in values:
+            count, total = count + 1, total + value
+            if (key + count) % workload.OUTPUT_EVERY == 0:
+                outputs.append((key, count, total))
+        self._state = count, total
+        return outputs, False
+
+    def snapshot(self) -> Value:
+        """What recovery keeps of a key."""
+        return self._state
+
+
 flow = Dataflow("bench")
 records = op.input("records", flow, Records())
 if PARAMETERS["operator"] == "flat_map":
     outputs = op.stateful_flat_map("count", records, count_and_sum)
+elif PARAMETERS["operator"] == "batch":
+    outputs = op.stateful_batch("count", records, CountAndSum)
 else:
     every = op.stateful_map("count", records, count_and_sum_or_none)
     outputs = op.filter("chosen", every, lambda item: item[1] is not None)

@@ -1,7 +1,8 @@
 """Bytewax with recovery on; job (a).
 
 Options: ``workers`` (processes: two processes, threads: two threads of one), ``operator`` (map,
-flat_map: stateful_map needs a filter behind it, stateful_flat_map gives out only what counts),
+flat_map, batch: stateful_map needs a filter behind it, stateful_flat_map gives out only what
+counts, stateful_batch is called once for all of a key's records in a batch of the source),
 ``batch`` (records the source gives at a time), ``snapshot`` (seconds between snapshots).
 """
 

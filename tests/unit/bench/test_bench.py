@@ -19,10 +19,10 @@ from bench import cluster, expectation, processes, report, throughput, workload
 from bench.__main__ import is_whole
 from bench.contenders import CASES, CONTENDERS, Case, Contender, size
 from bench.environments import OWN, versions
-from bench.measure import doubling, trickle
+from bench.measure import doubling, memory, trickle
 from bench.peers.headrace_peer import micro_batches, run, task_seconds
 from bench.peers.protocol import Task
-from bench.targets import TARGETS, Measured
+from bench.targets import TARGETS, Measured, ratio
 from bench.throughput import Plan, figures
 
 LOCAL = {"runner": "local"}
@@ -46,6 +46,7 @@ def test_the_stateless_job_passes_half_of_the_lines(tmp_path: Path) -> None:
     wanted = expectation.expected("d", 2_000, 1, "uniform", tmp_path)
     assert tuple(outcome.tally) == wanted
     assert wanted[0] == pytest.approx(1_000, rel=0.1)
+    assert wanted[2] == pytest.approx(wanted[0] * 50_000 * 500, rel=0.1)
 
 
 def test_a_wrong_count_is_told() -> None:
@@ -139,6 +140,21 @@ def test_cases_take_turns_and_a_failure_is_not_tried_again(monkeypatch: pytest.M
     assert counts == [{"first": 3, "second": 3}, {"first": 5, "second": 5}]
 
 
+def test_a_rate_by_two_runs_has_the_memory_of_the_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*given: Any) -> processes.Run:
+        records = int(next(a for a in given[2] if a.startswith("--records=")).split("=")[1])
+        answer = {"seconds": records / 1_000, "tally": [1], "facts": {}}
+        found = processes.Run([], records / 500, 0.0, answer)
+        found.peak_mib = {"worker": records // 1_000} if given[4] else None
+        return found
+
+    monkeypatch.setattr(processes, "run", run)
+    monkeypatch.setattr(expectation, "difference", lambda *given: None)
+    (found,) = memory.measure(Plan(1, 0.001))
+    assert found["values"] == {"records_per_second": pytest.approx(1_000), "worker_mib": 20}
+    assert found["point"] == "keys 10,000"
+
+
 def test_a_failure_stays_in_the_figures() -> None:
     figure = figures([{**row(0, 100, 3.0), "failure": "exit code 1"}])["headrace"]
     assert figure.rate is None
@@ -181,10 +197,11 @@ def rated(contender: str, rate: float, number: int = 0) -> list[dict[str, Any]]:
     return [{**small, "contender": contender}, {**large, "contender": contender}]
 
 
-def asked(text: str, results: dict[str, Any]) -> tuple[float | None, int]:
+def asked(text: str, results: dict[str, Any]) -> tuple[float, int]:
     (target,) = (target for target in TARGETS if target.text.startswith(text))
-    number, rounds = Measured(results).ask(target)
-    return number and pytest.approx(number), rounds
+    found = target.ask(Measured(results))
+    assert found is not None
+    return pytest.approx(found.median), found.least
 
 
 def test_the_best_of_a_peer_may_be_one_that_was_tuned() -> None:
@@ -198,6 +215,33 @@ def test_the_best_of_a_peer_may_be_one_that_was_tuned() -> None:
     assert asked("(a) to PyFlink", results) == (20, 1)
 
 
+def test_a_ratio_is_of_the_rounds_that_one_command_took() -> None:
+    rates = [(1_000, 500), (4_000, 1_000), (2_000, 2_000)]
+    own = [row for n, (rate, _) in enumerate(rates) for row in rated("headrace", rate, n)]
+    other = [row for n, (_, rate) in enumerate(rates) for row in rated("headrace", rate, n)]
+    together = {"a": result(*own), "exchange": result(*other)}
+    assert asked("(a) to the same source", together) == (2, 3)
+    apart = {"a": result(*own), "exchange": {**result(*other), "arguments": ["exchange"]}}
+    assert asked("(a) to the same source", apart) == (2, 3)
+    found = ratio(Measured(together).rate("a"), Measured(together).rate("exchange"))
+    assert found is not None
+    assert [*found.values.values()] == pytest.approx([2, 4, 1])
+    found = ratio(Measured(apart).rate("a"), Measured(apart).rate("exchange"))
+    assert found is not None
+    assert [*found.values.values()] == pytest.approx([2_000 / 1_000])
+
+
+def test_a_target_is_met_by_three_rounds_only() -> None:
+    (target,) = (target for target in TARGETS if target.text.startswith("local runner"))
+    fast = [row for n in range(3) for row in rated("headrace-local", 400_000, n)]
+    said = [
+        report._said(target, found)
+        for rows in (fast, fast[:4])
+        if (found := target.ask(Measured({"a": result(*rows)}))) is not None
+    ]
+    assert said == ["met", "too few rounds"]
+
+
 def test_a_further_stage_is_what_c_costs_more_than_a() -> None:
     results = {"a": result(*rated("headrace", 1_000)), "c": result(*rated("headrace", 400))}
     assert asked("a further stage", results) == (0.75, 1)
@@ -205,18 +249,18 @@ def test_a_further_stage_is_what_c_costs_more_than_a() -> None:
 
 def test_a_small_batch_is_compared_with_the_faster_of_two_settings() -> None:
     costs = {"headrace": 120, "spark-shape": 150, "spark-shape-light": 100, "spark-state": 60}
-    rows = [{"contender": c, "values": {"ms_per_batch": ms}} for c, ms in costs.items()]
+    rows = [{"contender": c, "round": 0, "values": {"ms_per_batch": ms}} for c, ms in costs.items()]
     results = {"trickle": result(*rows)}
-    assert asked("a micro-batch of 100 records", results) == (1.2, 1)
-    assert asked("the same to a query", results) == (2, 1)
+    assert asked("a micro-batch of 100 records", results) == (2, 1)
+    assert asked("the same to a query", results) == (1.2, 1)
 
 
 def test_the_batch_runner_is_linear_by_the_medians() -> None:
     seconds = {100: (1, 2, 9), 200: (2, 3, 9), 400: (4, 5, 9), 800: (9, 9, 9)}
     rows = [
-        {"records": records, "values": {"seconds": value}}
+        {"records": records, "round": number, "values": {"seconds": value}}
         for records, values in seconds.items()
-        for value in values
+        for number, value in enumerate(values)
     ]
     results = {"batch-linear": result(*rows)}
     assert asked("batch runner: a record's cost", results) == (1, 3)
@@ -224,8 +268,13 @@ def test_the_batch_runner_is_linear_by_the_medians() -> None:
 
 def test_the_report_names_the_point_of_a_failure() -> None:
     failed = {"contender": "headrace", "point": "keys 1,000", "failure": "exit code 1"}
-    text = "".join(report._values("growth", result(failed)))
+    text = "".join(report._measure([failed]))
     assert "- headrace keys 1,000: `exit code 1`" in text
+
+
+def layer_row(layer: str) -> dict[str, Any]:
+    values = {"us_per_record": 1.0}
+    return {"contender": "10,000 keys", "point": layer, "round": 0, "values": values}
 
 
 def test_the_report_tells_the_exchange_from_the_layers() -> None:
@@ -233,10 +282,7 @@ def test_the_report_tells_the_exchange_from_the_layers() -> None:
         {**found, "facts": {"processor_seconds": {"worker": seconds, "jvm": 0.0, "driver": 0.0}}}
         for found, seconds in zip(rated("headrace", 1_000), (1.0, 1.005), strict=True)
     ]
-    apart = [
-        {"contender": "10,000 keys", "point": layer, "values": {"us_per_record": 1.0}}
-        for layer in report.LAYERS_OF_EXCHANGE
-    ]
+    apart = [layer_row(layer) for layer in report.LAYERS_OF_EXCHANGE]
     measured = Measured({"exchange": result(*runs), "layers": result(*apart)})
     (text,) = report._exchange(measured)
     assert "5.00 us" in text
@@ -244,34 +290,43 @@ def test_the_report_tells_the_exchange_from_the_layers() -> None:
     assert report._exchange(Measured({"layers": result(*apart)})) == []
 
 
+def fixed_prices(driver_ms: float) -> list[dict[str, Any]]:
+    return [
+        {
+            "contender": "headrace",
+            "point": f"partitions {at}",
+            "round": 0,
+            "values": {"driver_ms_per_batch": driver_ms * at, "task_ms_per_batch": 10.0 * at},
+        }
+        for at in (2, 8, 32, 128)
+    ]
+
+
 def test_a_cluster_is_worked_out_from_two_cores() -> None:
     runs = [
         {**found, "facts": {"processor_seconds": {"worker": seconds}}}
         for found, seconds in zip(rated("headrace", 1_000), (1.0, 1.004), strict=True)
     ]
-    prices = [
-        {
-            "contender": "headrace",
-            "point": f"partitions {at}",
-            "values": {"driver_ms_per_batch": 2.0 * at, "task_ms_per_batch": 10.0 * at},
-        }
-        for at in (2, 8, 32, 128)
-    ]
-    layers = [
-        {"contender": "10,000 keys", "point": layer, "values": {"us_per_record": 1.0}}
-        for layer in cluster.STAGE
-    ]
-    results = {"a": result(*runs), "growth": result(*prices), "layers": result(*layers)}
+    rate = {"contender": "headrace", "point": "key groups 1,024", "round": 0, "runs": runs}
+    layers = result(*map(layer_row, cluster.STAGE))
+    results = {"growth": result(rate, *fixed_prices(2.0)), "layers": layers}
     found = {what: figure for what, figure, _ in cluster.lines(Measured(results))}
     assert found["processor time of a record"] == "4.00 us"
     assert found["400 cores at that price"] == "100.0 million records/s"
     assert found["the driver's part with 400"] == "800 ms"
     assert found["an almost empty micro-batch: the least latency"] == "0.8 s"
     assert found["rate in micro-batches of 10 s"] == "91.9 million records/s"
+    dear = {**results, "growth": result(rate, *fixed_prices(20.0))}
+    found_dear = {what: figure for what, figure, _ in cluster.lines(Measured(dear))}
+    assert found_dear["rate in micro-batches of 24 s"] == "66.7 million records/s"
+    too_dear = {**results, "growth": result(rate, *fixed_prices(200.0))}
+    found_dear = {what: figure for what, figure, _ in cluster.lines(Measured(too_dear))}
+    assert found_dear["rate in micro-batches of 60 s"] == "0.0 million records/s"
     zipf = [(rank + 1) ** -1.1 for rank in range(10_000)]
-    rate = f"{1e6 / 2.0 / (zipf[0] / sum(zipf)) / 1e6:.1f} million records/s"
-    assert found["rate at which the first of 10,000 Zipf keys fills its core"] == rate
-    assert [*cluster.lines(Measured({**results, "growth": result(*prices[:3])}))] == []
+    most = f"{1e6 / 2.0 / (zipf[0] / sum(zipf)) / 1e6:.1f} million records/s"
+    assert found["rate at which the first of 10,000 Zipf keys fills its core"] == most
+    some = result(rate, *fixed_prices(2.0)[:3])
+    assert [*cluster.lines(Measured({**results, "growth": some}))] == []
 
 
 def test_a_table_goes_between_its_marks(tmp_path: Path) -> None:
@@ -300,7 +355,7 @@ def test_a_micro_batch_costs_its_tasks_and_the_driver(monkeypatch: pytest.Monkey
         return {"records": records, "seconds": seconds, "facts": facts}
 
     monkeypatch.setattr(trickle, "one", one)
-    values = trickle.cost(trickle.headrace(events="1"), 1.0)["values"]
+    values = trickle.cost(trickle.headrace(events="1"), 20, 60)["values"]
     assert values == {
         "ms_per_batch": pytest.approx(100),
         "task_ms_per_batch": pytest.approx(300),
@@ -313,9 +368,10 @@ def test_fewer_micro_batches_than_wanted_are_a_failure(monkeypatch: pytest.Monke
         return {"records": records, "seconds": records / 1_000, "facts": {"micro_batches": 20}}
 
     monkeypatch.setattr(trickle, "one", one)
-    found = trickle.cost(trickle.headrace(), 1.0)
+    found = trickle.cost(trickle.headrace(), 20, 60)
     assert found["failure"] == "20 micro-batches, not 60"
-    assert trickle.cost(trickle.headrace(), 1 / 3)["values"]["ms_per_batch"] == pytest.approx(100)
+    found = trickle.cost(trickle.headrace(), 7, 20)
+    assert found["values"]["ms_per_batch"] == pytest.approx(100)
 
 
 def test_micro_batches_are_counted_by_their_commits(tmp_path: Path) -> None:

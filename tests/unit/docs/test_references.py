@@ -17,6 +17,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 _CODE = re.compile(r"`([\w/]+)\.py: ([\w.]+)`")
 _FILE = re.compile(r"`((?:\w+/)+\w+\.py)`")
 _TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::([\w:]+))?`")
+_LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)]*)?\)")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
@@ -45,6 +46,16 @@ def test_tests_that_are_named_are_there(page: Path) -> None:
         elif name and not set(name.split("::")) <= defined_in(file):
             missing.append(f"{path}::{name}")
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "bench").glob("*.md")), *PAGES],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_links_and_pictures_lead_to_files(page: Path) -> None:
+    links = [path for path, _ in _LINK.findall(page.read_text("utf-8"))]
+    assert [path for path in links if not (page.parent / path).exists()] == []
 
 
 def test_every_page_is_in_the_navigation() -> None:
