@@ -240,18 +240,13 @@ def _ranges(start: int, end: int) -> Iterator[SplitRange]:
         yield SplitRange(SPLIT, at, to, None, to - at)
 
 
-def table(layers: Layers, before: Layers | None = None) -> str:
-    """The layers as a Markdown table, with the ratios of an earlier run if there are any."""
+def table(layers: Layers) -> str:
+    """The layers as a Markdown table."""
     plain = layers["plain loop"]
-    head = ["layer", "µs/record", "to a plain loop"] + (["committed"] if before else [])
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1)]
-    for layer, took in layers.items():
-        line = [layer, f"{took:.2f}", f"{took / plain:.2f}"]
-        if before:
-            line.append(f"{before[layer]:.2f}" if layer in before else "")
-        lines.append(line)
+    lines = [["layer", "µs/record", "to a plain loop"], ["---", "---:", "---:"]]
+    lines += [[layer, f"{took:.2f}", f"{took / plain:.2f}"] for layer, took in layers.items()]
     total = sum(took for layer, took in layers.items() if layer not in BESIDE)
-    lines.append(["sum", f"{total:.2f}", f"{total / plain:.2f}", *([""] if before else [])])
+    lines.append(["sum", f"{total:.2f}", f"{total / plain:.2f}"])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
