@@ -15,7 +15,16 @@ from typing import Any
 
 import pytest
 
-from bench import cluster, expectation, processes, report, throughput, workload
+from bench import (
+    cluster,
+    expectation,
+    layers,
+    processes,
+    quick,
+    report,
+    throughput,
+    workload,
+)
 from bench.__main__ import is_whole
 from bench.contenders import CASES, CONTENDERS, Case, Contender, size
 from bench.environments import OWN, versions
@@ -394,6 +403,29 @@ def test_the_first_two_cores_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_setaffinity", lambda *given: chosen.append(given), raising=False)
     processes.stay_on_two_cores()
     assert chosen == [(0, [1, 3])]
+
+
+def test_a_loss_is_one_in_every_try() -> None:
+    before = {"encode": 2.0, "decode": 1.0}
+    noisy = [
+        {"plain loop": 1.0, "encode": 2.9, "decode": 1.1},
+        {"plain loop": 0.5, "encode": 1.15, "decode": 0.9},
+    ]
+    assert quick.lost(quick.ratios(noisy[0]), before) == ["encode"]
+    took = quick.least(noisy)
+    assert took == {"plain loop": 0.5, "encode": 1.15, "decode": 0.9}
+    assert quick.ratios(took) == {"encode": 2.3, "decode": 1.8}
+    assert quick.lost(quick.ratios(took), before) == ["decode"]
+
+
+def test_every_layer_that_is_guarded_has_a_committed_figure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ["plain loop", "source alone", "source and chain", "encode", "decode"]
+    names += ["stage on the heap", "stage in pages", *layers.SMALL]
+    monkeypatch.setattr(layers, "measure", lambda *given: dict.fromkeys(names, 1.0))
+    committed = json.loads(quick.BASELINE.read_text())
+    assert quick.ratios(quick.measure()).keys() == committed.keys()
 
 
 def test_versions_are_those_that_are_installed() -> None:
