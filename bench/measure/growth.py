@@ -92,9 +92,7 @@ def _partitions(plan: Plan) -> list[Row]:
     for partitions in PARTITIONS:
         fewer = min(1.0, _ALL_BATCHES / partitions)
         contender = trickle.headrace(partitions, events="1", executors="2")
-        few, more = (round(batches * fewer * plan.scale) for batches in trickle.BATCHES)
-        few = max(few, _WARM_UP)
-        row = trickle.cost(contender, few, few + max(more, 2))
+        row = trickle.cost(contender, *trickle.batches(plan.scale * fewer, _WARM_UP))
         tell(row)
         rows.append({**row, "point": f"partitions {partitions}"})
     return rows

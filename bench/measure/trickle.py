@@ -54,10 +54,16 @@ def measure(plan: Plan) -> list[Row]:
     rows: list[Row] = []
     for contender in CONTENDERS:
         if plan.takes(contender.name):
-            few, more = (max(round(batches * plan.scale), 2) for batches in BATCHES)
-            rows.append(cost(contender, few, few + more))
+            rows.append(cost(contender, *batches(plan.scale)))
             tell(rows[-1])
     return rows
+
+
+def batches(scale: float, warm_up: int = 2) -> tuple[int, int]:
+    """The micro-batches of the smaller run, a warm-up at least, and of the larger."""
+    first, more = (round(count * scale) for count in BATCHES)
+    few = max(first, warm_up)
+    return few, few + max(more, 2)
 
 
 def cost(contender: Contender, few: int, many: int) -> Row:
@@ -67,13 +73,13 @@ def cost(contender: Contender, few: int, many: int) -> Row:
     its Python used: without its tasks' if the executors are processes of their own.
     """
     seconds, of_tasks, of_driver = [], [], []
-    for batches in (few, many):
-        row = one(_CASE, contender, batches * RECORDS)
+    for count in (few, many):
+        row = one(_CASE, contender, count * RECORDS)
         if "failure" in row:
             return row
-        ran = row["facts"].get("micro_batches", batches)
-        if ran < batches:
-            return {**row, "failure": f"{ran} micro-batches, not {batches}"}
+        ran = row["facts"].get("micro_batches", count)
+        if ran < count:
+            return {**row, "failure": f"{ran} micro-batches, not {count}"}
         seconds.append(row["seconds"])
         if "task_seconds" in row["facts"]:
             of_tasks.append(row["facts"]["task_seconds"])

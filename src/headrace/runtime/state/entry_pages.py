@@ -69,7 +69,6 @@ class EntryPages(HashedPages):
         shape, plain, packed = pickle.loads(data)
         if shape != self._shape:
             self._compare(shape)
-        if shape != self._shape and plain:
             fat = fattener(shape)
             packed.update({key: pickle.dumps(fat(value), 5) for key, value in plain.items()})
             plain = {}
