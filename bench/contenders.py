@@ -164,6 +164,7 @@ CASES = {
             "tune",
             "a",
             sizes={
+                "headrace": _HEADRACE["headrace"],
                 **dict.fromkeys(_variants("pyflink-process"), (100 * THOUSAND, 300 * THOUSAND)),
                 # Each bundle ends with a call to the JVM for each key that it changed.
                 "pyflink-process-bundle-10k": (50 * THOUSAND, 150 * THOUSAND),
