@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from operator import truediv
 from statistics import median
 from typing import Any
 
+from bench.contenders import FEW_KEYS, MOST_KEYS
 from bench.throughput import Figure, figures
 
 
@@ -41,13 +42,18 @@ class Measured:
         """Records per second."""
         return self._rate(case, figures(self.rows(case)).get(contender))
 
-    def best(self, cases: Sequence[str], prefix: str) -> Rounds | None:
-        """The rate of the fastest of a peer's variants in some cases of the same job."""
-        found = [(case, f) for case in cases for f in figures(self.rows(case)).values()]
-        rated = [(case, f) for case, f in found if f.contender.startswith(prefix) and f.rate]
-        if not rated:
-            return None
-        return self._rate(*max(rated, key=lambda pair: pair[1].rate or 0))
+    def beside(self, prefix: str, *cases: str) -> tuple[Rounds, Rounds] | None:
+        """Headrace's rate and that of a peer's best variant, in that of the cases, all of the same
+        job, where the two are closest: rates of different runs are not compared."""
+        found = [(self.rate(case), self._best(case, prefix)) for case in cases]
+        pairs = [(own, peer) for own, peer in found if own is not None and peer is not None]
+        return min(pairs, key=lambda pair: pair[0].median / pair[1].median, default=None)
+
+    def _best(self, case: str, prefix: str) -> Rounds | None:
+        """The rate of the fastest of a peer's variants."""
+        found = figures(self.rows(case)).values()
+        rated = [f for f in found if f.contender.startswith(prefix) and f.rate]
+        return self._rate(case, max(rated, key=lambda f: f.rate or 0, default=None))
 
     def _rate(self, case: str, figure: Figure | None) -> Rounds | None:
         return None if figure is None else self._rounds(case, figure.by_round)
@@ -121,7 +127,7 @@ Ask = Callable[[Measured], Rounds | None]
 
 
 def _peer(case: str, prefix: str, *more: str) -> Ask:
-    return lambda m: ratio(m.rate(case), m.best([case, *more], prefix))
+    return lambda m: ratio(*(m.beside(prefix, case, *more) or (None, None)))
 
 
 def _against(case: str, other: str) -> Ask:
@@ -150,6 +156,10 @@ def _latency(value: str) -> Ask:
 def _stage(measured: Measured) -> Rounds | None:
     """The cost of one of the two stages that (c) has more than (a), to that of all of (a)."""
     return together(lambda a, c: (a / c - 1) / 2, measured.rate("a"), measured.rate("c"))
+
+
+def _with_keys(measured: Measured, keys: int) -> Rounds | None:
+    return measured.value("growth", "headrace", "records_per_second", f"keys {keys:,}")
 
 
 def _linear(measured: Measured) -> Rounds | None:
@@ -245,7 +255,7 @@ TARGETS = (
     Target(
         "10,000,000 keys: rate to that with 10,000",
         1 / 3,
-        lambda m: ratio(m.value("memory", "headrace", "records_per_second"), m.rate("a")),
+        lambda m: ratio(_with_keys(m, MOST_KEYS), _with_keys(m, FEW_KEYS)),
     ),
     Target(
         "batch runner on (a) to the streaming runner",

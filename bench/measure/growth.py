@@ -6,7 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from bench.contenders import CONTENDERS, FEW_KEYS, MILLION, THOUSAND, Case, Contender, size
+from bench.contenders import (
+    CONTENDERS,
+    FEW_KEYS,
+    MILLION,
+    MOST_KEYS,
+    THOUSAND,
+    Case,
+    Contender,
+    size,
+)
 from bench.measure import memory, trickle
 from bench.throughput import Plan, Row, one, slope, tell
 
@@ -55,14 +64,14 @@ def points() -> Iterator[Point]:
     """All points at which the rate is taken."""
     for keys in (THOUSAND, FEW_KEYS, 100 * THOUSAND, MILLION):
         yield Point("keys", keys, (4 * MILLION, 12 * MILLION), keys=keys)
-    most = 10 * MILLION
-    yield Point("keys", most, (most, most + 6 * MILLION), keys=most, distribution=memory.EACH)
+    sizes = MOST_KEYS, MOST_KEYS + 6 * MILLION
+    yield Point("keys", MOST_KEYS, sizes, keys=MOST_KEYS, distribution=memory.EACH)
     for width, sizes in RECORD_BYTES.items():
         payload = {"payload": str(width - BARE_BYTES)}
         yield Point("record bytes", width, sizes, options=payload)
     for stages in range(1, 6):
-        most = 12 * MILLION // (stages + 1)
-        yield Point("stages", stages, (3 * MILLION, 3 * MILLION + most), job=f"c{stages}")
+        more = 12 * MILLION // (stages + 1)
+        yield Point("stages", stages, (3 * MILLION, 3 * MILLION + more), job=f"c{stages}")
     for groups in (16, 64, 128, 256, 1024):
         chosen = {"conf:pipeline.max-parallelism": str(groups)}
         yield Point("key groups", groups, (4 * MILLION, 12 * MILLION), options=chosen)
