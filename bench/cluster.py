@@ -115,7 +115,7 @@ def _lines_of_shuffle(rate: float) -> Iterator[Line]:
     yield (
         f"blocks between two keyed stages with {MORE_KEY_GROUPS:,} key groups",
         f"up to {MORE_KEY_GROUPS**2:,}",
-        "in each micro-batch, one from each group to each",
+        "in each micro-batch, from each group to each; groups of few records share theirs",
     )
 
 

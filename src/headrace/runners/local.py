@@ -20,7 +20,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runtime.block import Envelope, Kind, own, values_of
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.coordinator import Coordinator, Offset, merge_states
-from headrace.runtime.keyed_task import KeyedTask, TaskInput
+from headrace.runtime.keyed_task import Groups, KeyedTask, TaskInput
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.source_task import SourceTask, SplitState
 from headrace.runtime.state.backend import StateBackend
@@ -161,13 +161,15 @@ class LocalRun:
         by_group: dict[tuple[int, int], list[Envelope]] = {}
         for envelope in envelopes:
             by_group.setdefault((envelope.target, envelope.group), []).append(envelope)
+        work = Groups()
         for target, group in sorted(by_group):
             received = sorted(by_group[target, group], key=lambda e: (e.sender, e.seq))
             blocks = [envelope.payload for envelope in received]
             task = TaskInput(group, blocks, max(block.now_ms for block in blocks))
             vertex = vertices[target]
-            output = self._task(vertex, group).advance(task, self._backend(vertex, group))
+            output = work.work(self._task(vertex, group), task, self._backend(vertex, group))
             self._route(output, waiting, to_sinks, parts)
+        self._route(work.drain(), waiting, to_sinks, parts)
 
     def _task(self, vertex: VertexProgram, group: int) -> KeyedTask:
         # Subtasks (behind rebalance, partition_custom …) are instances of their own; key groups

@@ -88,19 +88,27 @@ class BlockBuffer:
 
     __slots__ = ("headings", "isolated", "keys", "marks", "since", "timestamps", "values")
 
-    def __init__(self, since: int | None) -> None:
+    def __init__(self, since: int | None, headings: dict[Heading, int] | None = None) -> None:
         self.keys: list[Any] = []
         self.values: list[Any] = []
         self.timestamps: list[int | None] = []
         self.marks: list[Mark] = []
         self.isolated = False
-        self.headings: dict[Heading, int] = {}
+        self.headings = {} if headings is None else headings
         self.since = since
 
     def isolate(self) -> None:
         """From now on every value is kept as it is when it comes."""
         self.values = [kept(value, self.headings) for value in self.values]
         self.isolated = True
+
+    def append(self, other: BlockBuffer) -> None:
+        """Put another's records behind these; both have the same headings."""
+        if self.isolated != other.isolated:
+            (self if other.isolated else other).isolate()
+        self.keys += other.keys
+        self.values += other.values
+        self.timestamps += other.timestamps
 
 
 def take(

@@ -13,7 +13,13 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.spec import UserFunction
 from headrace.runtime.block import Envelope
 from headrace.runtime.context import TaskContext, TaskFacts
-from headrace.runtime.exchange import Endpoint, Outbox, exchange_step, sink_step
+from headrace.runtime.exchange import (
+    Endpoint,
+    KeyedEndpoint,
+    Outbox,
+    exchange_step,
+    sink_step,
+)
 from headrace.runtime.failure import annotate
 from headrace.runtime.fusion import Push, PushAll, Step, calling, pushing, pushing_all
 from headrace.runtime.kept import copied
@@ -138,9 +144,10 @@ class Chain:
         self.contexts: dict[int, TaskContext] = {}
         self._facts, self._metrics, self._job = facts, metrics, job
         # A chain that makes watermarks has one sequence of them per group.
-        self._merged = merged_marks and not program.assigns_time
+        self.merged = merged_marks and not program.assigns_time
+        way_out = KeyedEndpoint if self.merged else Endpoint
         self._exchanges = {
-            e.index: Endpoint(
+            e.index: way_out(
                 self.outbox, e.stage, e.target, e.groups, e.mode == "key", str(e.index)
             )
             for e in program.exchanges
@@ -333,19 +340,21 @@ class Chain:
         home: int = 0,
         home_groups: int = 1,
         watermark: int | None = None,
+        joins: bool = False,
     ) -> None:
         """Start a task run.
 
         ``home``: the group at work out of ``home_groups`` (in a source: where blocks for sinks
-        stay together). ``watermark``: that of a keyed task, None in a source.
+        stay together). ``watermark``: that of a keyed task, None in a source. ``joins``: what the
+        run before it gathered for exchanges leaves with this run's; only in a ``merged`` chain.
         """
         self.cell.now_ms = now_ms
-        self.outbox.begin(sender, now_ms, home, home_groups, watermark)
+        self.outbox.begin(sender, now_ms, home, home_groups, watermark, joins)
         for endpoint in self._sinks.values():
             endpoint.begin(None, False)
-        merged = self._merged
+        merged = self.merged
         for index, endpoint in self._exchanges.items():
-            endpoint.begin(str(index) if merged else f"{index}@{home}", merged)
+            endpoint.begin(str(index) if merged else f"{index}@{home}", merged, joins)
 
     @property
     def endpoints(self) -> Iterable[Endpoint]:
@@ -392,7 +401,13 @@ class Chain:
 
     def drain(self) -> Iterator[Envelope]:
         """Give out what was gathered."""
-        for endpoint in (*self._exchanges.values(), *self._sinks.values()):
+        for endpoint in self._exchanges.values():
+            yield from endpoint.drain()
+        yield from self.drain_sinks()
+
+    def drain_sinks(self) -> Iterator[Envelope]:
+        """Give out what was gathered for sinks, in the name of the group at work."""
+        for endpoint in self._sinks.values():
             yield from endpoint.drain()
 
     def close(self) -> None:

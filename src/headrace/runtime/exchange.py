@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
 from typing import Any
 
 from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
 from headrace.runtime.block import BlockBuffer, Envelope, Kind, Mark, take
 from headrace.runtime.fusion import Step
-from headrace.runtime.kept import copied, kept
+from headrace.runtime.kept import Heading, copied, kept
 from headrace.runtime.key_groups import KeyGroups
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.program import ExchangeProgram, NodeProgram
 
 SENDERS_PER_VERTEX = 1 << 20
+_FIRST = itemgetter(0)
 
 
 class Outbox:
@@ -42,12 +44,21 @@ class Outbox:
         self.keyed_watermark: int | None = None
 
     def begin(
-        self, sender: int, now_ms: int, home: int, home_groups: int, watermark: int | None
+        self,
+        sender: int,
+        now_ms: int,
+        home: int,
+        home_groups: int,
+        watermark: int | None,
+        joins: bool,
     ) -> None:
-        """Start a task run. ``watermark`` is None in a source, else that of the keyed task."""
+        """Start a task run. ``watermark`` is None in a source, else that of the keyed task.
+
+        ``joins``: what the run before it gathered still waits, and leaves with this run's.
+        """
         self.sender = sender
         self.seq = itertools.count()
-        self.now_ms = now_ms
+        self.now_ms = max(now_ms, self.now_ms) if joins else now_ms
         self.home = home
         self.home_groups = home_groups
         self.keyed_watermark = watermark
@@ -79,22 +90,24 @@ class Endpoint:
         self.watermark: int | None = None
         self.turn = -1
 
-    def begin(self, channel: str | None, merged: bool) -> None:
+    def begin(self, channel: str | None, merged: bool, joins: bool = False) -> None:
         """Start a task run; ``channel`` names whose watermark its marks carry (None: no marks).
 
-        ``merged``: all senders of the exchange share one sequence of watermarks.
+        ``merged``: all senders of the exchange share one sequence of watermarks. ``joins``: the
+        buffers stay as they are.
         """
         self.channel = channel or ""
         self.merged = merged
-        self.watermark = self.outbox.keyed_watermark
-        self.buffers[:] = [None] * self.groups
         self.turn = -1
+        if not joins:
+            self.watermark = None
+            self.buffers[:] = [None] * self.groups
 
     def buffer(self, group: int) -> BlockBuffer:
         """The open buffer of a group."""
         buffer = self.buffers[group]
         if buffer is None:
-            buffer = self.buffers[group] = BlockBuffer(self.watermark if self.merged else None)
+            buffer = self.buffers[group] = BlockBuffer(None)
         return buffer
 
     def mark(self, watermark: int, idle: bool) -> None:
@@ -102,13 +115,8 @@ class Endpoint:
         if self.exchange is None:
             return
         self.watermark = watermark
-        channel, merged = self.channel, self.merged
-        home, home_groups = self.outbox.home, self.outbox.home_groups
-        for group, buffer in enumerate(self.buffers):
-            empty = buffer is None or not buffer.values
-            if merged and empty and group % home_groups != home:
-                self.buffers[group] = None  # the sender of that number tells this receiver
-                continue
+        channel = self.channel
+        for group in range(self.groups):
             buffer = self.buffer(group)
             marks, position = buffer.marks, len(buffer.values)
             mark = Mark(position, channel, watermark, idle)
@@ -119,21 +127,125 @@ class Endpoint:
 
     def records(self) -> int:
         """How many records wait in the buffers."""
-        return sum(len(buffer.values) for buffer in self.buffers if buffer is not None)
+        return waiting_in(self.buffers)
 
     def drain(self) -> Iterator[Envelope]:
         """Everything gathered, as envelopes; the buffers are empty afterwards."""
+        for group, buffer in enumerate(self.buffers):
+            if buffer is not None:
+                self.buffers[group] = None
+                yield self._envelope(group, buffer)
+
+    def _envelope(self, group: int, buffer: BlockBuffer) -> Envelope:
         outbox = self.outbox
         merged_channel = self.channel if self.merged and self.exchange else None
-        for group, buffer in enumerate(self.buffers):
-            if buffer is None:
-                continue
-            self.buffers[group] = None
-            block = take(buffer, self.keyed, outbox.now_ms, merged_channel, not self.unchecked)
-            where = group if self.exchange is not None else outbox.home
-            yield Envelope(
-                self.stage, where, self.target, Kind.DATA, outbox.sender, next(outbox.seq), block
-            )
+        block = take(buffer, self.keyed, outbox.now_ms, merged_channel, not self.unchecked)
+        where = group if self.exchange is not None else outbox.home
+        return Envelope(
+            self.stage, where, self.target, Kind.DATA, outbox.sender, next(outbox.seq), block
+        )
+
+
+class KeyedEndpoint(Endpoint):
+    """The way out of a keyed stage, whose groups all go through one sequence of watermarks.
+
+    What several groups emit, one run after another, goes to the same blocks: with as many blocks
+    as there are pairs of groups, each would be short. Records lie by the watermark under which
+    they were emitted, and in a block in that order.
+    """
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._under: dict[int, list[BlockBuffer | None]] = {}
+        """The buffers under every other watermark than the present one."""
+        self._records_under = 0
+        self._headings: list[dict[Heading, int]] = [{} for _ in self.buffers]
+        self._last: Mark | None = None
+        self._told: dict[int, Mark | None] = {}
+        """By group at work that came to a mark: the one which its number has been told."""
+
+    def begin(self, channel: str | None, merged: bool, joins: bool = False) -> None:
+        """Start a task run, under the watermark of the keyed task."""
+        super().begin(channel, merged, joins)
+        if not joins:
+            self._last = None
+            self._told.clear()
+            self._empty()
+        assert self.outbox.keyed_watermark is not None
+        self._turn_to(self.outbox.keyed_watermark)
+
+    def _empty(self) -> None:
+        self._under.clear()
+        self._records_under = 0
+        for headings in self._headings:
+            headings.clear()
+
+    def _turn_to(self, watermark: int) -> None:
+        if watermark == self.watermark:
+            return
+        if self.watermark is not None and any(self.buffers):
+            self._under[self.watermark] = [*self.buffers]
+            self._records_under += waiting_in(self.buffers)
+        found = self._under.pop(watermark, None)
+        if found is None:
+            self.buffers[:] = [None] * self.groups
+        else:
+            self.buffers[:] = found
+            self._records_under -= waiting_in(found)
+        self.watermark = watermark
+
+    def buffer(self, group: int) -> BlockBuffer:
+        """The open buffer of a group, under the present watermark."""
+        buffer = self.buffers[group]
+        if buffer is None:
+            buffer = self.buffers[group] = BlockBuffer(self.watermark, self._headings[group])
+        return buffer
+
+    def mark(self, watermark: int, idle: bool) -> None:
+        """What comes from now on is emitted under this watermark."""
+        self._turn_to(watermark)
+        if self._last is None or watermark >= self._last.watermark:
+            self._last = Mark(0, self.channel, watermark, idle)
+        self._told.setdefault(self.outbox.home, None)
+
+    def records(self) -> int:
+        """How many records wait in the buffers."""
+        return waiting_in(self.buffers) + self._records_under
+
+    def drain(self) -> Iterator[Envelope]:
+        """One block for each receiver of a record, and for those that hear of the time from here.
+
+        Of those without a record a group tells the receivers of its own number.
+        """
+        last, home_groups = self._last, self.outbox.home_groups
+        news = {home for home, mark in self._told.items() if mark != last}
+        present = () if self.watermark is None else ((self.watermark, self.buffers),)
+        by_time = [buffers for _, buffers in sorted((*self._under.items(), *present), key=_FIRST)]
+        for group in range(self.groups):
+            found = [buffer for each in by_time if (buffer := each[group]) is not None]
+            for buffers in by_time:
+                buffers[group] = None
+            if not found and last is not None and group % home_groups in news:
+                found = [BlockBuffer(last.watermark)]
+            if found:
+                yield self._envelope(group, self._joined(found))
+        self._told.update(dict.fromkeys(news, last))
+        self._empty()
+
+    def _joined(self, buffers: list[BlockBuffer]) -> BlockBuffer:
+        whole, *others = buffers
+        for buffer in others:
+            assert buffer.since is not None
+            whole.marks.append(Mark(len(whole.values), self.channel, buffer.since))
+            whole.append(buffer)
+        if self._last is not None:
+            whole.marks.append(self._last._replace(position=len(whole.values)))
+        return whole
+
+
+def waiting_in(buffers: Iterable[BlockBuffer | None]) -> int:
+    """How many records wait in buffers."""
+    return sum(len(buffer.values) for buffer in buffers if buffer is not None)
 
 
 def exchange_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:

@@ -26,6 +26,10 @@ DATAFRAME_CHANNEL = "df:"
 _RUN_RECORDS = 512
 """Runs under one watermark are put together up to this many records."""
 
+_FEW_RECORDS = 4_096
+"""Fewer records wait for those of the next group, as their blocks would be short. More leave at
+once, while they are in the processor's cache (docs/adr/0010-cost-per-record.md)."""
+
 
 class TaskInput(NamedTuple):
     """What one group of one vertex gets in one micro-batch, in the order of (sender, seq)."""
@@ -96,11 +100,30 @@ def sender_of(vertex_id: int, group: int) -> int:
     return (vertex_id + 1) * SENDERS_PER_VERTEX + group
 
 
+class Groups:
+    """The groups that one call works through: what they send goes to the same blocks."""
+
+    def __init__(self) -> None:
+        self._begun: dict[KeyedTask, None] = {}
+
+    def work(self, task: KeyedTask, given: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
+        """Work through a group's micro-batch."""
+        joins = task in self._begun
+        self._begun[task] = None
+        return task.work(given, backend, joins)
+
+    def drain(self) -> Iterator[Envelope]:
+        """What still waits to be sent."""
+        for task in self._begun:
+            yield from task.drain()
+
+
 class KeyedTask:
     """Drives a vertex: one object per worker process and vertex, for all groups in turn.
 
     ``advance`` is the whole of it: blocks, state and time in; envelopes out. State is in the
-    backend it is given, and nowhere else.
+    backend it is given, and nowhere else. ``work`` and ``drain`` do the same for several groups
+    (see ``Groups``).
     """
 
     def __init__(
@@ -119,6 +142,20 @@ class KeyedTask:
 
     def advance(self, task: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
         """Work through a micro-batch; gives out what is to be sent, and flushes the backend."""
+        yield from self.work(task, backend, joins=False)
+        yield from self.drain()
+
+    def drain(self) -> Iterator[Envelope]:
+        """Give out what waits to be sent."""
+        return self._chain.drain()
+
+    def work(self, task: TaskInput, backend: StateBackend, joins: bool) -> Iterator[Envelope]:
+        """Work through a group's micro-batch and flush the backend.
+
+        Few records for a next stage wait for ``drain``, unless the chain makes watermarks of its
+        own. ``joins``: what waits already is of other groups in this micro-batch, else of a call
+        that failed, and is forgotten.
+        """
         chain, cell, header = self._chain, self._chain.cell, backend.header
         self._backend = backend
         self._watermarks = ChannelWatermarks(
@@ -131,7 +168,12 @@ class KeyedTask:
         now_ms = max(task.now_ms, header.get("now", 0))
         watermark = self._watermarks.current
         chain.begin(
-            sender_of(self.vertex.id, task.group), now_ms, task.group, self.vertex.groups, watermark
+            sender_of(self.vertex.id, task.group),
+            now_ms,
+            task.group,
+            self.vertex.groups,
+            watermark,
+            joins and chain.merged,
         )
         cell.watermark = watermark
         if self._context.states is not None:
@@ -163,7 +205,10 @@ class KeyedTask:
         if nodes:
             header["nodes"] = nodes
         backend.flush()
-        yield from chain.drain()
+        if not chain.merged or chain.waiting() >= _FEW_RECORDS:
+            yield from chain.drain()
+        else:
+            yield from chain.drain_sinks()
 
     @property
     def _keyed_uses_clock(self) -> bool:

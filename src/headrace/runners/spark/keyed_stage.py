@@ -17,7 +17,7 @@ from pyspark.sql.streaming.stateful_processor import (
 from headrace.runners.spark.wire import payload_of, to_arrow, unpacked
 from headrace.runners.spark.worker import ProgramRef, WorkerJob, wire_rows, worker_job
 from headrace.runtime.block import Envelope, Kind
-from headrace.runtime.keyed_task import TaskInput, sender_of
+from headrace.runtime.keyed_task import Groups, TaskInput, sender_of
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import PageStore, StateBackend
 from headrace.runtime.state.heap import HeapBackend
@@ -27,7 +27,11 @@ MakeBackend = Callable[[VertexProgram, int], StateBackend]
 
 
 def run_group(
-    job: WorkerJob, group: int, received: list[Envelope], backend_of: MakeBackend
+    job: WorkerJob,
+    groups: Groups,
+    group: int,
+    received: list[Envelope],
+    backend_of: MakeBackend,
 ) -> Iterator[Envelope]:
     """One key group's part of a stage; ``received`` is sorted by (sender, seq)."""
     by_target: dict[int, list[Envelope]] = {}
@@ -36,8 +40,8 @@ def run_group(
     for target in sorted(by_target):
         vertex = job.program.vertex(target)
         blocks = [payload_of(Kind.DATA, envelope.payload) for envelope in by_target[target]]
-        task = TaskInput(group, blocks, max(block.now_ms for block in blocks))
-        yield from job.keyed_task(vertex, group).advance(task, backend_of(vertex, group))
+        given = TaskInput(group, blocks, max(block.now_ms for block in blocks))
+        yield from groups.work(job.keyed_task(vertex, group), given, backend_of(vertex, group))
 
 
 class _BucketState:
@@ -127,10 +131,12 @@ class StageProcessor(StatefulProcessor):
         def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
             return PagedBackend(state.of(vertex, group), vertex.groups, settings.page_bytes)
 
+        work = Groups()
         sender = sender_of(min(e.target for es in groups.values() for e in es), min(groups))
         for group in sorted(groups):
             received = sorted(groups.pop(group), key=attrgetter("sender", "seq"))
-            yield from run_group(job, group, received, backend_of)
+            yield from run_group(job, work, group, received, backend_of)
+        yield from work.drain()
         state.flush()
         metrics = job.metrics_envelope(sender, sender)
         if metrics is not None:
@@ -152,6 +158,7 @@ class BatchStage:
         yield from to_arrow(wire_rows(job, self._envelopes(job, batches)))
 
     def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
+        work = Groups()
         group: int | None = None
         received: list[Envelope] = []
         sender = 0
@@ -163,12 +170,13 @@ class BatchStage:
                         continue
                     if envelope.group != group:
                         if group is not None:
-                            yield from run_group(job, group, received, _on_the_heap)
+                            yield from run_group(job, work, group, received, _on_the_heap)
                         group, received = envelope.group, []
                         sender = sender_of(envelope.target, group)
                     received.append(envelope)
         if group is not None:
-            yield from run_group(job, group, received, _on_the_heap)
+            yield from run_group(job, work, group, received, _on_the_heap)
+            yield from work.drain()
             metrics = job.metrics_envelope(sender, group)
             if metrics is not None:
                 yield metrics
