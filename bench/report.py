@@ -11,7 +11,7 @@ from typing import Any
 from bench import cluster, layers
 from bench.contenders import CASES, FEW_KEYS
 from bench.results import ROUNDS, load
-from bench.targets import TARGETS, Measured, Rounds, Target, ratio
+from bench.targets import TARGETS, Both, Measured, Rounds, Target, ratio
 from bench.throughput import Figure, figures
 
 Result = dict[str, Any]
@@ -33,8 +33,6 @@ the rest of the process, from its imports to its end. Figures are medians of the
 taking turns in each. A quotient is worked out in each round, where one command took both of its
 figures; else from the medians.
 """
-
-Both = tuple[Rounds | None, Rounds | None] | None
 
 
 def _of_a(contender: str) -> Callable[[Measured], Both]:
@@ -152,7 +150,7 @@ def _in_short(measured: Measured) -> str:
     """Job (a) by everyone's best settings, each beside what Headrace's stream did in that run."""
     rows = []
     for name, find in IN_SHORT:
-        own, rate = find(measured) or (None, None)
+        own, rate = find(measured)
         to_it = ratio(own, rate)
         rows.append(
             [

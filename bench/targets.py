@@ -26,6 +26,12 @@ class Rounds:
         return median(self.values.values())
 
 
+Both = tuple[Rounds | None, Rounds | None]
+"""Headrace's figure and a peer's."""
+
+NEITHER: Both = (None, None)
+
+
 class Measured:
     """Questions to the results; None where something was not measured or failed."""
 
@@ -41,12 +47,12 @@ class Measured:
         """Records per second."""
         return self._rate(case, figures(self.rows(case)).get(contender))
 
-    def beside(self, prefix: str, *cases: str) -> tuple[Rounds, Rounds] | None:
+    def beside(self, prefix: str, *cases: str) -> Both:
         """Headrace's rate and that of a peer's best variant, in that of the cases, all of the same
         job, where the two are closest: rates of different runs are not compared."""
         found = [(self.rate(case), self._best(case, prefix)) for case in cases]
         pairs = [(own, peer) for own, peer in found if own is not None and peer is not None]
-        return min(pairs, key=lambda pair: pair[0].median / pair[1].median, default=None)
+        return min(pairs, key=lambda pair: pair[0].median / pair[1].median, default=NEITHER)
 
     def _best(self, case: str, prefix: str) -> Rounds | None:
         """The rate of the fastest of a peer's variants."""
@@ -126,7 +132,7 @@ Ask = Callable[[Measured], Rounds | None]
 
 
 def _peer(case: str, prefix: str, *more: str) -> Ask:
-    return lambda m: ratio(*(m.beside(prefix, case, *more) or (None, None)))
+    return lambda m: ratio(*m.beside(prefix, case, *more))
 
 
 def _against(case: str, other: str) -> Ask:

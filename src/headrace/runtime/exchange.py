@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from operator import itemgetter
 from typing import Any
 
 from headrace.common.types import Row
@@ -18,7 +17,6 @@ from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.program import ExchangeProgram, NodeProgram
 
 SENDERS_PER_VERTEX = 1 << 20
-_FIRST = itemgetter(0)
 
 
 class Outbox:
@@ -107,8 +105,11 @@ class Endpoint:
         """The open buffer of a group."""
         buffer = self.buffers[group]
         if buffer is None:
-            buffer = self.buffers[group] = BlockBuffer(None)
+            buffer = self.buffers[group] = self._new_buffer(group)
         return buffer
+
+    def _new_buffer(self, group: int) -> BlockBuffer:
+        return BlockBuffer(None)
 
     def mark(self, watermark: int, idle: bool) -> None:
         """Put a watermark behind what was gathered so far, for every receiver."""
@@ -194,12 +195,8 @@ class KeyedEndpoint(Endpoint):
             self._records_under -= waiting_in(found)
         self.watermark = watermark
 
-    def buffer(self, group: int) -> BlockBuffer:
-        """The open buffer of a group, under the present watermark."""
-        buffer = self.buffers[group]
-        if buffer is None:
-            buffer = self.buffers[group] = BlockBuffer(self.watermark, self._headings[group])
-        return buffer
+    def _new_buffer(self, group: int) -> BlockBuffer:
+        return BlockBuffer(self.watermark, self._headings[group])
 
     def mark(self, watermark: int, idle: bool) -> None:
         """What comes from now on is emitted under this watermark."""
@@ -219,8 +216,9 @@ class KeyedEndpoint(Endpoint):
         """
         last, home_groups = self._last, self.outbox.home_groups
         news = {home for home, mark in self._told.items() if mark != last}
-        present = () if self.watermark is None else ((self.watermark, self.buffers),)
-        by_time = [buffers for _, buffers in sorted((*self._under.items(), *present), key=_FIRST)]
+        assert self.watermark is not None
+        under = {**self._under, self.watermark: self.buffers}
+        by_time = [under[since] for since in sorted(under)]
         for group in range(self.groups):
             found = [buffer for each in by_time if (buffer := each[group]) is not None]
             for buffers in by_time:
