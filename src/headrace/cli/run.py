@@ -25,12 +25,13 @@ def run(
         typer.Argument(help="What the program finds in sys.argv.", show_default=False),
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start anew, not from the checkpoint. Also at the end.")
+        bool, typer.Option("--fresh", help="Start anew, not from the checkpoint.")
     ] = False,
 ) -> None:
     """Run PROGRAM; started again, it goes on from its checkpoint unless --fresh is given.
 
-    --fresh counts before or after PROGRAM; behind a `--` it is the program's own.
+    --fresh counts before or after PROGRAM; behind a `--` it is the program's own. It leaves what
+    sinks have written where it is.
     """
     asked, passed = split_fresh(arguments or [])
     execute(program, passed, fresh=fresh or asked)

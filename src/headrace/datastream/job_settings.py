@@ -33,7 +33,7 @@ class JobSettings:
         "give the archive to Spark: headrace.spark.conf.spark.archives"
     )
     set_python_requirements = unsupported_method("install the packages where the workers run")
-    set_python_executable = unsupported_method("workers run the interpreter of the driver")
+    set_python_executable = unsupported_method("workers run the session's interpreter")
     register_cached_file = unsupported_method(
         "give the file to Spark: headrace.spark.conf.spark.files"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -301,8 +300,8 @@ def _mode(partitioning: Partitioning) -> str:
     return "forward" if isinstance(partitioning, Forward) else "round-robin"
 
 
-def fingerprint(program: JobProgram) -> JobProgram:
-    """Name the shape of the job, so that a checkpoint can tell whose it is.
+def with_shape(program: JobProgram) -> JobProgram:
+    """Write down the shape of the job, so that a checkpoint can tell whose it is.
 
     What functions do may change; which operators there are, and in which order, may not: their
     state is found again by it.
@@ -316,8 +315,7 @@ def fingerprint(program: JobProgram) -> JobProgram:
         lines.append(f"vertex {vertex.stage} {root.uid or root.name} groups={vertex.groups}")
         lines.extend(_shapes(vertex.chain))
     lines.extend(f"sink {sink.index} {sink.uid or sink.name}" for sink in program.sinks)
-    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-    return replace(program, fingerprint=digest)
+    return replace(program, shape=tuple(lines))
 
 
 def _shapes(chain: ChainProgram) -> Iterator[str]:
@@ -334,6 +332,6 @@ def _function_names(spec: OperatorSpec) -> list[str]:
 
 
 Pass = Callable[[JobProgram], JobProgram]
-PASSES: tuple[Pass, ...] = (fingerprint,)
+PASSES: tuple[Pass, ...] = (with_shape,)
 
-__all__ = ["PASSES", "PlanOptions", "fingerprint", "plan"]
+__all__ = ["PASSES", "PlanOptions", "plan", "with_shape"]

@@ -11,6 +11,7 @@ import traceback
 from types import FrameType, TracebackType
 from typing import Any
 
+from headrace.runtime.fusion import GENERATED
 from headrace.runtime.program import NodeProgram
 
 _SHOWN_CHARACTERS = 500
@@ -33,6 +34,8 @@ def annotate(error: BaseException) -> None:
     stamp = variables.get("timestamp")
     if stamp is not None:
         lines.append(f"time:     {stamp} ms")
+    if _gave_no_iterable(error):
+        lines.append("hint:     yield each result, or return a list of them")
     error.add_note("\n".join(lines))
     error._headrace_noted = True  # type: ignore[attr-defined]
 
@@ -56,6 +59,21 @@ def _operator_frame(trace: TracebackType | None) -> FrameType | None:
             found = trace.tb_frame
         trace = trace.tb_next
     return found
+
+
+def _gave_no_iterable(error: BaseException) -> bool:
+    """Whether it was an operator's loop that could not go through a function's ``results``."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or type(error) is not TypeError:
+        return False
+    frame = trace.tb_frame
+    made_here = frame.f_code.co_filename.startswith(GENERATED)
+    if not made_here and not str(frame.f_globals.get("__name__")).startswith("headrace.operators."):
+        return False
+    given = [v for name, v in frame.f_locals.items() if name.startswith("results")]
+    return any(v is not None and not hasattr(type(v), "__iter__") for v in given)
 
 
 def _shown(value: Any) -> str:

@@ -18,6 +18,9 @@ from typing import Any
 Push = Callable[[Any, int | None], None]
 PushAll = Callable[[list[Any], "Sequence[int | None] | None"], None]
 
+GENERATED = "<headrace: "
+"""How the file names of generated functions begin."""
+
 _NAME = re.compile(r"\$(\w+)")
 
 
@@ -97,7 +100,7 @@ def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
     text = head.replace("    BEFORE", "\n".join(before or ["    pass"]))
     source = "\n".join([text, *body, *after, *behind]) + "\n"
     # By its text, so that a job's next run in this process leaves nothing more behind.
-    file = f"<headrace: {label!r} #{zlib.crc32(source.encode()):08x}>"
+    file = f"{GENERATED}{label!r} #{zlib.crc32(source.encode()):08x}>"
     # Tracebacks and debuggers find the text here.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     exec(compile(source, file, "exec"), names)

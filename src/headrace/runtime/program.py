@@ -10,6 +10,7 @@ A vertex is what runs between two exchanges: one head operator and the chain beh
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -155,7 +156,7 @@ class JobProgram:
 
     ``run_id`` differs for every start of the job; ``scope`` for every new checkpoint, so that a
     sink never takes one run's micro-batch for a repetition of another's. ``partitions``: Spark's,
-    for every keyed stage.
+    for every keyed stage. ``shape``: a line for each operator, by whose place its state is found.
     """
 
     name: str
@@ -167,9 +168,14 @@ class JobProgram:
     parallelism: int
     batch: bool = False
     needs_ticks: bool = False
-    fingerprint: str = ""
+    shape: tuple[str, ...] = ()
     scope: str = ""
     partitions: int = 1
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the shape, so that a checkpoint can tell whose it is."""
+        return hashlib.sha256("\n".join(self.shape).encode()).hexdigest()[:16]
 
     @property
     def sink_stage(self) -> int:

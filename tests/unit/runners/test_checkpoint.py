@@ -57,8 +57,11 @@ def test_a_shape_that_hangs_on_the_number_of_cores_says_so(tmp_path: Path) -> No
 
 def test_another_shape_is_refused_until_it_starts_anew(tmp_path: Path) -> None:
     Checkpoint.open(str(tmp_path), program(), fresh=False).close()
-    with pytest.raises(CheckpointError, match="program of another shape"):
+    with pytest.raises(CheckpointError, match="program of another shape") as caught:
         Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False)
+    assert "HEADRACE_FRESH=1" in str(caught.value.hint)
+    assert caught.value.where["was"].startswith("vertex 1 ")
+    assert caught.value.where["is now"].startswith("sink 0 ")
     (tmp_path / "job" / "splits").mkdir()
     with Checkpoint.open(str(tmp_path), program(keyed=False), fresh=True) as anew:
         assert not (anew.directory / "splits").exists()

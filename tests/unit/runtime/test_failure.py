@@ -75,6 +75,23 @@ def test_the_failing_operator_and_its_record(spec: OperatorSpec) -> None:
     ]
 
 
+@pytest.mark.parametrize("spec", [FlatMapSpec, ProcessSpec])
+def test_who_returns_instead_of_yielding_is_told(spec: Any) -> None:
+    chain = running(chain_of(node(1, spec(UserFunction(lambda value, *_: 7)), to_sink(0))))
+    with pytest.raises(TypeError, match="not iterable") as raised:
+        chain.push("a", None)
+    assert noted(raised)[-1] == "hint:     yield each result, or return a list of them"
+
+
+def test_who_adds_up_a_number_is_not() -> None:
+    adding = node(2, mapping(sum), to_sink(0))
+    spread = node(1, FlatMapSpec(UserFunction(lambda value: [value])), to_node(2))
+    chain = running(chain_of(spread, adding))
+    with pytest.raises(TypeError, match="not iterable") as raised:
+        chain.push(7, None)
+    assert noted(raised)[-1] == "record:   7"
+
+
 def test_the_innermost_operator_counts() -> None:
     chain = running(
         chain_of(

@@ -37,7 +37,10 @@ def find_files(paths: Sequence[str], files: LocalFiles) -> list[ListedFile]:
         elif glob.has_magic(path):
             matches = sorted(m for m in glob.glob(path, recursive=True) if not _hidden_match(m))
         else:
-            raise JobError(f"there is no file or folder {path!r} to read")
+            raise JobError(
+                f"there is no file or folder {path!r} to read",
+                where={"path": os.path.abspath(path)},
+            )
         for match in matches:
             listed = files.walk(match) if os.path.isdir(match) else files.stat(match)
             found.update((file.path, file) for file in listed)

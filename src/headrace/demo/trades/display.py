@@ -59,8 +59,7 @@ class Progress:
     def update(self, counters: Mapping[str, Any]) -> None:
         """Show the counters as they are now."""
         now = time.monotonic()
-        watermark = counters.get("currentWatermark", self._shown.get("currentWatermark"))
-        self._shown = {**counters, "currentWatermark": watermark}
+        self._shown = counters
         records = _total(counters, "records")
         if not self._records or self._records[-1][1] != records:
             self._records.append((now, records))

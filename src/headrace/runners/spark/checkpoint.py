@@ -20,10 +20,13 @@ import shutil
 import tempfile
 import time
 import uuid
+from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from headrace.common.options import FRESH_VARIABLE
 from headrace.datastream.connectors.local_files import local_path
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.runners.spark.progress import OWNER_FILE
@@ -134,7 +137,8 @@ class Checkpoint:
         facts = json.loads(path.read_text())
         if facts["fingerprint"] != program.fingerprint:
             hint = (
-                "start it anew with --fresh, or under another pipeline.name;"
+                f"start anew (`headrace run --fresh`, or {FRESH_VARIABLE}=1 in the environment),"
+                " or choose another pipeline.name;"
                 " operators, their order and their key groups must stay as they were"
             )
             before, now = facts["partitions"], program.parallelism
@@ -143,7 +147,10 @@ class Checkpoint:
                 hint = f"set parallelism.default to {before}, as it was: it is {now} now; or {hint}"
             raise CheckpointError(
                 f"the checkpoint of {program.name!r} was made by a program of another shape",
-                where={"checkpoint": str(self.directory)},
+                where={
+                    "checkpoint": str(self.directory),
+                    **_first_difference(facts.get("shape", ()), program.shape),
+                },
                 hint=hint,
             )
 
@@ -160,6 +167,7 @@ class Checkpoint:
     def _write_facts(path: Path, program: JobProgram) -> None:
         facts = {
             "fingerprint": program.fingerprint,
+            "shape": program.shape,
             "partitions": program.parallelism,
             "scope": uuid.uuid4().hex[:12],
         }
@@ -199,6 +207,14 @@ class Checkpoint:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _first_difference(before: Sequence[str], now: Sequence[str]) -> dict[str, str]:
+    """The first line in which two shapes differ; nothing where one was not written down."""
+    for was, is_now in zip_longest(before, now, fillvalue="nothing more"):
+        if before and was != is_now:
+            return {"was": was, "is now": is_now}
+    return {}
 
 
 def _folder_name(name: str) -> str:

@@ -23,6 +23,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _PATTERN = re.compile(r"\[headrace-failure:([A-Za-z0-9+/=]+)\]")
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(?P<error>\S.*)")
+_LONGEST_REASON = 500
 
 
 class WorkerTraceback(Exception):
@@ -73,6 +75,16 @@ def encoded(method: Callable[P, T]) -> Callable[P, T]:
             raise_encoded(error)
 
     return telling
+
+
+def reason_in(text: str) -> str:
+    """What one line can say of an error of Spark: its first, and a Python traceback's last."""
+    text = text.strip()
+    first = text.partition("\n")[0]
+    found = _TRACEBACK.search(text)
+    if found is not None:
+        first = f"{first.partition('Traceback (')[0].strip()} {found['error']}".strip()
+    return first if len(first) <= _LONGEST_REASON else f"{first[:_LONGEST_REASON]} …"
 
 
 def failure_in(text: str) -> BaseException | None:

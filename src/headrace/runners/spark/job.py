@@ -30,7 +30,7 @@ from headrace.runners.spark.dataframes import (
     with_dataframes,
     write_dataframes,
 )
-from headrace.runners.spark.failures import failure_in
+from headrace.runners.spark.failures import failure_in, reason_in
 from headrace.runners.spark.keyed_stage import BatchStage, StageProcessor
 from headrace.runners.spark.link import BatchReport, DriverLink
 from headrace.runners.spark.modules import dumps, folders_of_workers
@@ -295,5 +295,16 @@ def _explained(error: Exception) -> BaseException:
     found = failure_in(text)
     if found is not None:
         return found
-    first = text.strip().splitlines()[0][:500] if text.strip() else type(error).__name__
-    return JobError(f"Spark stopped the job: {first}", where={"log": str(log_path())})
+    reason = reason_in(text) or type(error).__name__
+    # There is none where the session was the user's.
+    log = {"log": str(log_path())} if log_path().exists() else {}
+    return JobError(f"Spark stopped the job: {reason}", where=log, hint=_hint(reason))
+
+
+def _hint(reason: str) -> str | None:
+    if "No module named 'headrace'" not in reason:
+        return None
+    return (
+        "Spark's workers run a Python without Headrace: before the session is made, set"
+        " PYSPARK_PYTHON to one that has it"
+    )

@@ -41,7 +41,7 @@ def start_on_spark(
         elif checkpoint.resumed:
             print(
                 f"headrace: {program.name!r} goes on from {checkpoint.directory}"
-                " (--fresh starts anew)",
+                " (headrace run --fresh starts anew)",
                 file=sys.stderr,
             )
         settings = options.spark_settings(configuration.to_dict())

@@ -81,7 +81,7 @@ class EntryPages(HashedPages):
                 had, has = ("a", "none") if before.endswith(EXPIRING) else ("no", "one")
                 raise CheckpointError(
                     f"the state {slot!r} was stored with {had} time-to-live, and has {has} now",
-                    hint="give the state another name, or start with --fresh",
+                    hint="give the state another name, or start anew with headrace run --fresh",
                 )
 
     def written(self, page: Page) -> bytes:
