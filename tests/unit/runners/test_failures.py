@@ -12,7 +12,7 @@ from headrace.runners.spark.failures import reason_in
 from headrace.runners.spark.job import _explained
 
 NOT_THERE = """\
-[PYTHON_DATA_SOURCE_ERROR] Failed to create Python data source instance: Traceback (most recent call last):
+[PYTHON_DATA_SOURCE_ERROR] Failed to create a data source: Traceback (most recent call last):
   File "/spark/python/worker.py", line 10, in main
     raise ValueError("no \\n matter")
 
@@ -27,7 +27,7 @@ ModuleNotFoundError: No module named 'headrace'
 
 def test_the_reason_behind_a_traceback_is_told() -> None:
     assert reason_in(NOT_THERE) == (
-        "[PYTHON_DATA_SOURCE_ERROR] Failed to create Python data source instance:"
+        "[PYTHON_DATA_SOURCE_ERROR] Failed to create a data source:"
         " ModuleNotFoundError: No module named 'headrace'"
     )
     assert reason_in("Job aborted\n\tat org.apache.spark") == "Job aborted"
