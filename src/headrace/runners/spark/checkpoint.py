@@ -211,10 +211,10 @@ class Checkpoint:
 
 def _first_difference(before: Sequence[str], now: Sequence[str]) -> dict[str, str]:
     """The first line in which two shapes differ; nothing where one was not written down."""
-    for was, is_now in zip_longest(before, now, fillvalue="nothing more"):
-        if before and was != is_now:
-            return {"was": was, "is now": is_now}
-    return {}
+    if not before:
+        return {}
+    lines = zip_longest(before, now, fillvalue="nothing more")
+    return next(({"was": was, "is now": is_now} for was, is_now in lines if was != is_now), {})
 
 
 def _folder_name(name: str) -> str:
