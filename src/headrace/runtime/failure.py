@@ -63,12 +63,9 @@ def _operator_frame(trace: TracebackType | None) -> FrameType | None:
 
 def _gave_no_iterable(error: BaseException) -> bool:
     """Whether it was an operator's loop that could not go through a function's ``results``."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or type(error) is not TypeError:
+    if type(error) is not TypeError:
         return False
-    frame = trace.tb_frame
+    *_, (frame, _line) = traceback.walk_tb(error.__traceback__)
     made_here = frame.f_code.co_filename.startswith(GENERATED)
     if not made_here and not str(frame.f_globals.get("__name__")).startswith("headrace.operators."):
         return False
