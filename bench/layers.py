@@ -22,15 +22,15 @@ from bench.environments import OWN, versions
 from bench.jobs import Api, keyed_job
 from bench.throughput import Plan, Row
 from headrace.common import Configuration
+from headrace.connector import SplitRange
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.base import SplitRange
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.graph.stream_graph import StreamGraph
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.launch import program_of
-from headrace.runners.spark.sink import write_to
-from headrace.runners.spark.wire import packed, payload_of, unpacked
+from headrace.runners.spark.query.sink import write_to
+from headrace.runners.spark.query.wire import packed, payload_of, unpacked
 from headrace.runtime.block import Block, Envelope, Kind, pickled_plain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
@@ -44,7 +44,7 @@ from headrace.runtime.source_task import (
 )
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.paged import PagedBackend
+from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.testing.snapshot import MemoryStore
 
 RECORDS = 200_000

@@ -15,8 +15,8 @@ from bench import jobs
 from bench.measure.doubling import KEYS, PHASE_SECONDS, RATES, SETTLED_SECONDS, due, due_ms
 from bench.measure.latency_headrace import indexed, positions
 from headrace.common import Configuration
+from headrace.connector import SplitEnumerator
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.base import SplitEnumerator
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.connectors.indexed import IndexedEnumerator

@@ -21,7 +21,7 @@ from headrace.errors import CheckpointError, NotKeyedError
 from headrace.runtime.state.backend import MISSING, StateBackend
 from headrace.runtime.state.handles import Cell, StateStore, ValueHandle
 from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.paged import PagedBackend
+from headrace.runtime.state.pages.backend import PagedBackend
 
 from .stores import CountingStore
 

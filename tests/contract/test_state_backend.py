@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.paged import PagedBackend
+from headrace.runtime.state.pages.backend import PagedBackend
 
 from .state_backend import StateBackendContract
 from .stores import CountingStore

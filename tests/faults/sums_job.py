@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from headrace.common import Configuration, Encoder
-from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.base import (
+from headrace.connector import (
     Committer,
     CommitterContext,
     Sink,
     SinkWriter,
     WriterContext,
 )
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink
 
 RECORDS = 200

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from headrace.common import Configuration
-from headrace.datastream import StreamExecutionEnvironment, execution
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream._build import execution
 from tests.plans.programs import PROGRAMS
 
 GOLDENS = Path(__file__).parent / "goldens"

@@ -13,7 +13,7 @@ from headrace.common import Configuration, Row, Types, WatermarkStrategy
 from headrace.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.datastream.state import ValueStateDescriptor
-from headrace.runners.spark.session import session_for
+from headrace.runners.spark.startup.session import session_for
 
 pytestmark = pytest.mark.spark
 

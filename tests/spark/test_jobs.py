@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from headrace.common import Configuration, Encoder, WatermarkStrategy
 from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
-from headrace.common.options import FRESH_VARIABLE
+from headrace.common.options.catalogue import FRESH_VARIABLE
 from headrace.datastream import MapFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import functions as F
 
-from headrace.runners.spark.session import session_for
-from headrace.runners.spark.wire import bucket_keys
+from headrace.runners.spark.query.wire import bucket_keys
+from headrace.runners.spark.startup.session import session_for
 
 pytestmark = pytest.mark.spark
 

@@ -16,8 +16,8 @@ from typing import Literal
 from packaging.requirements import Requirement
 
 from headrace.errors import JobError
-from headrace.runners.spark.class_archive import archive_of
-from headrace.runners.spark.java import find_java
+from headrace.runners.spark.startup.class_archive import archive_of
+from headrace.runners.spark.startup.java import find_java
 
 MINIMUM_PYTHON = (3, 11)
 LOW_MEMORY_BYTES = 3 * 1024**3

@@ -13,9 +13,9 @@ def prepare(
     again: Annotated[bool, typer.Option("--again", help="Also where it was done already.")] = False,
 ) -> None:
     """Run a small job, and keep the classes it loaded: later jobs start in half the time."""
-    from headrace.runners.spark.class_archive import archive_of, making
-    from headrace.runners.spark.java import ensure_java
-    from headrace.runners.spark.session import end_jvm
+    from headrace.runners.spark.startup.class_archive import archive_of, making
+    from headrace.runners.spark.startup.java import ensure_java
+    from headrace.runners.spark.startup.session import end_jvm
 
     began = time.monotonic()
     java = ensure_java()

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from headrace.common.options import FRESH_VARIABLE
+from headrace.common.options.catalogue import FRESH_VARIABLE
 from headrace.errors import ConfigurationError
 
 # What follows the program is the program's, `--help` included.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from headrace.common.option_values import ValueKind, parse
+from headrace.common.options.values import ValueKind, parse
 from headrace.errors import ConfigurationError
 
 __all__ = ["ConfigOption", "ConfigOptions"]

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.common.type_information import TypeInformation
+from headrace.common.types.information import TypeInformation
 from headrace.errors import DecodeError, PlanError, TypeMismatchError
 
 __all__ = [

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.common.basic_types import (
+from headrace.common.types.basic import (
     BasicType,
     BasicTypeInfo,
     InstantTypeInfo,
     PickledBytesTypeInfo,
 )
-from headrace.common.collection_types import (
+from headrace.common.types.composite import ExternalTypeInfo, RowTypeInfo, TupleTypeInfo
+from headrace.common.types.containers import (
     BasicArrayTypeInfo,
     ListTypeInfo,
     MapTypeInfo,
     ObjectArrayTypeInfo,
     PrimitiveArrayTypeInfo,
 )
-from headrace.common.composite_types import ExternalTypeInfo, RowTypeInfo, TupleTypeInfo
-from headrace.common.time_types import (
+from headrace.common.types.information import TypeInformation
+from headrace.common.types.times import (
     DateTypeInfo,
     LocalTimeTypeInfo,
     SqlTimeTypeInfo,
     TimestampTypeInfo,
     TimeTypeInfo,
 )
-from headrace.common.type_information import TypeInformation
 
 __all__ = [
     "BasicArrayTypeInfo",

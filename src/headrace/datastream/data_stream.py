@@ -10,9 +10,13 @@ from headrace.common.output_tag import OutputTag
 from headrace.common.typeinfo import TupleTypeInfo, TypeInformation, Types
 from headrace.common.unsupported import unsupported, unsupported_method
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.datastream import build
-from headrace.datastream.arguments import article, at_least, positive
-from headrace.datastream.call_site import call_site
+from headrace.datastream._build import nodes as build
+from headrace.datastream._build.arguments import article, at_least, positive
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.keys import check_stability, key_function
+from headrace.datastream._build.operator_settings import OperatorSettings
+from headrace.datastream._build.pickling import require_picklable
+from headrace.datastream._build.user_functions import user_function
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream_sink import DataStreamSink
 from headrace.datastream.functions import (
@@ -24,10 +28,6 @@ from headrace.datastream.functions import (
     Partitioner,
     ProcessFunction,
 )
-from headrace.datastream.keys import check_stability, key_function
-from headrace.datastream.operator_settings import OperatorSettings
-from headrace.datastream.pickling import require_picklable
-from headrace.datastream.user_functions import user_function
 from headrace.errors import NotKeyedError, PlanError, UnsupportedError
 from headrace.graph.transformation import (
     ByPartitioner,
@@ -47,10 +47,10 @@ from headrace.operators.flat_map import FlatMapSpec
 from headrace.operators.map import MapSpec
 from headrace.operators.process import ProcessSpec
 from headrace.operators.project import ProjectSpec
-from headrace.operators.spec import OperatorSpec
+from headrace.runtime.operator import OperatorSpec
 
 if TYPE_CHECKING:
-    from headrace.datastream.connectors.base import Sink
+    from headrace.connector import Sink
     from headrace.datastream.keyed_stream import KeyedStream
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
@@ -283,7 +283,7 @@ class DataStream(OperatorSettings):
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[Any]:
         """Run the job; its results as they come, or with ``limit`` a list of at most so many."""
-        from headrace.datastream import execution
+        from headrace.datastream._build import execution
 
         if limit is not None:
             positive(limit, "a limit")
@@ -295,7 +295,7 @@ class DataStream(OperatorSettings):
 
     def explain(self) -> str:
         """How this stream would be computed: stages, chains, exchanges, state and timers."""
-        from headrace.datastream import execution
+        from headrace.datastream._build import execution
 
         return execution.explain(self._env, self)
 
@@ -373,7 +373,7 @@ class DataStream(OperatorSettings):
         return DataStream(self._env, edges)
 
     def _sunk(self, sink: Any, call: str, site: CallSite) -> DataStreamSink:
-        from headrace.datastream.connectors.base import Sink
+        from headrace.connector import Sink
         from headrace.datastream.connectors.dataframe import DataFrameSink
 
         stream = self._described()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.datastream.operator_settings import OperatorSettings
+from headrace.datastream._build.operator_settings import OperatorSettings
 from headrace.graph.transformation import SinkTransformation, Transformation
 
 __all__ = ["DataStreamSink"]

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.typeinfo import TypeInformation
 from headrace.common.unsupported import unsupported_method
-from headrace.datastream import aggregations
-from headrace.datastream.call_site import call_site
+from headrace.datastream._build import aggregations
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.user_functions import user_function
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.functions import (
     FilterFunction,
@@ -19,7 +20,6 @@ from headrace.datastream.functions import (
     MapFunction,
     ReduceFunction,
 )
-from headrace.datastream.user_functions import user_function
 from headrace.errors import PlanError
 from headrace.graph.transformation import ByKey, CallSite, Edge, Partitioning, Transformation
 from headrace.operators.filter import FilterSpec
@@ -28,7 +28,8 @@ from headrace.operators.keyed_function import KeyedFilterSpec, KeyedFlatMapSpec,
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.map import MapSpec
 from headrace.operators.reduce import ReduceSpec
-from headrace.operators.spec import OperatorSpec, UserFunction
+from headrace.runtime.operator import OperatorSpec
+from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment

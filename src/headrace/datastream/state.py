@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.unsupported import unsupported
-from headrace.datastream.arguments import article, non_empty
+from headrace.datastream._build.arguments import article, non_empty
 from headrace.datastream.state_ttl import StateTtlConfig
 from headrace.errors import PlanError
 

@@ -6,7 +6,7 @@ from abc import ABC
 from enum import Enum
 
 from headrace.common.unsupported import unsupported
-from headrace.datastream.accepted import accepted
+from headrace.datastream._build.accepted import accepted
 
 __all__ = [
     "CustomStateBackend",

@@ -9,12 +9,12 @@ from headrace.common.configuration import Configuration
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.unsupported import unsupported_method
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.datastream import build
-from headrace.datastream.arguments import article, non_empty
-from headrace.datastream.call_site import call_site
+from headrace.datastream._build import nodes as build
+from headrace.datastream._build.arguments import article, non_empty
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.job_settings import JobSettings
+from headrace.datastream._build.pickling import require_picklable
 from headrace.datastream.data_stream import DataStream
-from headrace.datastream.job_settings import JobSettings
-from headrace.datastream.pickling import require_picklable
 from headrace.errors import PlanError, UnsupportedError
 from headrace.graph.transformation import (
     CallSite,
@@ -26,7 +26,7 @@ from headrace.graph.transformation import (
 if TYPE_CHECKING:
     from headrace.common.job_client import JobClient
     from headrace.common.job_execution_result import JobExecutionResult
-    from headrace.datastream.connectors.base import Source
+    from headrace.connector import Source
 
 __all__ = ["StreamExecutionEnvironment"]
 
@@ -115,19 +115,19 @@ class StreamExecutionEnvironment(JobSettings):
         Raises:
             PlanError: the program cannot work, or has no sink.
         """
-        from headrace.datastream import execution
+        from headrace.datastream._build import execution
 
         return execution.execute(self, job_name)
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the job; the client watches and stops it."""
-        from headrace.datastream import execution
+        from headrace.datastream._build import execution
 
         return execution.execute_async(self, job_name)
 
     def get_execution_plan(self) -> str:
         """The job's graph as JSON."""
-        from headrace.datastream import execution
+        from headrace.datastream._build import execution
 
         return execution.execution_plan(self)
 
@@ -163,15 +163,14 @@ class StreamExecutionEnvironment(JobSettings):
         site: CallSite,
         call: str,
     ) -> DataStream:
-        from headrace.datastream.connectors.base import Source
+        from headrace.connector import ServedBy, Source
 
-        is_dataframe = getattr(source, "is_dataframe", False)
-        if not (is_dataframe or isinstance(source, Source)):
+        if not isinstance(source, Source):
             raise UnsupportedError(
                 f"{call}() takes a connector's Source, not {article(type(source).__name__)}",
                 where={"stream": name, "called": str(site)},
             )
-        if not is_dataframe and call != "from_collection":
+        if source.served_by is ServedBy.TASKS and call != "from_collection":
             require_picklable(source, f"the source {name}", name, site)
         watermarks = None if strategy is None else build.timestamps_spec(strategy, call, name, site)
         node = SourceTransformation((), None, name, site, type_info, source=source)

@@ -8,7 +8,8 @@ from typing import Any
 
 from headrace.common.output_tag import OutputTag
 from headrace.common.typeinfo import TypeInformation
-from headrace.operators.spec import OperatorSpec, UserFunction
+from headrace.runtime.operator import OperatorSpec
+from headrace.runtime.user_function import UserFunction
 
 
 @dataclass(frozen=True)

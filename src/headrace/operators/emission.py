@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.common.output_tag import OutputTag
-from headrace.runtime.chain import Outputs
-from headrace.runtime.fusion import Push
+from headrace.runtime.chain.loops import Push
+from headrace.runtime.operator import Outputs
 
 Emit = Callable[[Iterable[Any], int | None], None]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.operators.spec import OperatorSpec, UserFunction
-from headrace.runtime.chain import Operator
-from headrace.runtime.fusion import Step
+from headrace.runtime.chain.loops import Step
+from headrace.runtime.operator import Operator, OperatorSpec
+from headrace.runtime.user_function import UserFunction
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-from headrace.runtime.chain import KeyedOperator, open_function
 from headrace.runtime.context import TaskContext
-from headrace.runtime.program import NodeProgram
+from headrace.runtime.operator import KeyedOperator, NodeProgram
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import Cell
 from headrace.runtime.state.ttl import CLEANUP
+from headrace.runtime.user_function import open_function
 
 
 class StatefulOperator(KeyedOperator):

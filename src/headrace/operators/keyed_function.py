@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.operators.keyed import StatefulOperator
-from headrace.operators.spec import OperatorSpec, Traits, UserFunction
-from headrace.runtime.chain import Operator, Outputs
-from headrace.runtime.fusion import Push
+from headrace.runtime.chain.loops import Push
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import Timer
+from headrace.runtime.user_function import UserFunction
 
 Apply = Callable[[Any, Any, int | None, Push], None]
 """Takes the function, a value, its timestamp (ms) and where to emit."""

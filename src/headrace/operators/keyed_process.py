@@ -12,11 +12,11 @@ from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.operators.emission import emitter, side_sender
 from headrace.operators.inspection import inspect_function
 from headrace.operators.keyed import StatefulOperator
-from headrace.operators.spec import OperatorSpec, Traits, UserFunction
-from headrace.runtime.chain import Operator, Outputs
-from headrace.runtime.fusion import Push
+from headrace.runtime.chain.loops import Push
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import Cell
+from headrace.runtime.user_function import UserFunction
 
 
 @dataclass(frozen=True)

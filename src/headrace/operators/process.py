@@ -8,10 +8,10 @@ from typing import Any
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import NotKeyedError
 from headrace.operators.emission import emitter
-from headrace.operators.spec import OperatorSpec, Traits, UserFunction
-from headrace.runtime.chain import Operator, Outputs, Signal
-from headrace.runtime.fusion import Push
+from headrace.runtime.chain.loops import Push
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.state.handles import Cell
+from headrace.runtime.user_function import UserFunction
 
 
 @dataclass(frozen=True)

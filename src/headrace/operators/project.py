@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.operators.spec import OperatorSpec
-from headrace.runtime.chain import Operator
-from headrace.runtime.fusion import Step
+from headrace.runtime.chain.loops import Step
+from headrace.runtime.operator import Operator, OperatorSpec
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.operators.keyed import StatefulOperator
-from headrace.operators.spec import OperatorSpec, Traits, UserFunction
-from headrace.runtime.chain import Operator, Outputs
+from headrace.runtime.chain.loops import Push
 from headrace.runtime.context import TaskContext
-from headrace.runtime.fusion import Push
-from headrace.runtime.program import NodeProgram
+from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import Cell
+from headrace.runtime.user_function import UserFunction
 
 SLOT = "reduce"
 

@@ -19,11 +19,9 @@ from headrace.common.watermark_strategy import (
     WatermarkStrategy,
 )
 from headrace.errors import PlanError
-from headrace.operators.spec import OperatorSpec, Traits
-from headrace.runtime.chain import Operator, Outputs, Signal
+from headrace.runtime.chain.loops import Push, Step
 from headrace.runtime.context import TaskContext
-from headrace.runtime.fusion import Push, Step
-from headrace.runtime.program import NodeProgram
+from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.state.handles import Cell
 
 _BELOW_ALL = -(1 << 64)

@@ -6,7 +6,8 @@ import json
 
 from headrace.graph.stream_graph import StreamGraph
 from headrace.planner.plan import parallelism_of, partitioning_of
-from headrace.runtime.program import ChainProgram, JobProgram, NodeProgram
+from headrace.runtime.operator import NodeProgram
+from headrace.runtime.program import ChainProgram, JobProgram
 
 
 def explain_text(program: JobProgram) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.connector import ServedBy
 from headrace.graph.stream_graph import StreamGraph
 from headrace.graph.transformation import (
     ByKey,
@@ -18,14 +19,12 @@ from headrace.graph.transformation import (
     SourceTransformation,
     Transformation,
 )
-from headrace.operators.spec import OperatorSpec
 from headrace.operators.timestamps import sees_highest_only
+from headrace.runtime.operator import Link, NodeProgram, OperatorSpec
 from headrace.runtime.program import (
     ChainProgram,
     ExchangeProgram,
     JobProgram,
-    Link,
-    NodeProgram,
     Settings,
     SinkProgram,
     SourceProgram,
@@ -287,9 +286,7 @@ def _mergeable(strategy: WatermarkStrategy) -> bool:
 
 
 def _is_dataframe(node: Transformation) -> bool:
-    return bool(
-        isinstance(node, SourceTransformation) and getattr(node.source, "is_dataframe", False)
-    )
+    return isinstance(node, SourceTransformation) and node.source.served_by is ServedBy.SPARK
 
 
 def _mode(partitioning: Partitioning) -> str:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from headrace.datastream.connectors.print import CollectSink, PrintSink
+from headrace.connector import ServedBy
 from headrace.runtime.key_groups import subtask_of
 from headrace.runtime.program import SinkProgram
 
@@ -25,11 +25,11 @@ class Delivery:
     @staticmethod
     def takes(sink: SinkProgram) -> bool:
         """True for sinks whose records travel to the driver."""
-        return isinstance(sink.sink, PrintSink | CollectSink)
+        return bool(sink.sink.served_by is ServedBy.DRIVER)
 
     def deliver(self, sink: SinkProgram, group: int, values: Sequence[Any]) -> None:
         """Print or collect records that one task had for a sink."""
-        if isinstance(sink.sink, CollectSink):
+        if sink.sink.collects:
             with self._arrived:
                 self._collected.extend(values)
                 self._arrived.notify_all()

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from headrace.common import options
 from headrace.common.configuration import Configuration
 from headrace.common.job_client import JobClient, JobHandle
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
+from headrace.common.options import catalogue as options
 from headrace.errors import PlanError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.planner.explain import explain_text, plan_json

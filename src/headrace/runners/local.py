@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from headrace.datastream.connectors.base import Budget, CommitterContext, WriterContext
+from headrace.connector import Budget, CommitterContext, WriterContext
 from headrace.metrics.metricbase import MetricGroup
-from headrace.planner.collapse import collapse_key_groups
+from headrace.planner.single_key_group import collapse_key_groups
 from headrace.runners.delivery import Delivery
 from headrace.runtime.block import Envelope, Kind, own, values_of
 from headrace.runtime.context import TaskFacts

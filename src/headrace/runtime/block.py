@@ -15,7 +15,7 @@ from enum import IntEnum
 from itertools import chain
 from typing import Any, NamedTuple
 
-from headrace.runtime.kept import Heading, given_back, kept
+from headrace.runtime.detached import Heading, given_back, kept
 from headrace.runtime.plain import ATOMS, all_plain, is_plain, only_atoms
 
 

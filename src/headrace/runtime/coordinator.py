@@ -24,7 +24,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from headrace.datastream.connectors.base import Budget, SplitEnumerator, SplitRange
+from headrace.connector import Budget, SplitEnumerator, SplitRange
 from headrace.runtime.program import JobProgram, Settings, SourceProgram
 from headrace.runtime.source_task import NEW_SPLIT, SourceTaskInput, SplitState, SplitWork
 

@@ -10,11 +10,12 @@ from typing import Any
 from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
 from headrace.runtime.block import BlockBuffer, Envelope, Kind, Mark, take
-from headrace.runtime.fusion import Step
-from headrace.runtime.kept import Heading, copied, kept
+from headrace.runtime.chain.loops import Step
+from headrace.runtime.detached import Heading, copied, kept
 from headrace.runtime.key_groups import KeyGroups
+from headrace.runtime.operator import NodeProgram
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
-from headrace.runtime.program import ExchangeProgram, NodeProgram
+from headrace.runtime.program import ExchangeProgram
 
 SENDERS_PER_VERTEX = 1 << 20
 

@@ -11,8 +11,8 @@ import traceback
 from types import FrameType, TracebackType
 from typing import Any
 
-from headrace.runtime.fusion import GENERATED
-from headrace.runtime.program import NodeProgram
+from headrace.runtime.chain.loops import GENERATED
+from headrace.runtime.operator import NodeProgram
 
 _SHOWN_CHARACTERS = 500
 

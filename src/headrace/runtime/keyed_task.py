@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, Mark, values_of
-from headrace.runtime.chain import Chain, KeyedOperator
+from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange import SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
+from headrace.runtime.operator import KeyedOperator
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.quiescence import quiescent

@@ -15,32 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headrace.operators.spec import OperatorSpec, UserFunction
+from headrace.runtime.operator import NodeProgram
 from headrace.runtime.pacing import Pace
-
-
-@dataclass(frozen=True)
-class Link:
-    """Where an output of a node goes: to a ``node``, an ``exchange`` or a ``sink`` by index.
-
-    ``tag`` None is the main output, else a side output's id.
-    """
-
-    kind: str
-    index: int
-    tag: str | None = None
-
-
-@dataclass(frozen=True)
-class NodeProgram:
-    """One operator of a chain. ``id``: its number in the graph; ``spec`` None: a source's root."""
-
-    id: int
-    name: str
-    uid: str | None
-    site: str
-    spec: OperatorSpec | None
-    links: tuple[Link, ...]
+from headrace.runtime.user_function import UserFunction
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.datastream.connectors.base import BadRecord, SplitRange, SplitReader
+from headrace.connector import BadRecord, SplitRange, SplitReader
 from headrace.errors import DecodeError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, Kind
-from headrace.runtime.chain import Chain
+from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.failure import annotate
 from headrace.runtime.program import JobProgram, SourceProgram

@@ -6,14 +6,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.common.watermark_strategy import Watermark, WatermarkOutput
-from headrace.operators.spec import OperatorSpec, Traits, UserFunction
-from headrace.runtime.chain import KeyedOperator, Operator, Outputs, Signal
+from headrace.runtime.chain.loops import Push
 from headrace.runtime.context import TaskContext
-from headrace.runtime.fusion import Push
-from headrace.runtime.kept import copied
-from headrace.runtime.program import NodeProgram
+from headrace.runtime.detached import copied
+from headrace.runtime.operator import (
+    KeyedOperator,
+    NodeProgram,
+    Operator,
+    OperatorSpec,
+    Outputs,
+    Signal,
+    Traits,
+)
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import Cell
+from headrace.runtime.user_function import UserFunction
 
 Emitted = list[tuple[Any, int | None]]
 """Pairs of a record and its timestamp (ms), in the order of emission."""

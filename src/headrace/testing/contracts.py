@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from headrace.datastream.connectors.base import (
+from headrace.connector import (
     Budget,
     Committer,
     CommitterContext,

@@ -20,7 +20,8 @@ from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.map import MapSpec
 from headrace.operators.process import ProcessSpec
 from headrace.operators.reduce import ReduceSpec
-from headrace.operators.spec import OperatorSpec, UserFunction
+from headrace.runtime.operator import OperatorSpec
+from headrace.runtime.user_function import UserFunction
 
 _METHODS: list[tuple[type, str, Any, Any]] = [
     (ProcessFunction, "process_element", ProcessSpec, KeyedProcessSpec),

@@ -13,30 +13,24 @@ from headrace.common.watermark_strategy import (
     MIN_WATERMARK,
     WatermarkStrategy,
 )
-from headrace.datastream.build import require_sendable
-from headrace.datastream.call_site import call_site
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.keys import key_function
+from headrace.datastream._build.nodes import require_sendable
 from headrace.datastream.functions import KeySelector
-from headrace.datastream.keys import key_function
 from headrace.errors import PlanError
 from headrace.metrics.metricbase import MetricGroup
-from headrace.operators.spec import OperatorSpec
 from headrace.runtime.block import Block, Mark
-from headrace.runtime.chain import close_function, open_function
 from headrace.runtime.context import TaskContext, TaskFacts
-from headrace.runtime.kept import copied
+from headrace.runtime.detached import copied
 from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
-from headrace.runtime.program import (
-    ChainProgram,
-    JobProgram,
-    NodeProgram,
-    Settings,
-    VertexProgram,
-)
+from headrace.runtime.operator import NodeProgram, OperatorSpec
+from headrace.runtime.program import ChainProgram, JobProgram, Settings, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.paged import PagedBackend
+from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.ttl import CLEANUP
+from headrace.runtime.user_function import close_function, open_function
 from headrace.testing.captured import Captured, CapturedSpec, CapturedWatermarks
 from headrace.testing.clock import ManualClock
 from headrace.testing.function_specs import spec_for

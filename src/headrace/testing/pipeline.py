@@ -12,11 +12,10 @@ from typing import Any, Literal
 
 import cloudpickle
 
-from headrace.common import options
 from headrace.common.configuration import Configuration
-from headrace.datastream.connectors.print import CollectSink
+from headrace.common.options import catalogue as options
+from headrace.datastream._build.execution import _collecting
 from headrace.datastream.data_stream import DataStream
-from headrace.datastream.execution import _collecting
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import JobError, PlanError
 from headrace.graph.stream_graph import StreamGraph
@@ -25,7 +24,7 @@ from headrace.runners.launch import program_of
 from headrace.runners.local import LocalRun
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
-from headrace.runtime.state.paged import PagedBackend
+from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.testing.clock import ManualClock
 from headrace.testing.snapshot import MemoryStore
 
@@ -172,7 +171,7 @@ class _Gathering(Delivery):
 
     def deliver(self, sink: SinkProgram, group: int, values: Any) -> None:
         """Take records that one task had for a sink."""
-        if isinstance(sink.sink, CollectSink):
+        if sink.sink.collects:
             self._streams[sink.name].extend(values)
         else:
             super().deliver(sink, group, values)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from headrace.common.watermark_strategy import MAX_WATERMARK, WatermarkGenerator
 from headrace.runtime.state.backend import StateBackend, Timer, TimerStore
 from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.paged import PagedBackend
+from headrace.runtime.state.pages.backend import PagedBackend
 
 
 class MemoryStore:

@@ -14,7 +14,7 @@ from headrace.cli import app, findings
 from headrace.cli.doctor import print_findings
 from headrace.cli.findings import Finding, declared, extra, library, memory_bytes
 from headrace.errors import JobError
-from headrace.runners.spark.java import JavaRuntime
+from headrace.runners.spark.startup.java import JavaRuntime
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from headrace.common import (
     JobID,
     JobStatus,
     RestartStrategies,
-    options,
 )
+from headrace.common.options import catalogue as options
 from headrace.errors import JobError, PlanError, UnsupportedError
 
 ID = JobID("0123456789abcdef" * 2)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from headrace.common.types import Row, RowKind
-from headrace.datastream import aggregations
-from headrace.datastream.aggregations import FieldAggregation, RecordSelection
+from headrace.datastream._build import aggregations
+from headrace.datastream._build.aggregations import FieldAggregation, RecordSelection
 from headrace.errors import PlanError, TypeMismatchError
 
 

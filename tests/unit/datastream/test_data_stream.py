@@ -46,8 +46,8 @@ from headrace.operators.keyed_function import KeyedMapSpec
 from headrace.operators.map import MapSpec
 from headrace.operators.process import ProcessSpec
 from headrace.operators.project import ProjectSpec
-from headrace.operators.spec import UserFunction
 from headrace.operators.timestamps import TimestampsSpec
+from headrace.runtime.user_function import UserFunction
 
 PAIR = Types.TUPLE([Types.STRING(), Types.INT()])
 

@@ -20,7 +20,7 @@ from headrace.datastream import (
     SlotSharingGroup,
     StreamExecutionEnvironment,
 )
-from headrace.datastream.accepted import accepted_reason
+from headrace.datastream._build.accepted import accepted_reason
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.errors import ConfigurationError, PlanError, UnsupportedError
 

@@ -21,8 +21,8 @@ from headrace.datastream import (
     ReduceFunction,
     StreamExecutionEnvironment,
 )
+from headrace.datastream._build.keys import NamedField
 from headrace.datastream.data_stream import KeyedStream
-from headrace.datastream.keys import NamedField
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import PlanError, UnstableKeyError, WrongFunctionError
 from headrace.graph.transformation import ByKey, Transformation
@@ -30,7 +30,7 @@ from headrace.operators.keyed_function import KeyedMapSpec
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.map import MapSpec
 from headrace.operators.reduce import ReduceSpec
-from headrace.operators.spec import UserFunction
+from headrace.runtime.user_function import UserFunction
 
 
 @pytest.fixture

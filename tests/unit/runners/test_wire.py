@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.runners.spark.wire import (
+from headrace.runners.spark.query.wire import (
     Row,
     bucket_keys,
     one_by_one,

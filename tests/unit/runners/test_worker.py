@@ -10,9 +10,9 @@ from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
-from headrace.runners.spark import worker
-from headrace.runners.spark.modules import dumps
-from headrace.runners.spark.worker import ProgramRef, WorkerJob, worker_job
+from headrace.runners.spark.query import worker
+from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, worker_job
+from headrace.runners.spark.shipping.modules import dumps
 from headrace.runtime.program import JobProgram
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.datastream.connectors.base import Budget, Progress, SplitEnumerator, SplitRange
+from headrace.connector import Budget, Progress, SplitEnumerator, SplitRange
 from headrace.runtime.coordinator import Coordinator, Offset
 from headrace.runtime.program import SourceProgram
 from headrace.runtime.source_task import SourceTaskInput, SplitState, SplitWork

@@ -8,21 +8,28 @@ from typing import Any
 
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.map import MapSpec
-from headrace.operators.spec import OperatorSpec, Traits, UserFunction
 from headrace.runtime.block import Block, Envelope, Kind, Mark, values_of
-from headrace.runtime.chain import Chain, Operator, Outputs, Signal
+from headrace.runtime.chain.chain import Chain
+from headrace.runtime.chain.loops import Push
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.fusion import Push
+from headrace.runtime.operator import (
+    Link,
+    NodeProgram,
+    Operator,
+    OperatorSpec,
+    Outputs,
+    Signal,
+    Traits,
+)
 from headrace.runtime.program import (
     ChainProgram,
     ExchangeProgram,
     JobProgram,
-    Link,
-    NodeProgram,
     Settings,
     SourceProgram,
     VertexProgram,
 )
+from headrace.runtime.user_function import UserFunction
 
 
 def to_node(index: int, tag: str | None = None) -> Link:

@@ -9,8 +9,8 @@ import pytest
 from headrace.common.output_tag import OutputTag
 from headrace.operators.map import MapSpec
 from headrace.operators.process import ProcessSpec
-from headrace.operators.spec import UserFunction
 from headrace.runtime.program import ChainProgram
+from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import (
     Spy,
     chain_of,

@@ -10,12 +10,12 @@ from headrace.common.output_tag import OutputTag
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.process import ProcessSpec
-from headrace.operators.spec import UserFunction
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.block import Mark
-from headrace.runtime.chain import Chain
+from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import (
     Spy,
     chain_of,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.datastream.connectors.base import Budget
+from headrace.connector import Budget
 from headrace.runtime.source_task import SplitState
 from tests.unit.runtime.folders import Desk, Folder, records, works
 

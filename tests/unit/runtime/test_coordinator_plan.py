@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
-from headrace.datastream.connectors.base import Budget
+from headrace.connector import Budget
 from headrace.runtime.coordinator import merge_states
 from headrace.runtime.source_task import NEW_SPLIT, SplitState
 from tests.unit.runtime.folders import Desk, Folder, records, works

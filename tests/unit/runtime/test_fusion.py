@@ -15,12 +15,13 @@ from headrace.common.watermark_generators import NoWatermarks
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.operators.filter import FilterSpec
 from headrace.operators.flat_map import FlatMapSpec
-from headrace.operators.spec import OperatorSpec, UserFunction
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.block import decode, encode, own, values_of
-from headrace.runtime.chain import Chain
+from headrace.runtime.chain.chain import Chain
+from headrace.runtime.chain.loops import Step, calling, pushing, pushing_all
 from headrace.runtime.failure import annotate
-from headrace.runtime.fusion import Step, calling, pushing, pushing_all
+from headrace.runtime.operator import OperatorSpec
+from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import (
     chain_of,
     exchange,

@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 from headrace.common import Row, WatermarkStrategy
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.keyed_process import KeyedProcessSpec
-from headrace.operators.spec import OperatorSpec, UserFunction
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime import keyed_task
 from headrace.runtime.block import Block, Envelope, Mark, decode, encode, values_of
-from headrace.runtime.chain import Chain
+from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.keyed_task import Groups, KeyedTask, TaskInput
+from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk, Memory
 from tests.unit.runtime.programs import chain_of, exchange, job_of, node, to_exchange, to_node
 

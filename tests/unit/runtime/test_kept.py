@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from headrace.common import Row, RowKind
 from headrace.common.types import row_of
-from headrace.runtime.kept import Heading, Kept, copied, given_back, kept
+from headrace.runtime.detached import Heading, Kept, copied, given_back, kept
 
 T = TypeVar("T")
 

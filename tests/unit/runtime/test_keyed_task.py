@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.operators.process import ProcessSpec
 from headrace.operators.reduce import ReduceSpec
-from headrace.operators.spec import UserFunction
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.keyed_task import TaskInput, sender_of
+from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk, Memory, Timers, at, by_clock
 from tests.unit.runtime.programs import block
 

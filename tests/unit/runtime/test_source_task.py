@@ -10,7 +10,7 @@ import pytest
 from headrace.common import WatermarkStrategy
 from headrace.common.output_tag import OutputTag
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.datastream.connectors.base import BadRecord, Chunk, SplitRange, SplitReader
+from headrace.connector import BadRecord, Chunk, SplitRange, SplitReader
 from headrace.errors import DecodeError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.timestamps import TimestampsSpec

@@ -1,8 +1,8 @@
-"""docs/configuration.md says what headrace.common.options says."""
+"""docs/configuration.md says what headrace.common.options.catalogue says."""
 
 from __future__ import annotations
 
-from headrace.common import options
+from headrace.common.options import catalogue as options
 from scripts import configuration_page
 
 

@@ -25,7 +25,7 @@ from headrace.errors import (
 )
 from headrace.operators.map import MapSpec
 from headrace.operators.reduce import ReduceSpec
-from headrace.operators.spec import UserFunction
+from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness, ProcessHarness
 from tests.unit.testing.functions import Larger, Ledger, Told
 

@@ -11,20 +11,20 @@ import pytest
 
 from headrace.common import Configuration, WatermarkStrategy
 from headrace.common.output_tag import OutputTag
-from headrace.datastream import (
-    DataStream,
-    KeyedProcessFunction,
-    MapFunction,
-    RuntimeExecutionMode,
-    StreamExecutionEnvironment,
-)
-from headrace.datastream.connectors.base import (
+from headrace.connector import (
     Budget,
     Progress,
     Source,
     SplitEnumerator,
     SplitRange,
     SplitReader,
+)
+from headrace.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    MapFunction,
+    RuntimeExecutionMode,
+    StreamExecutionEnvironment,
 )
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.indexed import IndexedReader

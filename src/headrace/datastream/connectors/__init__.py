@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headrace.datastream.connectors.base import DeliveryGuarantee, Sink, Source
+    from headrace.connector import DeliveryGuarantee, Sink, Source
     from headrace.datastream.connectors.dynamic_kafka import (
         DynamicKafkaSource,
         DynamicKafkaSourceBuilder,

@@ -6,7 +6,7 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.datastream.connectors.base import Source, SplitEnumerator, SplitReader
+from headrace.connector import Source, SplitEnumerator, SplitReader
 from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
 from headrace.runtime.plain import is_plain
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.common.typeinfo import RowTypeInfo
-from headrace.datastream.connectors.base import (
+from headrace.connector import (
     Committer,
     CommitterContext,
+    ServedBy,
     Sink,
     SinkWriter,
     WriterContext,
@@ -49,6 +50,11 @@ class DataFrameSink(Sink):
             raise PlanError("a DataFrame is written to a path or to a table, not to both")
         if self.mode not in _MODES:
             raise PlanError(f"there is no mode {self.mode!r}", hint=f"one of {', '.join(_MODES)}")
+
+    @property
+    def served_by(self) -> ServedBy:
+        """Spark writes the records."""
+        return ServedBy.SPARK
 
     def require_columns(self, declared: Any, stream: str, site: Any) -> None:
         """Raise where neither the sink nor its stream says what the columns are.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.datastream.connectors.base import Source, SplitEnumerator, SplitReader
+from headrace.connector import ServedBy, Source, SplitEnumerator, SplitReader
 from headrace.errors import JobError, PlanError
 
 
@@ -19,7 +19,10 @@ class DataFrameSource(Source):
     dataframe: Any
     ends: bool
 
-    is_dataframe = True
+    @property
+    def served_by(self) -> ServedBy:
+        """Spark reads the rows."""
+        return ServedBy.SPARK
 
     @property
     def bounded(self) -> bool:

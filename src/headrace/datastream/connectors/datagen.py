@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.types import Row
-from headrace.datastream.connectors.base import Source, SplitEnumerator, SplitRange, SplitReader
+from headrace.connector import Source, SplitEnumerator, SplitRange, SplitReader
 from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
 from headrace.errors import PlanError
-from headrace.runtime.kept import copied
+from headrace.runtime.detached import copied
 from headrace.runtime.plain import all_plain, is_attributes, is_plain, only_atoms
 
 

@@ -7,22 +7,23 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+from headrace.common.local_files import local_path
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.unsupported import unsupported
-from headrace.datastream.connectors.base import (
+from headrace.connector import (
     Chunk,
     Source,
     SplitEnumerator,
     SplitRange,
     SplitReader,
 )
-from headrace.datastream.connectors.file_enumerator import (
+from headrace.datastream.connectors.files.enumerator import (
     FilePlanner,
     MonitoredFolder,
     StaticFiles,
     vanished,
 )
-from headrace.datastream.connectors.file_rolling import (
+from headrace.datastream.connectors.files.rolling import (
     BucketAssigner,
     DefaultRollingPolicy,
     FileCompactor,
@@ -31,12 +32,11 @@ from headrace.datastream.connectors.file_rolling import (
     OutputFileConfig,
     RollingPolicy,
 )
-from headrace.datastream.connectors.file_sink import (
+from headrace.datastream.connectors.files.sink import (
     BulkFormatBuilder,
     FileSink,
     RowFormatBuilder,
 )
-from headrace.datastream.connectors.local_files import local_path
 from headrace.datastream.formats.file_format import BulkFormat, FileFormat
 from headrace.datastream.formats.lines import StreamFormat
 from headrace.errors import DecodeError, PlanError

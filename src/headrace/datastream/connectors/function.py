@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.datastream.connectors.base import (
+from headrace.connector import (
     Committer,
     CommitterContext,
     DeliveryGuarantee,

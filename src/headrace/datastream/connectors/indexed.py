@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.datastream.connectors.base import (
+from headrace.connector import (
     Budget,
     Chunk,
     JsonValue,

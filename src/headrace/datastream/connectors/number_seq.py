@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.datastream.connectors.base import Source, SplitEnumerator, SplitReader
+from headrace.connector import Source, SplitEnumerator, SplitReader
 from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
 from headrace.errors import PlanError
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from headrace.common.typeinfo import RowTypeInfo
 from headrace.common.types import Row
-from headrace.datastream.connectors.base import (
+from headrace.connector import (
     Committer,
     CommitterContext,
+    ServedBy,
     Sink,
     SinkWriter,
     WriterContext,
@@ -22,6 +23,14 @@ from headrace.errors import JobError
 
 
 class _DeliveredSink(Sink):
+    collects = False
+    """True where records are given to the program as they are, and not printed."""
+
+    @property
+    def served_by(self) -> ServedBy:
+        """The user's process."""
+        return ServedBy.DRIVER
+
     def writer(self, context: WriterContext) -> SinkWriter:
         """None of its own.
 
@@ -64,6 +73,8 @@ class PrintSink(_DeliveredSink):
 @dataclass(frozen=True)
 class CollectSink(_DeliveredSink):
     """Records as they are, for ``execute_and_collect``."""
+
+    collects = True
 
 
 def _delivered(sink: Sink) -> JobError:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from headrace.common.types import row_of
-from headrace.datastream.connectors.base import BadRecord, Chunk
+from headrace.connector import BadRecord, Chunk
 from headrace.datastream.formats.csv_fields import field_reader
 from headrace.datastream.formats.file_format import CHUNK_RECORDS
 from headrace.datastream.formats.lines import (

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from headrace.datastream.connectors.base import Chunk
+from headrace.connector import Chunk
 
 CHUNK_RECORDS = 4096
 """At most so many records travel in one chunk."""

@@ -15,9 +15,9 @@ from typing import Any
 
 from headrace.common.serialization import DeserializationSchema, SerializationSchema
 from headrace.common.time import Instant
-from headrace.common.type_information import TypeInformation
 from headrace.common.typeinfo import RowTypeInfo, Types
 from headrace.common.types import Row
+from headrace.common.types.information import TypeInformation
 from headrace.datastream.formats.json_values import from_json, to_text
 from headrace.datastream.formats.lines import DECODE_ERRORS, JsonLinesFormat, json_parser
 from headrace.errors import DecodeError, PlanError, TypeMismatchError

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import IO, Any, ClassVar, cast
 
-from headrace.datastream.connectors.base import BadRecord, Chunk
+from headrace.connector import BadRecord, Chunk
 from headrace.datastream.formats.file_format import CHUNK_RECORDS, FileFormat, Measure
 from headrace.errors import PlanError
 

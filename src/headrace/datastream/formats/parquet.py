@@ -14,7 +14,7 @@ from headrace.common.serialization import BulkWriterFactory
 from headrace.common.typeinfo import RowTypeInfo
 from headrace.common.types import row_of
 from headrace.common.unsupported import unsupported
-from headrace.datastream.connectors.base import BadRecord, Chunk
+from headrace.connector import BadRecord, Chunk
 from headrace.datastream.formats.arrow_types import arrow_schema, arrow_values, from_arrow
 from headrace.datastream.formats.csv_fields import fields_of
 from headrace.datastream.formats.file_format import CHUNK_RECORDS, BulkFormat, Measure

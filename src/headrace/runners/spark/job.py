@@ -18,28 +18,28 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.datastream.connectors.base import CommitterContext
+from headrace.connector import CommitterContext
 from headrace.errors import CheckpointError, JobError, PlanError, UnsupportedError
 from headrace.metrics.merging import Part, figures, merge
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import Restarts
-from headrace.runners.spark.checkpoint import Checkpoint, own_jvm_pid
-from headrace.runners.spark.dataframes import (
+from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
+from headrace.runners.spark.checkpoint.progress import is_committed, is_finished
+from headrace.runners.spark.failures import failure_in, reason_in
+from headrace.runners.spark.link import BatchReport, DriverLink
+from headrace.runners.spark.query.dataframes import (
     dataframe_sinks,
     has_dataframes,
     with_dataframes,
     write_dataframes,
 )
-from headrace.runners.spark.failures import failure_in, reason_in
-from headrace.runners.spark.keyed_stage import BatchStage, StageProcessor
-from headrace.runners.spark.link import BatchReport, DriverLink
-from headrace.runners.spark.modules import dumps, folders_of_workers
-from headrace.runners.spark.progress import is_committed, is_finished
-from headrace.runners.spark.session import activate, log_path, settings_of_query
-from headrace.runners.spark.sink import served_by_committer
-from headrace.runners.spark.source import FORMAT, DriverPlan, HeadraceDataSource
-from headrace.runners.spark.wire import WIRE_DDL
-from headrace.runners.spark.worker import ProgramRef
+from headrace.runners.spark.query.keyed_stage import BatchStage, StageProcessor
+from headrace.runners.spark.query.sink import served_by_committer
+from headrace.runners.spark.query.source import FORMAT, DriverPlan, HeadraceDataSource
+from headrace.runners.spark.query.wire import WIRE_DDL
+from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runners.spark.shipping.modules import dumps, folders_of_workers
+from headrace.runners.spark.startup.session import activate, log_path, settings_of_query
 from headrace.runtime.program import JobProgram
 
 _POLL_SECONDS = 0.1

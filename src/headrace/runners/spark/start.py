@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from headrace.common import options
 from headrace.common.configuration import Configuration
+from headrace.common.options import catalogue as options
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import restarts_of
-from headrace.runners.spark.checkpoint import Checkpoint
-from headrace.runners.spark.session import prepare, session_for
+from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
+from headrace.runners.spark.startup.session import prepare, session_for
 from headrace.runtime.program import JobProgram
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def start_on_spark(
         parallelism = options.read(configuration, options.PARALLELISM)
         prepare(settings, parallelism)
         # While the JVM starts: these bring pyarrow and numpy.
-        from headrace.runners.spark.dataframes import as_files
         from headrace.runners.spark.job import SparkJob
+        from headrace.runners.spark.query.dataframes import as_files
 
         spark = session_for(settings, parallelism)
         program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)

@@ -16,9 +16,7 @@ import pytest
 from headrace.common.serialization import Encoder
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.datastream.connectors.base import CommitterContext, Sink, WriterContext
-from headrace.datastream.connectors.file_committer import FileCommitter
-from headrace.datastream.connectors.file_sink import STAGING
+from headrace.connector import CommitterContext, Sink, WriterContext
 from headrace.datastream.connectors.file_system import (
     BucketAssigner,
     FileCompactor,
@@ -27,7 +25,9 @@ from headrace.datastream.connectors.file_system import (
     OutputFileConfig,
     RollingPolicy,
 )
-from headrace.datastream.connectors.file_writer import MAX_OPEN_FILES
+from headrace.datastream.connectors.files.committer import FileCommitter
+from headrace.datastream.connectors.files.sink import STAGING
+from headrace.datastream.connectors.files.writer import MAX_OPEN_FILES
 from headrace.datastream.formats.csv import CsvBulkWriters, CsvEncoder, CsvSchema
 from headrace.datastream.formats.json import JsonLinesEncoder
 from headrace.datastream.formats.parquet import ParquetBulkWriters

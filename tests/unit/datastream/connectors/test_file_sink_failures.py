@@ -10,13 +10,13 @@ from typing import IO, Any
 
 import pytest
 
+from headrace.common.local_files import LocalFiles
 from headrace.common.serialization import Encoder
-from headrace.datastream.connectors.base import CommitterContext, WriterContext
-from headrace.datastream.connectors.file_committer import FileCommitter
-from headrace.datastream.connectors.file_sink import STAGING
+from headrace.connector import CommitterContext, WriterContext
 from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
-from headrace.datastream.connectors.file_writer import FileWriter
-from headrace.datastream.connectors.local_files import LocalFiles
+from headrace.datastream.connectors.files.committer import FileCommitter
+from headrace.datastream.connectors.files.sink import STAGING
+from headrace.datastream.connectors.files.writer import FileWriter
 from headrace.datastream.formats.csv import CsvEncoder
 
 pytestmark = pytest.mark.fault

@@ -19,7 +19,7 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.datastream.connectors.base import Budget, Source
+from headrace.connector import Budget, Source
 from headrace.datastream.connectors.file_system import (
     FileEnumeratorProvider,
     FileSource,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.datastream.connectors.base import Budget, Source, SplitRange
+from headrace.connector import Budget, Source, SplitRange
 from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.number_seq import NumberSequenceSource

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from headrace.common.time import Duration
-from headrace.datastream.connectors.base import Budget, Source, SplitEnumerator
+from headrace.connector import Budget, Source, SplitEnumerator
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.errors import CheckpointError, JobError
 from headrace.testing.contracts import LARGE, START_MS, SourceContract

@@ -10,7 +10,7 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.datastream.connectors.base import CommitterContext, Sink, WriterContext
+from headrace.connector import CommitterContext, Sink, WriterContext
 from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.connectors.print import CollectSink, PrintSink

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import pytest
 
 from headrace.errors import CheckpointError
-from headrace.runtime.state.bucketed_map import BucketedMap
-from headrace.runtime.state.chunked_list import ChunkedList
-from headrace.runtime.state.paged import PagedBackend
+from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.bucketed_map import BucketedMap
+from headrace.runtime.state.pages.chunked_list import ChunkedList
 from tests.contract.stores import CountingStore
 
 MANY = 1_000_000

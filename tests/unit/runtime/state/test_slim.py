@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.runtime.state.backend import MISSING
-from headrace.runtime.state.entry_pages import EntryPages
-from headrace.runtime.state.page import PageTable
-from headrace.runtime.state.slim import Shape, fattener, holds_containers, shape_of, slimmer
+from headrace.runtime.state.pages.compact import (
+    Shape,
+    fattener,
+    holds_containers,
+    shape_of,
+    slimmer,
+)
+from headrace.runtime.state.pages.entries import EntryPages
+from headrace.runtime.state.pages.page import PageTable
 from headrace.testing.snapshot import MemoryStore
 
 KINDS = {"total": "value", "seen": "list", "by day": "map"}

@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 
 from headrace.runtime.state.backend import Timer
-from headrace.runtime.state.paged import PagedBackend
-from headrace.runtime.state.timer_leaves import LEAF_TIMERS
+from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.timers.leaves import LEAF_TIMERS
 from tests.contract.stores import CountingStore
 
 START_MS = 1_700_000_000_000

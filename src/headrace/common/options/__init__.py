@@ -1,0 +1,1 @@
+"""Every configuration key, what its value may be, and how it is read."""

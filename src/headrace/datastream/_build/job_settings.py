@@ -1,0 +1,180 @@
+"""What can be said of a job as a whole."""
+
+from __future__ import annotations
+
+import os
+from typing import Self
+
+from headrace.common.options import catalogue as options
+from headrace.common.configuration import Configuration
+from headrace.common.execution_config import ExecutionConfig
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.common.unsupported import unsupported_method
+from headrace.datastream._build.accepted import accepted
+from headrace.datastream._build.arguments import one_of, positive
+from headrace.datastream.checkpoint_config import CheckpointConfig
+from headrace.datastream.checkpointing_mode import CheckpointingMode
+from headrace.datastream.execution_mode import RuntimeExecutionMode
+from headrace.datastream.slot_sharing_group import SlotSharingGroup
+
+_BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
+_CHANGELOG = "state.changelog.enabled"
+_BATCH = "every micro-batch is a checkpoint, made and kept by Spark"
+_NO_JARS = "connectors are written in Python; for Spark's jars set headrace.spark.conf.spark.jars"
+
+
+class JobSettings:
+    """A view of the job's one ``Configuration``."""
+
+    add_python_file = unsupported_method(
+        "give the file to Spark: headrace.spark.conf.spark.submit.pyFiles"
+    )
+    add_python_archive = unsupported_method(
+        "give the archive to Spark: headrace.spark.conf.spark.archives"
+    )
+    set_python_requirements = unsupported_method("install the packages where the workers run")
+    set_python_executable = unsupported_method("workers run the session's interpreter")
+    register_cached_file = unsupported_method(
+        "give the file to Spark: headrace.spark.conf.spark.files"
+    )
+
+    _configuration: Configuration
+
+    def get_config(self) -> ExecutionConfig:
+        """The execution configuration; what is set there is set for the job."""
+        return ExecutionConfig(self._configuration)
+
+    def configure(self, configuration: Configuration) -> None:
+        """Take over all settings of a configuration."""
+        self._configuration.add_all(configuration)
+
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> Self:
+        """Run as a stream, as a batch, or as the sources allow."""
+        mode = one_of(RuntimeExecutionMode, execution_mode)
+        self._configuration.set_string(options.RUNTIME_MODE.key, mode.name)
+        return self
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """Set the number of subtasks of operators that do not set their own."""
+        positive(parallelism, "a parallelism")
+        self.get_config().set_parallelism(parallelism)
+        return self
+
+    def get_parallelism(self) -> int:
+        """The number of subtasks of operators that do not set their own."""
+        value = options.read(self._configuration, options.PARALLELISM)
+        return self.get_default_local_parallelism() if value is None else value
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Set the number of key groups."""
+        self.get_config().set_max_parallelism(max_parallelism)
+        return self
+
+    def get_max_parallelism(self) -> int:
+        """The number of key groups."""
+        return self.get_config().get_max_parallelism()
+
+    @accepted("the configuration or the number of Spark's cores decides")
+    def set_default_local_parallelism(self, parallelism: int) -> None:
+        """Do nothing but check the number."""
+        positive(parallelism, "a parallelism")
+
+    def get_default_local_parallelism(self) -> int:
+        """The number of this machine's cores."""
+        return os.cpu_count() or 1
+
+    @accepted("Spark schedules the tasks")
+    def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> Self:
+        """Do nothing."""
+        return self
+
+    @accepted("records travel in blocks, there are no buffers to flush")
+    def set_buffer_timeout(self, timeout_millis: TimeAmount) -> Self:
+        """Note a timeout; -1 (flush when full) is not kept."""
+        if timeout_millis == -1:
+            self._configuration.remove_config(_BUFFER_TIMEOUT)
+        else:
+            timeout_ms = milliseconds_of(timeout_millis, "a buffer timeout", at_least=0)
+            self._configuration.set_integer(_BUFFER_TIMEOUT, timeout_ms)
+        return self
+
+    def get_buffer_timeout(self) -> int:
+        """The noted timeout, in ms."""
+        return int(options.read(self._configuration, options.OPTIONS[_BUFFER_TIMEOUT]))
+
+    def disable_operator_chaining(self) -> Self:
+        """Run every operator in a task of its own."""
+        self._configuration.set_boolean(options.CHAINING.key, False)
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        """True unless chaining was disabled."""
+        return options.read(self._configuration, options.CHAINING)
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        """Whether operators of different maximal parallelism may run in one task."""
+        return options.read(self._configuration, options.CHAINING_ACROSS_MAX_PARALLELISM)
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """The settings of checkpoints."""
+        return CheckpointConfig(self._configuration)
+
+    @accepted(_BATCH)
+    def enable_checkpointing(
+        self, interval: TimeAmount, mode: CheckpointingMode | None = None
+    ) -> Self:
+        """Note an interval and a mode."""
+        checkpoints = self.get_checkpoint_config().set_checkpoint_interval(interval)
+        if mode is not None:
+            checkpoints.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        """The noted interval in ms, or -1."""
+        return self.get_checkpoint_config().get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        """The noted mode."""
+        return self.get_checkpoint_config().get_checkpointing_mode()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        """The noted mode; the newer name."""
+        return self.get_checkpointing_mode()
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        """What was noted."""
+        return self.get_checkpoint_config().is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """What was noted."""
+        return self.get_checkpoint_config().is_force_unaligned_checkpoints()
+
+    @accepted("Spark's state store writes a change log at any rate")
+    def enable_changelog_state_backend(self, enabled: bool) -> Self:
+        """Note it."""
+        self._configuration.set_boolean(_CHANGELOG, enabled)
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """What was noted, or None."""
+        if not self._configuration.contains_key(_CHANGELOG):
+            return None
+        return self._configuration.get_boolean(_CHANGELOG, False)
+
+    @accepted("savepoints are not part of this release")
+    def set_default_savepoint_directory(self, directory: str) -> Self:
+        """Note a directory."""
+        self._configuration.set_string(options.SAVEPOINT_DIR.key, directory)
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        """The noted directory, or None."""
+        return options.read(self._configuration, options.SAVEPOINT_DIR)
+
+    @accepted(_NO_JARS)
+    def add_jars(self, *jars_path: str) -> None:
+        """Do nothing."""
+
+    @accepted(_NO_JARS)
+    def add_classpaths(self, *classpaths: str) -> None:
+        """Do nothing."""

@@ -1,0 +1,127 @@
+"""Making nodes: what every API method does before and after it adds one to the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.common.typeinfo import TypeInformation
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream._build.arguments import article
+from headrace.datastream.functions import Function
+from headrace.datastream._build.operator_settings import follower_name
+from headrace.datastream._build.pickling import require_picklable
+from headrace.errors import NotKeyedError, PlanError
+from headrace.graph.transformation import CallSite, Edge, Transformation
+from headrace.operators.coerce import CoerceSpec
+from headrace.operators.inspection import inspect_function
+from headrace.runtime.operator import OperatorSpec
+from headrace.runtime.user_function import UserFunction
+from headrace.operators.timestamps import TimestampsSpec
+
+if TYPE_CHECKING:
+    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+def checked_type(declared: TypeInformation | None, call: str) -> TypeInformation | None:
+    """The declared type itself.
+
+    Raises:
+        PlanError: it is no type.
+    """
+    if declared is not None and not isinstance(declared, TypeInformation):
+        raise PlanError(
+            f"the type given to {call}() is {declared!r}",
+            hint="types are made by Types: Types.INT()",
+        )
+    return declared
+
+
+def add_operator(
+    env: StreamExecutionEnvironment,
+    inputs: tuple[Edge, ...],
+    spec: OperatorSpec,
+    site: CallSite,
+    call: str,
+    stream: str,
+    output_type: TypeInformation | None = None,
+) -> Transformation:
+    """A new node; its user functions were found fit to be sent to a worker."""
+    for function in spec.functions:
+        require_sendable(function, call, stream, site)
+    node = Transformation(inputs, spec, spec.label, site, output_type)
+    env._register(node)
+    return node
+
+
+def add_coercion(
+    env: StreamExecutionEnvironment, edge: Edge, declared: TypeInformation | None, site: CallSite
+) -> Transformation | None:
+    """A node that makes records fit a declared type, or None where they always do."""
+    if declared is None or declared.coercer() is None:
+        return None
+    spec = CoerceSpec(declared)
+    node = Transformation((edge,), spec, spec.label, site, declared)
+    node.name = follower_name(node, edge.source.name)
+    env._register(node)
+    return node
+
+
+def add_followers(
+    env: StreamExecutionEnvironment,
+    node: Transformation,
+    declared: TypeInformation | None,
+    site: CallSite,
+    watermarks: TimestampsSpec | None = None,
+) -> tuple[Transformation, ...]:
+    """Nodes behind an operator: its records made to fit a type, then given timestamps."""
+    coercion = add_coercion(env, Edge(node), declared, site)
+    followers = () if coercion is None else (coercion,)
+    if watermarks is None:
+        return followers
+    last = (node, *followers)[-1]
+    timestamps = Transformation((Edge(last),), watermarks, "", site, last.output_type)
+    timestamps.name = follower_name(timestamps, node.name)
+    env._register(timestamps)
+    return (*followers, timestamps)
+
+
+def timestamps_spec(
+    strategy: WatermarkStrategy, call: str, stream: str, site: CallSite
+) -> TimestampsSpec:
+    """The spec for a watermark strategy.
+
+    Raises:
+        PlanError: it is none.
+        UnpicklableFunctionError: it cannot be sent to a worker.
+    """
+    if not isinstance(strategy, WatermarkStrategy):
+        raise PlanError(
+            f"{call}() takes a WatermarkStrategy, not {article(type(strategy).__name__)}",
+            where={"stream": stream, "called": str(site)},
+            hint="WatermarkStrategy.for_monotonous_timestamps(), for example",
+        )
+    require_picklable(strategy, "the watermark strategy", stream, site)
+    return TimestampsSpec(strategy)
+
+
+def require_sendable(function: UserFunction, call: str, stream: str, site: CallSite) -> None:
+    """Raise ``UnpicklableFunctionError`` where a function cannot be sent to a worker."""
+    require_picklable(function.target, f"{function.name!r}, given to {call}(),", stream, site)
+
+
+def require_unkeyed(function: UserFunction, call: str, stream: str, site: CallSite) -> None:
+    """Raise where a function for a stream without keys uses keyed state or timers.
+
+    Raises:
+        NotKeyedError: it does.
+    """
+    uses = inspect_function(function.target) if isinstance(function.target, Function) else None
+    if uses is None or not uses.keyed:
+        return
+    states = ", ".join(sorted(uses.keyed_state))
+    what = f"keyed state ({states})" if states else "timers"
+    raise NotKeyedError(
+        f"{function.name} uses {what}, but the stream is not keyed",
+        where={"stream": stream, "called": str(site)},
+        hint=f".key_by(...) before .{call}(...)",
+    )

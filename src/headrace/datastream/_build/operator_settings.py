@@ -1,0 +1,112 @@
+"""What can be said of one operator after it was made: its name, uid, parallelism and chaining."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from typing import Self
+
+from headrace.common.time import TimeAmount
+from headrace.datastream._build.accepted import accepted
+from headrace.datastream._build.arguments import non_empty, positive
+from headrace.datastream.slot_sharing_group import SlotSharingGroup
+from headrace.errors import PlanError
+from headrace.graph.transformation import Transformation
+
+_UID_HASH = re.compile(r"[0-9a-fA-F]{32}")
+
+
+class OperatorSettings(ABC):
+    """The settings of the operator that made a stream or sink; each method gives it back."""
+
+    @abstractmethod
+    def _operator(self, call: str) -> Transformation:
+        """The operator itself.
+
+        Raises:
+            PlanError: there is none that ``call`` could act on.
+        """
+
+    def _followers(self) -> tuple[Transformation, ...]:
+        """Nodes behind the operator that a program does not see: its types and timestamps."""
+        return ()
+
+    def get_name(self) -> str:
+        """The operator's name."""
+        return self._operator("get_name").name
+
+    def name(self, name: str) -> Self:
+        """Name the operator, for plans, metrics and errors."""
+        self._operator("name").name = non_empty(name, "an operator's name")
+        for follower in self._followers():
+            follower.name = follower_name(follower, name)
+        return self
+
+    def uid(self, uid: str) -> Self:
+        """Give the operator an id under which its state is found again; unique in the job."""
+        self._operator("uid").uid = non_empty(uid, "a uid")
+        return self
+
+    def set_uid_hash(self, uid_hash: str) -> Self:
+        """Give an operator without a uid one of 32 hexadecimal digits."""
+        operator = self._operator("set_uid_hash")
+        if not _UID_HASH.fullmatch(non_empty(uid_hash, "a uid hash")):
+            raise PlanError(f"a uid hash has 32 hexadecimal digits, unlike {uid_hash!r}")
+        if operator.uid is None:
+            operator.uid = uid_hash.lower()
+        return self
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """Set how many subtasks the operator has."""
+        positive(parallelism, "a parallelism")
+        for node in (self._operator("set_parallelism"), *self._followers()):
+            node.parallelism = parallelism
+        return self
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Set the operator's number of key groups."""
+        positive(max_parallelism, "a maximal parallelism")
+        for node in (self._operator("set_max_parallelism"), *self._followers()):
+            node.max_parallelism = max_parallelism
+        return self
+
+    def force_non_parallel(self) -> Self:
+        """Run the operator in a single subtask."""
+        for node in (self._operator("force_non_parallel"), *self._followers()):
+            node.parallelism = node.max_parallelism = 1
+        return self
+
+    def set_description(self, description: str) -> Self:
+        """Describe the operator at length."""
+        self._operator("set_description").description = description
+        return self
+
+    def start_new_chain(self) -> Self:
+        """Never run the operator in one task with what stands before it."""
+        self._operator("start_new_chain").starts_chain = True
+        return self
+
+    def disable_chaining(self) -> Self:
+        """Never run the operator in one task with any other."""
+        operator = self._operator("disable_chaining")
+        operator.starts_chain = True
+        (operator, *self._followers())[-1].ends_chain = True
+        return self
+
+    @accepted("micro-batches bound the latency, there are no network buffers to flush")
+    def set_buffer_timeout(self, timeout_millis: TimeAmount) -> Self:
+        """Do nothing."""
+        self._operator("set_buffer_timeout")
+        return self
+
+    @accepted("Spark schedules the tasks")
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
+        """Do nothing."""
+        self._operator("slot_sharing_group")
+        return self
+
+
+def follower_name(follower: Transformation, name: str) -> str:
+    """What a node behind an operator of that name is called."""
+    label = follower.spec.label if follower.spec else ""
+    return f"{label}({name})"

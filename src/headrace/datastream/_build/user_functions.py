@@ -1,0 +1,58 @@
+"""From what a program passes to map, key_by and the like, to what operators call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.datastream._build.arguments import article
+from headrace.datastream.functions import Function
+from headrace.errors import WrongFunctionError
+from headrace.graph.transformation import CallSite
+from headrace.runtime.user_function import UserFunction
+
+
+def user_function(
+    given: Any,
+    kind: type[Function],
+    method: str,
+    call: str,
+    stream: str,
+    site: CallSite,
+    *,
+    plain: bool = True,
+) -> UserFunction:
+    """What operators call for ``given``: an object of ``kind``, or where ``plain`` a callable.
+
+    Raises:
+        WrongFunctionError: it is something else.
+    """
+    if isinstance(given, kind):
+        return UserFunction(given, method)
+    if plain and callable(given) and not isinstance(given, Function | type):
+        return UserFunction(given)
+    wanted = f"{article(kind.__name__)} or a plain function" if plain else article(kind.__name__)
+    hint = None
+    if isinstance(given, type) and issubclass(given, Function):
+        got, hint = f"the class {given.__name__} itself", f"make an object: {given.__name__}()"
+    elif isinstance(given, type):
+        if plain:  # a class is a callable like any other: str, int, a dataclass
+            return UserFunction(given)
+        got = f"the class {given.__name__}"
+    elif isinstance(given, Function):
+        got = article(_function_kind(given))
+    else:
+        got = article(type(given).__name__)
+    raise WrongFunctionError(
+        f"{call}() takes {wanted}, not {got}",
+        where={"stream": stream, "called": str(site)},
+        hint=hint,
+    )
+
+
+def _function_kind(function: Function) -> str:
+    """The function's class, with the kind of Headrace's it is."""
+    name = type(function).__name__
+    for base in type(function).__mro__:
+        if base.__module__ == Function.__module__:
+            return name if base.__name__ == name else f"{base.__name__} ({name})"
+    return name

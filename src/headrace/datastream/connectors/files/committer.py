@@ -1,0 +1,311 @@
+"""Publishing staged files exactly once: a journal names what is to be done before it is done.
+
+    tasks       write staged files, aside, and sync them
+    commit(b)   puts small ones together (aside still), writes the journal, renames, cleans up
+
+The one atomic replacement of the journal is the commit. What it lists can be done again: a rename
+whose source is gone was done. So a crash at any step neither loses nor doubles a record, even if
+the micro-batch that comes again is cut into other tasks: its new files are then not needed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import posixpath
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import IO, Any
+
+from headrace.common.local_files import LocalFiles
+from headrace.connector import Committer
+from headrace.datastream.connectors.files.rolling import (
+    BucketAssigner,
+    DefaultRollingPolicy,
+    OutputFileConfig,
+)
+from headrace.errors import CheckpointError, JobError
+
+JOURNAL = "journal"
+COPY_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class StagedFile:
+    """A complete file of one task, not yet visible. ``bucket`` None: chosen at the commit."""
+
+    file: str
+    bucket: str | None
+    size_bytes: int
+    records: int
+    batch: int
+    partition: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A committed staged file that is still to become part of a visible one."""
+
+    file: str
+    bucket: str
+    size_bytes: int
+    batch: int
+    since_ms: int
+
+
+@dataclass(frozen=True)
+class Journal:
+    """What was last committed: the renames it needs, and the pieces that are held back.
+
+    ``moves`` are (staged name, path below the base). ``parts`` counts the files put together.
+    """
+
+    batch: int = -1
+    moves: tuple[tuple[str, str], ...] = ()
+    pieces: tuple[Piece, ...] = ()
+    parts: int = 0
+
+    def to_json(self) -> bytes:
+        """The journal as text."""
+        return json.dumps({"version": 1, **asdict(self)}).encode()
+
+    @staticmethod
+    def from_json(data: bytes) -> Journal:
+        """The journal in a text.
+
+        Raises:
+            ValueError, KeyError, TypeError: there is none.
+        """
+        found = json.loads(data)
+        if found["version"] != 1:
+            raise ValueError(f"version {found['version']}")
+        return Journal(
+            found["batch"],
+            tuple((staged, target) for staged, target in found["moves"]),
+            tuple(Piece(**piece) for piece in found["pieces"]),
+            found["parts"],
+        )
+
+
+@dataclass
+class FileCommitter(Committer):
+    """Publishes the files of one sink; ``rolling`` None publishes each as it is.
+
+    One committer at a time may work on a staging folder. ``clock`` gives seconds since the epoch:
+    it decides on the age of files, and on folders by time for records that have none.
+    """
+
+    base_path: str
+    staging: str
+    rolling: DefaultRollingPolicy | None
+    buckets: BucketAssigner
+    names: OutputFileConfig = field(default_factory=OutputFileConfig)
+    head: bytes = b""
+    delimiter: bytes = b""
+    files: LocalFiles = field(default_factory=LocalFiles)
+    clock: Callable[[], float] = time.time
+    _journal: Journal | None = None
+
+    def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
+        """Publish a micro-batch's staged files, or hold them back until their file is complete.
+
+        Raises:
+            JobError: the journal is of a later micro-batch, so this is not the job that wrote it.
+        """
+        journal = self._recovered()
+        staged = [file for committable in committables for file in committable]
+        if batch_id < journal.batch:
+            raise JobError(
+                f"micro-batch {batch_id} is to be committed into files that already hold "
+                f"micro-batch {journal.batch}",
+                where={"journal": os.path.join(self.staging, JOURNAL)},
+                hint="another job, or an earlier run with another checkpoint, uses the same sink "
+                "id and path: give this run a path of its own, or remove the journal",
+            )
+        if batch_id == journal.batch:
+            self._discard(journal, staged)
+            return
+        now_ms = int(self.clock() * 1000)
+        staged.sort(key=lambda file: (file.partition, file.number, file.file))
+        if self.rolling is None:
+            if staged:
+                moves = self._targets(
+                    (file.file, self._bucket(file.bucket, now_ms), _name_of(file))
+                    for file in staged
+                )
+                self._apply(replace(journal, batch=batch_id, moves=moves))
+        else:
+            new = [
+                Piece(
+                    file.file, self._bucket(file.bucket, now_ms), file.size_bytes, batch_id, now_ms
+                )
+                for file in staged
+            ]
+            self._roll(journal, batch_id, new, self.rolling, now_ms)
+        self._sweep(batch_id)
+
+    def abort(self, batch_id: int, committables: Sequence[Any]) -> None:
+        """Remove the staged files of a failed micro-batch."""
+        staged = [file for committable in committables for file in committable]
+        self._discard(self._recovered(), staged)
+
+    def finish(self) -> None:
+        """Publish what is held back."""
+        journal = self._recovered()
+        if self.rolling is not None and journal.pieces:
+            self._roll(journal, journal.batch, [], self.rolling, None)
+        self._sweep(None)
+
+    def _recovered(self) -> Journal:
+        """The journal, all of whose renames are done."""
+        if self._journal is None:
+            path = os.path.join(self.staging, JOURNAL)
+            data = self.files.read(path)
+            try:
+                journal = Journal() if data is None else Journal.from_json(data)
+            except (ValueError, KeyError, TypeError) as error:
+                raise CheckpointError(
+                    f"the journal of a file sink is damaged: {error}", where={"file": path}
+                ) from error
+            self._move(journal)
+            self._journal = journal
+        return self._journal
+
+    def _apply(self, journal: Journal) -> None:
+        # Until all is done nothing is remembered: the next call reads the journal again.
+        self._journal = None
+        self.files.replace(os.path.join(self.staging, JOURNAL), journal.to_json())
+        self._move(journal)
+        self._journal = journal
+
+    def _move(self, journal: Journal) -> None:
+        left = set(self.files.names(self.staging)) if journal.moves else set()
+        changed: dict[str, None] = {}
+        for staged, target in journal.moves:
+            path = os.path.join(self.base_path, target)
+            if staged in left:
+                self.files.rename(os.path.join(self.staging, staged), path)
+            changed[os.path.dirname(path)] = None
+        # Before the journal forgets these renames they must be on the disk. Done ones count too:
+        # the process that did them may have ended before it got here.
+        for folder in changed:
+            if self.files.exists(folder):
+                self.files.sync_directory(folder)
+
+    def _roll(
+        self,
+        journal: Journal,
+        batch_id: int,
+        new: Sequence[Piece],
+        rule: DefaultRollingPolicy,
+        now_ms: int | None,
+    ) -> None:
+        """Put together what is complete, and commit that with what is held back.
+
+        ``now_ms`` None: all is complete.
+        """
+        held: list[Piece] = []
+        complete: list[list[Piece]] = []
+        by_bucket: dict[str, list[Piece]] = {}
+        for piece in (*journal.pieces, *new):
+            by_bucket.setdefault(piece.bucket, []).append(piece)
+        for pieces in by_bucket.values():
+            run: list[Piece] = []
+            for piece in pieces:
+                run.append(piece)
+                if sum(each.size_bytes for each in run) >= rule.part_size_bytes:
+                    complete.append(run)
+                    run = []
+            if run and (now_ms is None or _is_over(run, rule, batch_id, now_ms)):
+                complete.append(run)
+            else:
+                held += run
+        if not new and not complete:
+            return
+        parts, wanted = journal.parts, []
+        for run in complete:
+            name = run[0].file
+            if len(run) > 1 or self.head:
+                name = f"roll-{parts}"
+                self._concatenate([piece.file for piece in run], name)
+            wanted.append((name, run[0].bucket, str(parts)))
+            parts += 1
+        self._apply(Journal(batch_id, self._targets(wanted), tuple(held), parts))
+
+    def _concatenate(self, names: Sequence[str], target: str) -> None:
+        with self.files.create(os.path.join(self.staging, target)) as out:
+            out.write(self.head)
+            for index, name in enumerate(names):
+                if index:
+                    out.write(self.delimiter)
+                with open(os.path.join(self.staging, name), "rb") as file:
+                    _copy(file, out)
+            self.files.sync(out)
+
+    def _targets(self, wanted: Any) -> tuple[tuple[str, str], ...]:
+        """(staged name, path below the base) for (staged name, bucket, number); none exists yet."""
+        moves: list[tuple[str, str]] = []
+        taken: set[str] = set()
+        for staged, bucket, number in wanted:
+            stem = f"{self.names.part_prefix}-{number}"
+            copies = 0
+            while True:
+                mark = f"-{copies}" if copies else ""
+                target = posixpath.join(bucket, f"{stem}{mark}{self.names.part_suffix}")
+                # An earlier run with another checkpoint may have left a file of this name.
+                if target not in taken and not self.files.exists(
+                    os.path.join(self.base_path, target)
+                ):
+                    break
+                copies += 1
+            taken.add(target)
+            moves.append((staged, target))
+        return tuple(moves)
+
+    def _bucket(self, bucket: str | None, now_ms: int) -> str:
+        found = self.buckets.bucket_at(now_ms) if bucket is None else bucket
+        parts = found.split("/")
+        if os.path.isabs(found) or ".." in parts:
+            raise JobError(
+                f"the bucket {found!r} lies outside of the sink's base path",
+                where={"base path": self.base_path},
+            )
+        return posixpath.normpath(found) if found else ""
+
+    def _discard(self, journal: Journal, staged: Sequence[StagedFile]) -> None:
+        kept = {piece.file for piece in journal.pieces}
+        for file in staged:
+            if file.file not in kept:
+                self.files.remove(os.path.join(self.staging, file.file))
+
+    def _sweep(self, batch_id: int | None) -> None:
+        """Remove what dead attempts left, and pieces that were put together."""
+        journal = self._recovered()
+        kept = {JOURNAL, *(piece.file for piece in journal.pieces)}
+        for name in self.files.names(self.staging):
+            number = name.partition("-")[0]
+            # Tasks of a later micro-batch may be writing already.
+            later = batch_id is not None and number.isdigit() and int(number) > batch_id
+            if name not in kept and not later:
+                self.files.remove(os.path.join(self.staging, name))
+
+
+def _name_of(file: StagedFile) -> str:
+    return f"{file.batch}-{file.partition}-{file.number}"
+
+
+def _is_over(run: Sequence[Piece], rule: DefaultRollingPolicy, batch_id: int, now_ms: int) -> bool:
+    first, last = run[0], run[-1]
+    age, pause = rule.rollover_interval_ms, rule.inactivity_interval_ms
+    return (
+        (age is not None and now_ms - first.since_ms >= age)
+        or (pause is not None and now_ms - last.since_ms >= pause)
+        or (rule.batches is not None and batch_id - first.batch + 1 >= rule.batches)
+    )
+
+
+def _copy(source: IO[bytes], target: IO[bytes]) -> None:
+    while data := source.read(COPY_BYTES):
+        target.write(data)

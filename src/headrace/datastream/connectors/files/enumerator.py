@@ -1,0 +1,313 @@
+"""Which files are read, and how far: a static set of files, and a folder watched for new ones."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from headrace.common.local_files import ListedFile, LocalFiles, is_hidden
+from headrace.connector import (
+    Budget,
+    JsonValue,
+    Progress,
+    SplitEnumerator,
+    SplitRange,
+)
+from headrace.datastream.formats.file_format import FileFormat, Measure
+from headrace.errors import CheckpointError, DecodeError, JobError
+
+UNFINISHED_SUFFIXES = (".tmp", ".part", "._COPYING_")
+"""Names that copying tools give to a file until it is complete."""
+
+
+def find_files(paths: Sequence[str], files: LocalFiles) -> list[ListedFile]:
+    """The files that paths, folders (with all below) and glob patterns mean; each once, sorted.
+
+    Raises:
+        JobError: a path that is no pattern does not exist.
+    """
+    found: dict[str, ListedFile] = {}
+    for path in paths:
+        if os.path.exists(path):
+            matches = [path]
+        elif glob.has_magic(path):
+            matches = sorted(m for m in glob.glob(path, recursive=True) if not _hidden_match(m))
+        else:
+            raise JobError(
+                f"there is no file or folder {path!r} to read",
+                where={"path": os.path.abspath(path)},
+            )
+        for match in matches:
+            listed = files.walk(match) if os.path.isdir(match) else files.stat(match)
+            found.update((file.path, file) for file in listed)
+    return [found[path] for path in sorted(found)]
+
+
+def _hidden_match(path: str) -> bool:
+    return is_hidden(os.path.basename(path.rstrip("/")))
+
+
+@dataclass
+class FilePlanner:
+    """Measures and cuts files of one format; remembers what it measured."""
+
+    format: FileFormat
+    max_range_bytes: int | None
+    _measures: dict[str, Measure] = field(default_factory=dict)
+
+    def measure(self, path: str) -> Measure:
+        """The file's extent and estimates; a file that cannot be measured is read whole.
+
+        Raises:
+            JobError: the file is not there.
+        """
+        known = self._measures.get(path)
+        if known is None:
+            try:
+                known = self.format.measure(path)
+            except FileNotFoundError:
+                raise vanished(path) from None
+            except DecodeError:
+                # The reader meets the same fault and reports it as the source wants it.
+                known = Measure(1, whole=True)
+            self._measures[path] = known
+        return known
+
+    def forget(self, path: str) -> None:
+        """Drop what was remembered of a finished file."""
+        self._measures.pop(path, None)
+
+    def take(self, path: str, start: int, extent: int, records: float, size_bytes: float) -> int:
+        """The position up to which a file is read for so much budget: one record at least."""
+        measure = self.measure(path)
+        if measure.whole:
+            return extent
+        units = min(records * measure.units_per_record, size_bytes / measure.bytes_per_unit)
+        try:
+            return self.format.align(path, min(start + max(int(units), 1), extent), extent)
+        except FileNotFoundError:
+            raise vanished(path) from None
+
+    def cost(self, path: str, units: int) -> tuple[float, float]:
+        """About how many records and bytes so many units are."""
+        measure = self.measure(path)
+        return units / measure.units_per_record, units * measure.bytes_per_unit
+
+    def pieces(
+        self, split: str, path: str, start: int, end: int, extent: int, place: list[JsonValue]
+    ) -> Iterator[SplitRange]:
+        """The work between two positions of one file; ``place`` stands before the position."""
+        if start >= end:
+            return
+        inner: Sequence[int] = ()
+        if self.max_range_bytes is not None:
+            try:
+                inner = self.format.cuts(path, start, end, self.max_range_bytes)
+            except FileNotFoundError:
+                raise vanished(path) from None
+        bounds = [start, *inner, end]
+        for at, to in pairwise(bounds):
+            records = max(int(self.cost(path, to - at)[0]), 1)
+            payload = (path, at, to, extent)
+            yield SplitRange(split, [*place, at], [*place, to], payload, records)
+
+
+def vanished(path: str) -> JobError:
+    """The error for a file that was listed and is there no more."""
+    return JobError(
+        f"the file {path!r} was listed as input and is there no more",
+        hint="keep input files until the job has read them",
+    )
+
+
+@dataclass
+class StaticFiles(SplitEnumerator):
+    """A fixed set of files: each is a split, and all are read side by side.
+
+    The position of a file is ``[next position, extent when listed]``: what is appended later is not
+    read.
+    """
+
+    paths: tuple[str, ...]
+    planner: FilePlanner
+    files: LocalFiles = field(default_factory=LocalFiles)
+
+    def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """Every file at its beginning."""
+        found = find_files(self.paths, self.files)
+        digits = max(4, len(str(len(found))))
+        return {
+            f"{index:0{digits}d}:{file.path}": [0, self.planner.measure(file.path).extent]
+            for index, file in enumerate(found)
+        }
+
+    def advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        """Share the budget evenly, so that the watermarks of all files rise together.
+
+        The shortest files come first: what they do not need goes to the others.
+        """
+        moved = dict(positions)
+        finished = set()
+        records, size_bytes = float(budget.max_records), float(budget.max_bytes)
+        active = [split for split in positions if split not in paused]
+        active.sort(key=lambda split: positions[split][1] - positions[split][0])
+        for index, split in enumerate(active):
+            (start, extent), path = positions[split], _path_of(split)
+            share = len(active) - index
+            end = self.planner.take(path, start, extent, records / share, size_bytes / share)
+            if end >= extent:
+                finished.add(split)
+                del moved[split]
+            else:
+                moved[split] = [end, extent]
+            used_records, used_bytes = self.planner.cost(path, end - start)
+            records, size_bytes = max(records - used_records, 0), max(size_bytes - used_bytes, 0)
+        return Progress(moved, frozenset(finished), ended=not moved)
+
+    def ranges(
+        self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
+    ) -> Sequence[SplitRange]:
+        """The work between two sets of positions, file by file."""
+        work: list[SplitRange] = []
+        for split in sorted({*end, *finished}):
+            path = _path_of(split)
+            if split in start:
+                first, extent = start[split]
+            else:
+                first, extent = 0, self.planner.measure(path).extent
+            last = extent if split in finished else end[split][0]
+            work.extend(self.planner.pieces(split, path, first, last, extent, []))
+            if split in finished:
+                self.planner.forget(path)
+        return work
+
+
+def _path_of(split: str) -> str:
+    return split.partition(":")[2]
+
+
+@dataclass
+class MonitoredFolder(SplitEnumerator):
+    """Folders watched for new files: one split, the files one after the other, each once.
+
+    New files are looked for no more often than ``interval_ms`` and taken in the order of (time of
+    modification, name). The order is kept in ``discovered.jsonl`` below ``directory``, written
+    before a position refers to it; the position is ``[number of the file, position in it]``.
+
+    A file is known by its path. It must appear complete (moved in, or written under a hidden name
+    or one that ends in .tmp, .part or ._COPYING_): what is appended later is not read.
+    """
+
+    paths: tuple[str, ...]
+    planner: FilePlanner
+    directory: str
+    interval_ms: int
+    files: LocalFiles = field(default_factory=LocalFiles)
+    _log: list[tuple[str, int]] | None = None
+    _known: set[str] = field(default_factory=set)
+    _looked_ms: int | None = None
+
+    SPLIT = "folder"
+
+    def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """Before the first file."""
+        find_files(self.paths, self.files)  # a path that does not exist is an error at once
+        return {self.SPLIT: [0, 0]}
+
+    def advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        """As many files, or as much of one, as the budget allows."""
+        if self.SPLIT in paused:
+            return Progress(dict(positions))
+        if self._looked_ms is None or now_ms - self._looked_ms >= self.interval_ms:
+            self._discover()
+            self._looked_ms = now_ms
+        log = self._entries()
+        records, size_bytes = float(budget.max_records), float(budget.max_bytes)
+        number, position = positions.get(self.SPLIT, [0, 0])
+        while number < len(log) and records > 0 and size_bytes > 0:
+            path, extent = log[number]
+            end = self.planner.take(path, position, extent, records, size_bytes)
+            used_records, used_bytes = self.planner.cost(path, end - position)
+            records, size_bytes = records - used_records, size_bytes - used_bytes
+            if end < extent:
+                position = end
+                break
+            number, position = number + 1, 0
+        return Progress({self.SPLIT: [number, position]})
+
+    def ranges(
+        self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
+    ) -> Sequence[SplitRange]:
+        """The work between two positions, in the order of the log."""
+        log = self._entries()
+        first, offset = start.get(self.SPLIT, [0, 0])
+        last, end_offset = end[self.SPLIT]
+        work: list[SplitRange] = []
+        for number in range(first, min(last + 1, len(log)) if end_offset else last):
+            path, extent = log[number]
+            at = offset if number == first else 0
+            to = end_offset if number == last else extent
+            work.extend(self.planner.pieces(self.SPLIT, path, at, to, extent, [number]))
+            if number < last:
+                self.planner.forget(path)
+        return work
+
+    @property
+    def _log_path(self) -> str:
+        return os.path.join(self.directory, "discovered.jsonl")
+
+    def _entries(self) -> list[tuple[str, int]]:
+        if self._log is None:
+            data = self.files.read(self._log_path) or b""
+            whole = data[: data.rfind(b"\n") + 1]
+            if len(whole) < len(data):
+                # A crash cut the last entry short; no position can refer to it yet.
+                self.files.truncate(self._log_path, len(whole))
+            try:
+                entries = [json.loads(line) for line in whole.splitlines()]
+                self._log = [(entry["path"], entry["extent"]) for entry in entries]
+            except (ValueError, KeyError, TypeError) as error:
+                raise CheckpointError(
+                    f"the list of files read so far is damaged: {error}",
+                    where={"file": self._log_path},
+                ) from error
+            self._known = {path for path, _ in self._log}
+        return self._log
+
+    def _discover(self) -> None:
+        log = self._entries()
+        new = [
+            file
+            for file in find_files(self.paths, self.files)
+            if file.path not in self._known and not file.path.endswith(UNFINISHED_SUFFIXES)
+        ]
+        new.sort(key=lambda file: (file.mtime_ms, file.path))
+        lines, entries = [], []
+        for file in new:
+            try:
+                extent = self.planner.measure(file.path).extent
+            except JobError:
+                continue  # gone before it was taken: it is no input
+            entries.append((file.path, extent))
+            text = json.dumps({"path": file.path, "extent": extent, "mtime_ms": file.mtime_ms})
+            lines.append(text.encode() + b"\n")
+        if entries:
+            self.files.append(self._log_path, b"".join(lines))
+            log.extend(entries)
+            self._known.update(path for path, _ in entries)

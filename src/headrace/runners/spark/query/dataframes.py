@@ -1,0 +1,236 @@
+"""DataFrames as sources and sinks: rows in, rows out, the job in between."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
+
+from headrace.common.typeinfo import RowTypeInfo
+from headrace.common.types import Row, row_of
+from headrace.connector import ServedBy
+from headrace.datastream.connectors.file_system import FileSource
+from headrace.datastream.formats.arrow_types import arrow_schema
+from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
+from headrace.errors import PlanError, TypeMismatchError
+from headrace.runners.spark.query.wire import WIRE_DDL, payload_of, to_arrow, unpacked
+from headrace.runners.spark.query.worker import (
+    ProgramRef,
+    WorkerJob,
+    partition_id,
+    wire_rows,
+    worker_job,
+)
+from headrace.runtime.block import Envelope, Kind, values_of
+from headrace.runtime.failure import annotate
+from headrace.runtime.keyed_task import DATAFRAME_CHANNEL
+from headrace.runtime.program import JobProgram, SinkProgram
+
+_NOW = "__headrace_now_ms"
+_FIRST_SENDER = 1 << 18  # behind every planned source task, before every keyed one
+
+
+def dataframe_sources(program: JobProgram) -> dict[int, DataFrame]:
+    """The DataFrames that a job reads, by source number."""
+    return {
+        source.id: source.source.dataframe
+        for source in program.sources
+        if source.source is not None and source.source.served_by is ServedBy.SPARK
+    }
+
+
+def dataframe_sinks(program: JobProgram) -> list[SinkProgram]:
+    """The sinks that Spark writes by itself."""
+    return [sink for sink in program.sinks if sink.sink.served_by is ServedBy.SPARK]
+
+
+def has_dataframes(program: JobProgram) -> bool:
+    """True when Spark's own operators are part of the job."""
+    return bool(dataframe_sinks(program)) or bool(dataframe_sources(program))
+
+
+def as_files(program: JobProgram, directory: Path) -> JobProgram:
+    """The program with its batch DataFrames as Parquet files, so that a stream can read them.
+
+    Spark does not join a batch DataFrame to a stream, and a stream needs to know their end. They
+    are written once; a job that goes on finds them in its checkpoint.
+    """
+    sources = []
+    read_by_spark = dataframe_sources(program)
+    dropped: set[str] = set()
+    for source in program.sources:
+        if source.id in read_by_spark and source.source.ends:
+            rows: DataFrame = source.source.dataframe
+            path = directory / f"dataframe-{source.id}"
+            if not (path / "_SUCCESS").exists():
+                rows.write.mode("overwrite").parquet(str(path))
+            schema = pa.schema(to_arrow_schema(rows.schema))
+            files = FileSource.for_bulk_file_format(
+                ParquetColumnarRowInputFormat(schema), str(path)
+            ).build()
+            source = dataclasses.replace(source, source=files, reader=files.reader())
+            dropped.update(f"{DATAFRAME_CHANNEL}{e.index}" for e in source.chain.exchanges)
+        sources.append(source)
+    # Files announce their channels themselves; that of the DataFrame would wait for ever.
+    stages = tuple(
+        tuple(
+            dataclasses.replace(
+                vertex, input_channels=tuple(c for c in vertex.input_channels if c not in dropped)
+            )
+            for vertex in stage
+        )
+        for stage in program.stages
+    )
+    return dataclasses.replace(program, sources=tuple(sources), stages=stages)
+
+
+def with_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef) -> DataFrame:
+    """The envelopes of the planned sources together with those of the DataFrames."""
+    for source_id, rows in dataframe_sources(program).items():
+        # The micro-batch's own time: Spark logs it, so a repetition sees the same.
+        timed = rows.withColumn(_NOW, F.unix_millis(F.current_timestamp()))
+        frame = frame.union(timed.mapInArrow(_Rows(ref, source_id), WIRE_DDL))
+    return frame
+
+
+class _Rows:
+    """Runs the chain behind a DataFrame over one partition's rows."""
+
+    def __init__(self, ref: ProgramRef, source_id: int) -> None:
+        self._ref, self._source_id = ref, source_id
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The envelopes of a partition."""
+        job = worker_job(self._ref)
+        yield from to_arrow(wire_rows(job, self._envelopes(job, batches)))
+
+    def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
+        chain = job.dataframe_chain(self._source_id)
+        settings = job.program.settings
+        sender = _FIRST_SENDER + partition_id() * len(job.program.sources) + self._source_id
+        read = job.metrics.counter("numRecordsIn")
+        begun = False
+        try:
+            for batch in batches:
+                names = tuple(name for name in batch.schema.names if name != _NOW)
+                columns = [batch.column(name).to_pylist() for name in names]
+                if not begun and batch.num_rows:
+                    begun = True
+                    chain.begin(sender, int(batch.column(_NOW)[0].as_py()))
+                    chain.begin_shared_channel(DATAFRAME_CHANNEL)
+                    chain.restore({})
+                rows = zip(*columns, strict=True)
+                chain.push_all([row_of(names, list(values)) for values in rows], None)
+                read.inc(batch.num_rows)
+                if chain.waiting() >= settings.flush_records:
+                    yield from chain.drain()
+            if begun:
+                chain.tick()
+        except Exception as error:
+            annotate(error)
+            raise
+        if begun:
+            yield from chain.drain()
+            metrics = job.metrics_envelope(sender, 0)
+            if metrics is not None:
+                yield metrics
+
+
+def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, batch: int) -> None:
+    """Write a micro-batch's records of every ``DataFrameSink``; ``frame`` is persisted."""
+    for program_sink in dataframe_sinks(program):
+        sink: Any = program_sink.sink
+        schema = _schema(program_sink, frame.sparkSession)
+        rows = frame.mapInArrow(
+            _Decode(ref, program_sink.index, schema.fieldNames(), schema.json()), schema
+        )
+        writer = rows.write.mode(sink.mode).options(**dict(sink.options))
+        if sink.format is not None:
+            writer = writer.format(sink.format)
+        if sink.format == "delta":
+            writer = writer.option("txnAppId", program.sink_id(program_sink)).option(
+                "txnVersion", str(batch)
+            )
+        if sink.partition_by:
+            writer = writer.partitionBy(*sink.partition_by)
+        if sink.table is not None:
+            writer.saveAsTable(sink.table)
+        else:
+            writer.save(sink.path)
+
+
+def _schema(sink: SinkProgram, spark: SparkSession) -> StructType:
+    description: Any = sink.sink
+    if description.schema is not None:
+        columns = StructType.fromDDL(description.schema)
+        if isinstance(columns, StructType):
+            return columns
+        raise PlanError(
+            f"the schema of the sink {sink.name!r} names no columns: {description.schema!r}",
+            where={"sink": sink.name},
+            hint='DataFrameSink(schema="id BIGINT, name STRING", ...)',
+        )
+    declared = description.type_info or sink.output_type
+    if not isinstance(declared, RowTypeInfo):
+        raise PlanError(
+            f"the sink {sink.name!r} does not know its columns",
+            where={"sink": sink.name},
+            hint='DataFrameSink(schema="id BIGINT, name STRING", ...), or declare the stream\'s'
+            " type as Types.ROW_NAMED(...)",
+        )
+    found: Any = from_arrow_schema(arrow_schema(declared))
+    return StructType(found.fields)
+
+
+class _Decode:
+    """Envelopes of a sink as rows of its columns."""
+
+    def __init__(self, ref: ProgramRef, index: int, names: list[str], schema_json: str) -> None:
+        self._ref, self._index, self._names, self._schema_json = ref, index, names, schema_json
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The rows of a partition."""
+        worker_job(self._ref)  # with it the classes of the records
+        schema = to_arrow_schema(StructType.fromJson(json.loads(self._schema_json)))
+        for batch in batches:
+            for packet in batch.column("payload").to_pylist():
+                for envelope in unpacked(packet):
+                    if envelope.kind == Kind.DATA and envelope.target == self._index:
+                        values = values_of(payload_of(Kind.DATA, envelope.payload))
+                        yield from self._rows(values, schema)
+
+    def _rows(self, values: list[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        if values:
+            rows = [self._fields(value) for value in values]
+            columns = [
+                pa.array(column, field.type)
+                for column, field in zip(zip(*rows, strict=True), schema, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def _fields(self, value: Any) -> list[Any]:
+        names = self._names
+        if isinstance(value, Mapping):
+            return [value.get(name) for name in names]
+        if isinstance(value, Row):
+            held = value._names()
+            if held:
+                by_name = dict(zip(held, value, strict=True))
+                return [by_name.get(name) for name in names]
+        if dataclasses.is_dataclass(value):
+            return [getattr(value, name) for name in names]
+        fields = list(value) if isinstance(value, tuple | list | Row) else [value]
+        if len(fields) != len(names):
+            raise TypeMismatchError(
+                f"a record has {len(fields)} fields, the sink has {len(names)} columns",
+                where={"record": repr(value)[:200], "columns": ", ".join(names)},
+            )
+        return fields

@@ -1,0 +1,186 @@
+"""A keyed stage: a bucket of key groups per call, its state in Spark's state store."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import (
+    StatefulProcessor,
+    StatefulProcessorHandle,
+)
+
+from headrace.runners.spark.query.wire import payload_of, to_arrow, unpacked
+from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
+from headrace.runtime.block import Envelope, Kind
+from headrace.runtime.keyed_task import Groups, TaskInput, sender_of
+from headrace.runtime.program import VertexProgram
+from headrace.runtime.state.backend import PageStore, StateBackend
+from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.state.pages.backend import HEADER, PagedBackend
+
+MakeBackend = Callable[[VertexProgram, int], StateBackend]
+
+
+def run_group(
+    job: WorkerJob,
+    groups: Groups,
+    group: int,
+    received: list[Envelope],
+    backend_of: MakeBackend,
+) -> Iterator[Envelope]:
+    """One key group's part of a stage; ``received`` is sorted by (sender, seq)."""
+    by_target: dict[int, list[Envelope]] = {}
+    for envelope in received:
+        by_target.setdefault(envelope.target, []).append(envelope)
+    for target in sorted(by_target):
+        vertex = job.program.vertex(target)
+        blocks = [payload_of(Kind.DATA, envelope.payload) for envelope in by_target[target]]
+        given = TaskInput(group, blocks, max(block.now_ms for block in blocks))
+        yield from groups.work(job.keyed_task(vertex, group), given, backend_of(vertex, group))
+
+
+class _BucketState:
+    """The state of one bucket in Spark's state store, one ``PageStore`` per vertex and group.
+
+    A call into the state store costs more than a small record: the headers of all groups, which
+    every micro-batch reads and writes, are one record.
+    """
+
+    def __init__(self, pages: Any) -> None:
+        self.pages = pages
+        found = pages.getValue((HEADER,))
+        self._stored = b"" if found is None else bytes(found[0])
+        self.headers: dict[str, bytes] = pickle.loads(self._stored) if self._stored else {}
+
+    def of(self, vertex: VertexProgram, group: int) -> PageStore:
+        """The store of one group of a vertex."""
+        return _GroupPages(self, f"{vertex.id}/{group}/")
+
+    def flush(self) -> None:
+        """Write the headers, if one has changed."""
+        data = pickle.dumps(self.headers, 5)
+        if data != self._stored:
+            self.pages.updateValue((HEADER,), (data,))
+
+
+class _GroupPages:
+    """A ``PageStore`` under a prefix of a bucket's state."""
+
+    def __init__(self, bucket: _BucketState, prefix: str) -> None:
+        self._pages, self._headers, self._prefix = bucket.pages, bucket.headers, prefix
+
+    def get(self, name: str) -> bytes | None:
+        if name == HEADER:
+            return self._headers.get(self._prefix)
+        found = self._pages.getValue((self._prefix + name,))
+        return None if found is None else bytes(found[0])
+
+    def put(self, name: str, data: bytes) -> None:
+        if name == HEADER:
+            self._headers[self._prefix] = data
+        else:
+            self._pages.updateValue((self._prefix + name,), (data,))
+
+    def remove(self, name: str) -> None:
+        if name == HEADER:
+            self._headers.pop(self._prefix, None)
+        else:
+            self._pages.removeKey((self._prefix + name,))
+
+
+class StageProcessor(StatefulProcessor):
+    """Spark calls it once per bucket and micro-batch."""
+
+    def __init__(self, ref: ProgramRef, stage: int) -> None:
+        self._ref, self._stage = ref, stage
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Open the state store."""
+        self._pages = handle.getMapState("pages", "name string", "data binary")
+
+    def handleInputRows(
+        self,
+        key: Any,
+        rows: Any,  # an iterator of Row; Spark's annotation allows DataFrames as well
+        timerValues: Any,
+    ) -> Iterator[Row]:
+        """Work through a bucket's packets."""
+        job = worker_job(self._ref)
+        for row in wire_rows(job, self._envelopes(job, rows)):
+            bucket, group, sender, seq, payload = row
+            yield Row(bucket=bucket, key_group=group, sender=sender, seq=seq, payload=payload)
+
+    def _envelopes(self, job: WorkerJob, rows: Any) -> Iterator[Envelope]:
+        """What is for this stage is worked on, group by group; the rest passes through."""
+        groups: dict[int, list[Envelope]] = {}
+        for row in rows:
+            for envelope in unpacked(bytes(row.payload)):
+                if envelope.stage == self._stage:
+                    groups.setdefault(envelope.group, []).append(envelope)
+                else:
+                    yield envelope
+        if not groups:
+            return
+        state, settings = _BucketState(self._pages), job.program.settings
+
+        def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
+            return PagedBackend(state.of(vertex, group), vertex.groups, settings.page_bytes)
+
+        work = Groups()
+        sender = sender_of(min(e.target for es in groups.values() for e in es), min(groups))
+        for group in sorted(groups):
+            received = sorted(groups.pop(group), key=attrgetter("sender", "seq"))
+            yield from run_group(job, work, group, received, backend_of)
+        yield from work.drain()
+        state.flush()
+        metrics = job.metrics_envelope(sender, sender)
+        if metrics is not None:
+            yield metrics
+
+    def close(self) -> None:
+        """Nothing to release: workers are kept."""
+
+
+class BatchStage:
+    """A stage over a whole partition, sorted by key group: state on the heap, group by group."""
+
+    def __init__(self, ref: ProgramRef, stage: int) -> None:
+        self._ref, self._stage = ref, stage
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The stage's packets for those of a partition."""
+        job = worker_job(self._ref)
+        yield from to_arrow(wire_rows(job, self._envelopes(job, batches)))
+
+    def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
+        work = Groups()
+        group: int | None = None
+        received: list[Envelope] = []
+        sender = 0
+        for batch in batches:
+            for packet in batch.column("payload").to_pylist():
+                for envelope in unpacked(packet):
+                    if envelope.stage != self._stage:
+                        yield envelope
+                        continue
+                    if envelope.group != group:
+                        if group is not None:
+                            yield from run_group(job, work, group, received, _on_the_heap)
+                        group, received = envelope.group, []
+                        sender = sender_of(envelope.target, group)
+                    received.append(envelope)
+        if group is not None:
+            yield from run_group(job, work, group, received, _on_the_heap)
+            yield from work.drain()
+            metrics = job.metrics_envelope(sender, group)
+            if metrics is not None:
+                yield metrics
+
+
+def _on_the_heap(vertex: VertexProgram, group: int) -> StateBackend:
+    return HeapBackend()

@@ -1,0 +1,222 @@
+"""The one data source of a job: Spark asks it for offsets, partitions and records."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
+
+from headrace.connector import Budget, ServedBy
+from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runners.spark.failures import encoded
+from headrace.runners.spark.query.sink import BatchSinkWriter, StreamSinkWriter
+from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
+from headrace.runners.spark.query.worker import ProgramRef, wire_rows, worker_job
+from headrace.runners.spark.shipping import classes
+from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.pacing import Pacer
+from headrace.runtime.program import JobProgram
+from headrace.runtime.source_task import SourceTaskInput
+
+FORMAT = "headrace"
+_EVERYTHING = Budget(2**62, 2**62)
+_END_OF_TIME_MS = 2**62
+
+
+@dataclass(frozen=True)
+class DriverPlan:
+    """What the processes beside the driver need: written to a file, read by path.
+
+    ``program`` is whole (collections included); ``workers`` is what travels on. ``address`` and
+    ``token`` reach the user's process for what it prints, collects and shows.
+    """
+
+    program: JobProgram
+    workers: ProgramRef
+    directory: str
+    address: tuple[str, int]
+    token: bytes
+
+
+@dataclass
+class TaskPartition(InputPartition):
+    """One source task; pickled, as Spark reads a partition before the program is there."""
+
+    data: bytes
+
+    def __init__(self, task: SourceTaskInput) -> None:
+        super().__init__(None)
+        self.data = pickle.dumps(task, 5)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _coordinator(plan: DriverPlan) -> Coordinator:
+    directory = Path(plan.directory)
+    enumerators = {
+        source.id: source.source.enumerator(str(directory / f"source-{source.id}"))
+        for source in plan.program.sources
+        if source.source is not None and source.source.served_by is not ServedBy.SPARK
+    }
+    states = SplitStates(directory / "splits")
+    return Coordinator(plan.program, enumerators, states.load)
+
+
+def _read(ref: ProgramRef, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    assert isinstance(partition, TaskPartition)
+    job = worker_job(ref)
+    task: SourceTaskInput = pickle.loads(partition.data)
+
+    def envelopes() -> Iterator[Any]:
+        yield from job.source_task().run(task)
+        metrics = job.metrics_envelope(task.sender, 0)
+        if metrics is not None:
+            yield metrics
+
+    yield empty_batch()
+    yield from to_arrow(wire_rows(job, envelopes()))
+
+
+class StreamReader(DataSourceStreamReader):
+    """Beside the driver it plans; in a worker it reads. Only what reading needs is pickled."""
+
+    def __init__(self, plan: DriverPlan) -> None:
+        self._plan: DriverPlan | None = plan
+        self._ref = plan.workers
+        self._made: Coordinator | None = None
+        pace = plan.program.settings.pace
+        self._pacer = None if pace is None else Pacer(pace)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_plan": None, "_ref": self._ref, "_made": None, "_pacer": None}
+
+    @property
+    def _coordinator(self) -> Coordinator:
+        if self._made is None:
+            assert self._plan is not None, "a reader in a worker does not plan"
+            self._made = _coordinator(self._plan)
+        return self._made
+
+    @encoded
+    def initialOffset(self) -> dict[str, Any]:
+        """The offset before anything was read."""
+        return self._coordinator.initial(_now_ms())
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """The job's own pace limits a micro-batch."""
+        return ReadAllAvailable()
+
+    @encoded
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        """The offset to read up to next."""
+        now_ms, pacer = _now_ms(), self._pacer
+        if pacer is None:
+            return self._coordinator.latest(start, now_ms)
+        settings = self._coordinator.settings
+        budget = Budget(pacer.budget(start["epoch"], now_ms), settings.max_bytes)
+        end = self._coordinator.latest(start, now_ms, budget)
+        if end is not start:
+            pacer.planned(end["epoch"], now_ms)
+        return end
+
+    @encoded
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """The source tasks between two offsets."""
+        tasks = self._coordinator.plan(start, end)
+        if self._pacer is not None:
+            self._pacer.sized(end["epoch"], sum(task.records for task in tasks))
+        return [TaskPartition(task) for task in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The envelopes of one source task."""
+        return _read(self._ref, partition)
+
+    @encoded
+    def commit(self, end: dict[str, Any]) -> None:
+        """Everything up to ``end`` is in the sinks."""
+        self._coordinator.committed(end)
+
+
+class BatchReader(DataSourceReader):
+    """All of the input at once."""
+
+    def __init__(self, plan: DriverPlan) -> None:
+        self._plan: DriverPlan | None = plan
+        self._ref = plan.workers
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_plan": None, "_ref": self._ref}
+
+    @encoded
+    def partitions(self) -> Sequence[InputPartition]:
+        """The source tasks that read everything."""
+        assert self._plan is not None
+        coordinator = _coordinator(self._plan)
+        now_ms = _now_ms()
+        start = offset = coordinator.initial(now_ms)
+        tasks: list[SourceTaskInput] = []
+        while not coordinator.ended(offset):
+            offset = coordinator.latest(start, _END_OF_TIME_MS, _EVERYTHING)
+            offset = {**offset, "now": now_ms}
+            for task in coordinator.plan(start, offset):
+                tasks.append(
+                    SourceTaskInput(len(tasks), task.epoch, now_ms, task.work, ticks=False)
+                )
+            start = offset
+        coordinator.close()
+        # Spark reads a source without partitions all the same.
+        tasks = tasks or [SourceTaskInput(0, 1, now_ms)]
+        return [TaskPartition(task) for task in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The envelopes of one source task."""
+        return _read(self._ref, partition)
+
+
+class HeadraceDataSource(DataSource):
+    """Source and sink of every Headrace job; the option ``plan`` is the path of a DriverPlan."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """Packets of envelopes."""
+        return WIRE_DDL
+
+    def _driver_plan(self) -> DriverPlan:
+        options: Mapping[str, str] = self.options
+        plan: DriverPlan
+        plan, _ = classes.loads(Path(options["plan"]).read_bytes())
+        return plan
+
+    def streamReader(self, schema: Any) -> StreamReader:
+        """A reader for a streaming query."""
+        return StreamReader(self._driver_plan())
+
+    def reader(self, schema: Any) -> BatchReader:
+        """A reader for a batch."""
+        return BatchReader(self._driver_plan())
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> StreamSinkWriter:
+        """The writer of all sinks of a streaming query."""
+        return StreamSinkWriter(self._driver_plan())
+
+    def writer(self, schema: Any, overwrite: bool) -> Any:
+        """The writer of all sinks of a batch."""
+        return BatchSinkWriter(self._driver_plan(), int(self.options.get("batch", "0")))

@@ -1,0 +1,1 @@
+"""How a program and the user's classes and modules reach the workers."""

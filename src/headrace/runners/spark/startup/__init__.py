@@ -1,0 +1,1 @@
+"""Java, the session, and Python processes that start quickly."""

@@ -1,0 +1,229 @@
+"""The process that a session's Python processes are forked from, with everything imported.
+
+A streaming job on Spark 4.3 starts nine Python processes, one after the other, each of which
+imports pyspark, and most of them pandas and pyarrow too: 6 s of processor time. Here they are
+imported once, while the JVM starts, and each process is a fork of this one.
+
+It listens on a Unix socket in a private folder and ends when its standard input does, which the
+driver holds. ``fork_client`` speaks to it, and says what goes over the socket.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import runpy
+import select
+import shutil
+import signal
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module, invalidate_caches
+
+# What may differ between a process's environment and its parent's: it is read later than at the
+# interpreter's start or a library's import, or means nothing to either.
+_READ_LATER = ("SPARK_", "PYSPARK_", "_PYSPARK_", "PYTHON_", "OMP_NUM_THREADS")
+_MEANINGLESS = frozenset({"JAVA_HOME", "PYTHONPATH", "PWD", "OLDPWD", "SHLVL", "_"})
+
+# Spark sets these for its Python processes; libraries and the interpreter read them once.
+FIXED = {"PYTHONUNBUFFERED": "YES", "OMP_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A process to start: ``python *arguments`` in ``folder`` under ``environment``."""
+
+    arguments: list[str]
+    folder: str
+    environment: dict[str, str]
+
+    @classmethod
+    def read(cls, message: bytes) -> Request:
+        """The request in a message of ``fork_client``."""
+        count, *parts = (os.fsdecode(part) for part in message.split(b"\0"))
+        arguments, (folder, *lines) = parts[: int(count)], parts[int(count) :]
+        pairs = (line.partition("=") for line in lines)
+        return cls(arguments, folder, {name: value for name, _, value in pairs})
+
+
+def can_serve(request: Request, environment: Mapping[str, str]) -> bool:
+    """True when a fork of a process that has this environment is as good as a new process.
+
+    It is not where something differs that the interpreter, or a library, reads when it starts.
+    """
+    if len(request.arguments) < 2 or request.arguments[0] != "-m":
+        return False
+    wanted = request.environment
+    if "OMP_NUM_THREADS" in wanted and wanted["OMP_NUM_THREADS"] != environment.get(
+        "OMP_NUM_THREADS"
+    ):
+        return False
+    return all(
+        wanted.get(name) == environment.get(name)
+        for name in wanted.keys() | environment.keys()
+        if not name.startswith(_READ_LATER) and name not in _MEANINGLESS
+    )
+
+
+def module_path(own: Sequence[str], own_variable: str, request: Request) -> list[str]:
+    """``sys.path`` of a new ``python -m``: its folder, its ``PYTHONPATH``, the interpreter's.
+
+    ``own`` is this process's, and ``own_variable`` its ``PYTHONPATH``.
+    """
+    added = {os.path.abspath(entry) for entry in own_variable.split(os.pathsep) if entry}
+    kept = [entry for entry in own[1:] if entry not in added]
+    given = request.environment.get("PYTHONPATH", "").split(os.pathsep)
+    return [request.folder, *(os.path.abspath(entry) for entry in given if entry), *kept]
+
+
+class _Server:
+    """Forks processes on request; one thread, for a fork copies no other."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._environment = dict(os.environ)
+        self._path = list(sys.path)
+        self._clients: dict[int, socket.socket] = {}
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_write, False)
+        os.set_blocking(self._wake_read, False)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+
+    def serve(self) -> None:
+        """Until the driver is gone."""
+        poller = select.poll()
+        poller.register(0, select.POLLIN)
+        poller.register(self._listener, select.POLLIN)
+        poller.register(self._wake_read, select.POLLIN)
+        while True:
+            ready = {descriptor for descriptor, _ in poller.poll()}
+            if 0 in ready:
+                return
+            if self._wake_read in ready:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._wake_read, 4096)
+                self._reap()
+            if self._listener.fileno() in ready:
+                connection, _ = self._listener.accept()
+                with contextlib.suppress(OSError, ValueError, EOFError):
+                    self._answer(connection)
+
+    def _reap(self) -> None:
+        for pid in list(self._clients):
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                connection = self._clients.pop(pid)
+                with contextlib.suppress(OSError), connection:
+                    connection.sendall(status.to_bytes(8, "big"))
+
+    def _answer(self, connection: socket.socket) -> None:
+        connection.settimeout(10)
+        request, streams = _receive(connection)
+        pid = 0
+        try:
+            if can_serve(request, self._environment):
+                pid = os.fork()
+                if pid == 0:
+                    self._become(request, streams, connection)
+                self._clients[pid] = connection
+        finally:
+            for stream in streams:
+                os.close(stream)
+        connection.sendall(pid.to_bytes(8, "big"))
+        if not pid:
+            connection.close()
+
+    def _become(self, request: Request, streams: list[int], connection: socket.socket) -> None:
+        """In the fork: run the module, and never come back."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for end in (self._listener, connection, *self._clients.values()):
+                end.close()
+            for descriptor in (self._wake_read, self._wake_write):
+                os.close(descriptor)
+            for target, stream in enumerate(streams):
+                os.dup2(stream, target)
+                os.close(stream)
+            own_variable = self._environment.get("PYTHONPATH", "")
+            sys.path[:] = module_path(self._path, own_variable, request)
+            os.environ.clear()
+            os.environ.update(request.environment)
+            os.chdir(request.folder)
+            invalidate_caches()
+            code = _run(request.arguments[1:])
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            for output in (sys.stdout, sys.stderr):
+                with contextlib.suppress(OSError, ValueError):
+                    output.flush()
+            os._exit(code)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """The exit code of ``python -m *arguments``."""
+    sys.argv = list(arguments)
+    try:
+        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return (end.code or 0) & 0xFF
+        print(end.code, file=sys.stderr)
+        return 1
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        return 1
+    return 0
+
+
+def _receive(connection: socket.socket) -> tuple[Request, list[int]]:
+    """A request and the three streams that came with it, or no streams and an error."""
+    head, streams, _, _ = socket.recv_fds(connection, 8, 3)
+    try:
+        length = int.from_bytes(_exactly(connection, head, 8), "big")
+        return Request.read(_exactly(connection, b"", length)), streams
+    except BaseException:
+        for stream in streams:
+            os.close(stream)
+        raise
+
+
+def _exactly(connection: socket.socket, data: bytes, length: int) -> bytes:
+    while len(data) < length:
+        part = connection.recv(min(length - len(data), 1 << 20))
+        if not part:
+            raise EOFError("the client is gone")
+        data += part
+    return data
+
+
+def _import_everything() -> None:
+    for module in (
+        "headrace.runners.spark.startup.daemon",
+        "pyspark.sql.streaming.stateful_processor_api_client",
+        "pyspark.sql.worker.utils",
+        "pyspark.worker",
+    ):
+        import_module(module)
+
+
+def main() -> None:
+    """Import, then serve: ``python -m ... DESCRIPTOR PATH``, of a socket that listens already."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with socket.socket(fileno=int(sys.argv[1])) as listener:
+        listener.set_inheritable(False)
+        _import_everything()
+        gc.freeze()  # a collection in a fork shall not copy the pages of what was imported here
+        _Server(listener).serve()
+    # A driver that was killed has not removed it.
+    shutil.rmtree(os.path.dirname(sys.argv[2]), ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+"""The Spark session a job runs in: the active one, else a quiet local one."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from headrace.runners.spark.shipping.modules import remember, user_paths
+from headrace.runners.spark.startup.class_archive import archive_options
+from headrace.runners.spark.startup.interpreter import worker_python
+from headrace.runners.spark.startup.java import ensure_java
+
+_TASK_ATTEMPTS = 4
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+# A session of our own moves bytes between Python processes: the code of C1 is good enough for that
+# (docs/adr/0009-start-up.md), and C2 takes a third of a cold start. What the JVM has to say of its
+# start belongs in the log, not in the user's output.
+_QUICK_START = ("-XX:TieredStopAtLevel=1", "-Xlog:disable", "-Xlog:all=warning:stderr")
+_ARCHIVE = "Archive"  # the JVM's options about archives of classes all have it in their names
+
+_settings_lock = threading.Lock()
+
+_STATE_STORE = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+}
+
+# Hadoop without its native library forks about 34 processes per micro-batch on a local file
+# system; this manager does not (design notes: state commit 115 to 4 ms, Spark 4.3.0).
+_LOCAL_CHECKPOINTS = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing."
+        "FileSystemBasedCheckpointFileManager"
+    ),
+}
+
+# Our own operators get few and large rows: code made for them costs more than it saves.
+_INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+
+_LOG4J = """\
+rootLogger.level = warn
+rootLogger.appenderRef.file.ref = file
+logger.state.name = org.apache.spark.sql.execution.python.streaming
+logger.state.level = error
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {path}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c: %m%n%ex
+"""
+
+
+def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
+    """The active session, or a new local one with the job's ``headrace.spark.conf.*`` in it."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        _tell_ignored(active, settings)
+    spark = active or _local_session(settings, parallelism)
+    _bear_hang_ups(spark)
+    return spark
+
+
+def _tell_ignored(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    ignored = [k for k, v in settings.items() if v not in str(spark.conf.get(k, None))]
+    if ignored:
+        print(
+            f"headrace: there is a SparkSession already, so {', '.join(ignored)} has no effect",
+            file=sys.stderr,
+        )
+
+
+def _bear_hang_ups(spark: SparkSession) -> None:
+    """Print no traceback when the JVM hangs up on the accumulators' server.
+
+    It does so whenever a query is stopped, and connects anew for the next update (Spark 4.3.0).
+    """
+    server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
+    if server is None or "handle_error" in vars(server):
+        return
+    tell = server.handle_error
+
+    def handle_error(request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            tell(request, client_address)
+
+    server.handle_error = handle_error
+
+
+def log_path() -> Path:
+    """Where the JVM of a session made here writes its log."""
+    return Path(tempfile.gettempdir()) / f"headrace-spark-{os.getpid()}.log"
+
+
+def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
+    """Start the JVM that ``session_for`` is going to want, in the background.
+
+    To be called when it is certain that a job goes to Spark. What it fails with is raised by
+    ``session_for``.
+    """
+    if SparkSession.getActiveSession() is not None or SparkContext._gateway is not None:
+        return
+    with _launch_lock:
+        if not _launches:
+            _launches.append(_Launch(settings, parallelism))
+
+
+class _Launch:
+    """A JVM on its way up, and with it the server that its Python processes are forked from."""
+
+    def __init__(self, settings: Mapping[str, str], parallelism: int | None) -> None:
+        self.folders = user_paths()
+        self.settings = _session_settings(settings, parallelism)
+        self.python = os.environ.get("PYSPARK_PYTHON") or worker_python(self.folders, log_path())
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="headrace-jvm", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            if SparkContext._gateway is None:
+                self._start_jvm()
+        except BaseException as error:
+            self._failure = error
+
+    def _start_jvm(self) -> None:
+        java = ensure_java()
+        options = self.settings[_JAVA_OPTIONS]
+        quick = [] if _ARCHIVE in options else archive_options(java)
+        self.settings[_JAVA_OPTIONS] = " ".join([*_QUICK_START, *quick, options])
+        conf = SparkConf(loadDefaults=False).setAll(list(self.settings.items()))
+        # The JVM inherits standard error, and workers' come through it.
+        with log_path().open("ab") as log, _workers_start_as(self.python):
+            gateway = launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call]
+        SparkContext._ensure_initialized(gateway=gateway)
+
+    def wait(self) -> None:
+        """Wait until the JVM answers."""
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+
+_launches: list[_Launch] = []
+_launch_lock = threading.Lock()
+
+
+def _session_settings(settings: Mapping[str, str], parallelism: int | None) -> dict[str, str]:
+    """A local session's settings: the defaults, and over them the user's."""
+    log4j = Path(tempfile.gettempdir()) / f"headrace-log4j2-{os.getpid()}.properties"
+    log4j.write_text(_LOG4J.format(path=log_path()))
+    cores = parallelism or "*"
+    return {
+        "spark.app.name": "headrace",
+        "spark.master": f"local[{cores},{_TASK_ATTEMPTS}]",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.memory": "2g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.log.level": "WARN",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.python.worker.reuse": "true",
+        "spark.python.daemon.module": "headrace.runners.spark.startup.daemon",
+        "spark.sql.streaming.metricsEnabled": "false",
+        "spark.sql.streaming.pollingDelay": "10ms",
+        **settings,
+        # Of two options that contradict each other the JVM takes the last: the user's.
+        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{log4j} {settings.get(_JAVA_OPTIONS, '')}",
+    }
+
+
+def _local_session(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
+    with _launch_lock:
+        launch = _launches.pop() if _launches else _Launch(settings, parallelism)
+    launch.wait()
+    builder = SparkSession.builder.appName("headrace")
+    for key, value in launch.settings.items():
+        builder = builder.config(key, value)
+    with _workers_start_as(launch.python):
+        spark = builder.getOrCreate()
+    remember(spark, launch.folders)
+    return spark
+
+
+def end_jvm() -> None:
+    """Stop the session that was made here, and wait until its JVM has ended."""
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        session.stop()
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()
+        process.wait()
+
+
+def activate(spark: SparkSession) -> None:
+    """Make the session this thread's own in the JVM too, where data sources are looked up."""
+    classes = SparkSession._get_j_spark_session_class(spark._jvm)
+    classes.setActiveSession(spark._jsparkSession)
+
+
+@contextmanager
+def _workers_start_as(python: str) -> Iterator[None]:
+    """A session made meanwhile starts its workers so, unless the user has chosen otherwise."""
+    # The second name is for those that the JVM starts for no query: it looks for data sources.
+    names = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+    free = [] if names[0] in os.environ else [name for name in names if name not in os.environ]
+    for name in free:
+        os.environ[name] = python
+    try:
+        yield
+    finally:
+        for name in free:
+            del os.environ[name]
+
+
+@contextmanager
+def settings_of_query(
+    spark: SparkSession, shuffle_partitions: int, checkpoint: str | None, *, dataframes: bool
+) -> Iterator[None]:
+    """The session's settings while a query starts (it copies them); restored afterwards.
+
+    One job at a time: others that start in this process wait. ``dataframes``: the query has a part
+    that the user has written for Spark.
+    """
+    wanted = {
+        **_STATE_STORE,
+        "spark.sql.shuffle.partitions": str(shuffle_partitions),
+        "spark.sql.adaptive.enabled": "false",
+        # A packet may be large: few rows make an Arrow batch.
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "256",
+        "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+    }
+    if checkpoint is not None and "://" not in checkpoint:
+        wanted.update(_LOCAL_CHECKPOINTS)
+    if not dataframes:
+        chosen = spark.sparkContext.getConf()
+        wanted.update((k, v) for k, v in _INTERPRETED.items() if not chosen.contains(k))
+    with _settings_lock:
+        before = {key: spark.conf.get(key, None) for key in wanted}
+        for key, value in wanted.items():
+            spark.conf.set(key, value)
+        try:
+            yield
+        finally:
+            for key, old in before.items():
+                if old is None:
+                    spark.conf.unset(key)
+                else:
+                    spark.conf.set(key, old)

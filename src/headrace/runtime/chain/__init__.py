@@ -1,0 +1,1 @@
+"""Operators fused into one task."""

@@ -1,0 +1,173 @@
+"""What an operator is: a frozen description (its spec), and the mutable logic of one task."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.runtime.chain.loops import Push, Step, calling, pushing
+from headrace.runtime.context import TaskContext
+from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.handles import Cell
+from headrace.runtime.user_function import UserFunction, close_function, open_function, own_copy
+
+Signal = Callable[[int, bool], None]
+"""Takes a watermark (ms) and whether its stream is idle."""
+
+
+class Outputs:
+    """Where an operator emits: ``main``, or ``side`` by tag id (a tag nobody reads is dropped)."""
+
+    __slots__ = ("_sides", "main", "signal")
+
+    def __init__(self, main: Push, sides: Mapping[str, Push], signal: Signal) -> None:
+        self.main = main
+        self.signal = signal
+        self._sides = dict(sides)
+
+    def side(self, tag_id: str) -> Push:
+        """The push of a side output."""
+        return self._sides.get(tag_id, drop_record)
+
+
+def drop_record(value: Any, timestamp: int | None) -> None:
+    """Take a record that nobody reads."""
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What the planner may know of an operator; it never looks at the class.
+
+    ``keyed``: it must run behind a key exchange. ``state`` and ``timers``: what it keeps.
+    ``event_time``: it is of no use without watermarks. ``assigns_time``: it replaces timestamps
+    and watermarks. ``side_outputs``: it may emit to tags. ``keeps_emitted``: what it emits stays
+    its state.
+    """
+
+    keyed: bool = False
+    state: bool = False
+    event_timers: bool = False
+    processing_timers: bool = False
+    event_time: bool = False
+    assigns_time: bool = False
+    side_outputs: bool = False
+    keeps_emitted: bool = False
+
+
+class OperatorSpec(ABC):
+    """A frozen description of one operator; subclasses are dataclasses compared by value."""
+
+    traits: Traits = Traits()
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """The operator's default name, such as ``Map`` or ``KeyedProcess``."""
+
+    @abstractmethod
+    def build(self) -> Operator:
+        """A new, mutable operator: one per task."""
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        """The user functions inside, for checks at build time."""
+        return ()
+
+    def copied(self) -> Self:
+        """The same with user functions of its own, for one task.
+
+        A spec around another (a test's) keeps that one's.
+        """
+        made = copy.copy(self)  # keeps what was computed of the traits
+        for field in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            value = getattr(self, field.name)
+            if isinstance(value, UserFunction):
+                vars(made)[field.name] = value.copied()
+            elif isinstance(value, WatermarkStrategy):
+                assigner = own_copy(value.timestamp_assigner)
+                vars(made)[field.name] = replace(value, timestamp_assigner=assigner)
+        return made
+
+
+@dataclass(frozen=True)
+class Link:
+    """Where an output of a node goes: to a ``node``, an ``exchange`` or a ``sink`` by index.
+
+    ``tag`` None is the main output, else a side output's id.
+    """
+
+    kind: str
+    index: int
+    tag: str | None = None
+
+
+@dataclass(frozen=True)
+class NodeProgram:
+    """One operator of a chain. ``id``: its number in the graph; ``spec`` None: a source's root."""
+
+    id: int
+    name: str
+    uid: str | None
+    site: str
+    spec: OperatorSpec | None
+    links: tuple[Link, ...]
+
+
+class Operator:
+    """The mutable logic of one operator in one task, made by its spec."""
+
+    def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
+        """Prepare for records; called once before ``bind``."""
+        self.node = node
+        self.cell = cell
+        for function in node.spec.functions if node.spec else ():
+            open_function(function, context)
+
+    def step(self) -> Step | None:
+        """The operator's part of a generated function; None for one that must be called."""
+        return None
+
+    def bind(self, outputs: Outputs) -> Push:
+        """The function that takes the operator's records: by default, its step."""
+        step = self.step()
+        assert step is not None, "an operator without a step binds itself"
+        return pushing((step, calling(outputs.main)), self.node.name)
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Take the input's watermark; by default it is passed on."""
+        signal(watermark, idle)
+
+    def tick(self) -> None:
+        """A chunk of records has passed (where periodic watermarks are due)."""
+
+    def snapshot(self) -> Any | None:
+        """What the operator must find again in the next micro-batch, beside keyed state."""
+        return None
+
+    def restore(self, state: Any | None) -> None:
+        """Go on from a snapshot; None starts afresh. Called before each task run."""
+
+    def close(self) -> None:
+        """Release what user functions hold."""
+        for function in self.node.spec.functions if self.node.spec else ():
+            close_function(function)
+
+
+class KeyedOperator(Operator, ABC):
+    """An operator at the head of a vertex, driven block by block with keys."""
+
+    @abstractmethod
+    def process(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        """Take the records of a block, in order."""
+
+    def fire(self, timer: Timer, event_time: bool) -> None:
+        """A timer is due; the key is entered by the operator."""
+
+    def finish(self, backend: StateBackend) -> None:
+        """The bounded input has ended and all timers have fired (batch only)."""

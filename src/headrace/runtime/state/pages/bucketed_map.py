@@ -1,0 +1,171 @@
+"""A map too big for its page: its items lie in buckets, and one look-up reads one of them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapping, ValuesView
+from typing import Any
+
+from headrace.errors import UnstableKeyError
+from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.plain import is_plain
+from headrace.runtime.state.backend import MISSING, PageStore
+from headrace.runtime.state.pages.hashed import HashedPages
+from headrace.runtime.state.pages.page import ODD_PAGE, PageTable, Stored
+
+MapRef = tuple[str, int, int, int, int, int]
+"""``("m", record id, buckets, bytes, items, items without a stable hash)``."""
+
+
+class BucketPages(HashedPages):
+    """The buckets of one map.
+
+    Keys without a stable hash share one bucket, however many they are: any other scheme could
+    miss a key that is equal to the one stored.
+    """
+
+    @staticmethod
+    def hash_of(key: Any) -> int:
+        """The stable hash of a key, or the odd page."""
+        try:
+            return stable_hash(key)
+        except UnstableKeyError:
+            return ODD_PAGE
+
+    @staticmethod
+    def slim(value: Any) -> Any:
+        """The value itself, if nobody can change it any more."""
+        return value if is_plain(value) else MISSING
+
+    @staticmethod
+    def fat(stored: Any) -> Any:
+        """The value itself."""
+        return stored
+
+    def freeze(self, value: Any, old: Stored | None) -> Stored:
+        """The value, pickled alone."""
+        return pickle.dumps(value, 5)
+
+    def thaw(self, stored: Stored) -> Any:
+        """A fresh value."""
+        assert isinstance(stored, bytes)
+        return pickle.loads(stored)
+
+    def discard(self, stored: Stored) -> None:
+        """Nothing to do: values of a map have no records of their own."""
+
+
+class BucketedMap(MutableMapping[Any, Any]):
+    """A dict in buckets; iterating goes bucket by bucket, not in the order of insertion.
+
+    Buckets of which nothing was touched are not kept while iterating. It may be changed while
+    it is iterated over. Pickled anywhere but in its own slot, and copied, it is a plain dict.
+    """
+
+    __slots__ = ("_length", "_pages", "id")
+
+    def __init__(self, store: PageStore, ref: MapRef, page_bytes: int) -> None:
+        _, self.id, count, size_bytes, entries, odd_entries = ref
+        table = PageTable(count, size_bytes, entries, odd_entries)
+        self._pages = BucketPages(store, f"m{self.id}.", table, page_bytes)
+        self._length = entries
+
+    @classmethod
+    def of(cls, items: dict[Any, Any], store: PageStore, id_: int, page_bytes: int) -> BucketedMap:
+        """A bucketed map of these items, not written yet."""
+        made = cls(store, ("m", id_, 1, 0, 0, 0), page_bytes)
+        made._pages.fill(items)
+        made._length = len(items)
+        return made
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of all buckets at the last flush."""
+        return self._pages.table.size_bytes
+
+    def __getitem__(self, key: Any) -> Any:
+        value = self._pages.fetch(key)
+        if value is MISSING:
+            raise KeyError(key)
+        return value
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not self._pages.put(key, value):
+            self._length += 1
+
+    def __delitem__(self, key: Any) -> None:
+        if not self._pages.put(key, MISSING):
+            raise KeyError(key)
+        self._length -= 1
+
+    def __contains__(self, key: object) -> bool:
+        return self._pages.holds(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._pages.keys()
+
+    def __len__(self) -> int:
+        return self._length
+
+    def keys(self) -> KeysView[Any]:
+        """The keys, bucket by bucket."""
+        return KeysView(self)
+
+    def items(self) -> ItemsView[Any, Any]:
+        """The items, bucket by bucket."""
+        return _Items(self, self._pages.items)
+
+    def values(self) -> ValuesView[Any]:
+        """The values, bucket by bucket."""
+        return _Values(self, self._pages.items)
+
+    def clear(self) -> None:
+        """Remove everything."""
+        self._pages.clear()
+        self._length = 0
+
+    def __repr__(self) -> str:
+        return f"<BucketedMap of {self._length} items>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (dict, ([*self._pages.items()],))
+
+    def flush(self) -> MapRef:
+        """Write what changed; the result finds the map again."""
+        self._pages.flush()
+        table = self._pages.table
+        return ("m", self.id, table.count, table.size_bytes, table.entries, table.odd_entries)
+
+
+class _Items(ItemsView[Any, Any]):
+    """Streams the items instead of looking each key up again."""
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, owner: BucketedMap, stream: Callable[[], Iterator[tuple[Any, Any]]]) -> None:
+        super().__init__(owner)
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return self._stream()
+
+
+class _Values(ValuesView[Any]):
+    """Streams the values instead of looking each key up again."""
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, owner: BucketedMap, stream: Callable[[], Iterator[tuple[Any, Any]]]) -> None:
+        super().__init__(owner)
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[Any]:
+        return (value for _, value in self._stream())
+
+
+def remove_map(store: PageStore, ref: MapRef) -> None:
+    """Remove every bucket of a stored map."""
+    for number in range(ref[2]):
+        store.remove(f"m{ref[1]}.{number}")
+    if ref[5]:
+        store.remove(f"m{ref[1]}.{ODD_PAGE}")

@@ -1,0 +1,132 @@
+"""A list too big for its page: its elements lie in chunks, and appending touches the last one."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from headrace.runtime.plain import is_plain
+from headrace.runtime.state.backend import PageStore
+from headrace.runtime.state.pages.page import required
+
+ListRef = tuple[str, int, int, int, int]
+"""``("l", record id, chunks, length, bytes of the last chunk)``."""
+
+
+class ChunkedList:
+    """A list that can grow and be read from the start; it is cleared by replacing it.
+
+    Iterating reads chunk after chunk and keeps none, except chunks with elements that can be
+    changed in place: those stay until ``flush``, so that such changes are written. Pickled
+    anywhere but in its own slot, and copied, it is a plain list.
+    """
+
+    __slots__ = (
+        "_chunks",
+        "_held",
+        "_new",
+        "_page_bytes",
+        "_store",
+        "_stored",
+        "_tail_bytes",
+        "id",
+    )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, store: PageStore, ref: ListRef, page_bytes: int) -> None:
+        _, self.id, self._chunks, self._stored, self._tail_bytes = ref
+        self._store = store
+        self._page_bytes = page_bytes
+        self._new: list[Any] = []
+        self._held: dict[int, tuple[list[Any], bytes]] = {}
+
+    @classmethod
+    def of(cls, items: list[Any], store: PageStore, id_: int, page_bytes: int) -> ChunkedList:
+        """A chunked list of these items, not written yet."""
+        made = cls(store, ("l", id_, 0, 0, 0), page_bytes)
+        made._new = items
+        return made
+
+    def append(self, item: Any) -> None:
+        """Add one element."""
+        self._new.append(item)
+
+    def extend(self, items: Iterable[Any]) -> None:
+        """Add elements."""
+        self._new += [*items]
+
+    def __len__(self) -> int:
+        return self._stored + len(self._new)
+
+    def __iter__(self) -> Iterator[Any]:
+        for number in range(self._chunks):
+            yield from self._chunk(number)
+        yield from self._new  # sees what is appended meanwhile, as a list's iterator does
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, list | ChunkedList):
+            return NotImplemented
+        return len(self) == len(other) and all(
+            mine == theirs for mine, theirs in zip(self, other, strict=True)
+        )
+
+    def __repr__(self) -> str:
+        return f"<ChunkedList of {len(self)} elements>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (list, ([*self],))
+
+    def flush(self) -> ListRef:
+        """Write what changed; the result finds the list again."""
+        if self._new:
+            first, items = self._chunks, self._new
+            if first and self._tail_bytes < self._page_bytes:
+                first -= 1
+                items = self._chunk(first) + items
+                self._held.pop(first, None)
+            self._stored += len(self._new)
+            self._new = []
+            self._write(first, items)
+        for number, (items, before) in self._held.items():
+            data = pickle.dumps(items, 5)
+            if data != before:
+                self._store.put(self._name(number), data)
+                if number == self._chunks - 1:
+                    self._tail_bytes = len(data)
+        self._held.clear()
+        return ("l", self.id, self._chunks, self._stored, self._tail_bytes)
+
+    def _write(self, first: int, items: list[Any]) -> None:
+        """Store items as the last chunks, from number ``first`` on."""
+        data = pickle.dumps(items, 5)
+        size = len(items)
+        if len(data) > 2 * self._page_bytes:
+            size = max(1, size * self._page_bytes // len(data))
+        for start in range(0, len(items), size):
+            if size < len(items):
+                data = pickle.dumps(items[start : start + size], 5)
+            self._store.put(self._name(first), data)
+            first += 1
+        self._chunks = first
+        self._tail_bytes = len(data)
+
+    def _chunk(self, number: int) -> list[Any]:
+        held = self._held.get(number)
+        if held is not None:
+            return held[0]
+        data = required(self._store, self._name(number))
+        items: list[Any] = pickle.loads(data)
+        if not all(map(is_plain, items)):
+            self._held[number] = (items, data)
+        return items
+
+    def _name(self, number: int) -> str:
+        return f"l{self.id}.{number}"
+
+
+def remove_list(store: PageStore, ref: ListRef) -> None:
+    """Remove every chunk of a stored list."""
+    for number in range(ref[2]):
+        store.remove(f"l{ref[1]}.{number}")

@@ -1,0 +1,215 @@
+"""The entries of a key group in pages; what is too big lies in records of its own."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+from headrace.errors import CheckpointError
+from headrace.runtime.block import pickled_plain
+from headrace.runtime.key_groups import page_hasher
+from headrace.runtime.state.backend import EXPIRING, Entry, PageStore
+from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
+from headrace.runtime.state.pages.chunked_list import ChunkedList, remove_list
+from headrace.runtime.state.pages.compact import (
+    Shape,
+    fattener,
+    holds_containers,
+    shape_of,
+    slimmer,
+)
+from headrace.runtime.state.pages.hashed import HashedPages
+from headrace.runtime.state.pages.page import Page, PageTable, Stored, required
+
+SPILL_PAGES = 4
+"""An entry of more than this many pages' bytes moves out of its page."""
+
+_BIG = frozenset({ChunkedList, BucketedMap})
+
+
+class EntryPages(HashedPages):
+    """Pages of entries.
+
+    An entry whose states were declared and hold plain values lies in its page in its slim form.
+    Any other small one is pickled alone. Once it exceeds ``SPILL_PAGES`` pages it is stored as
+    ``(rest, refs)``: each slot above one page moves out (a list as ``ChunkedList``, a map as
+    ``BucketedMap``, any other value whole, as record ``v<id>``), ``refs`` says where to, and
+    ``rest`` is the pickled remainder, or the id of record ``e<id>`` if that is too big as well.
+    """
+
+    drops_empty = True
+    adapts = True
+
+    def __init__(
+        self,
+        store: PageStore,
+        table: PageTable,
+        page_bytes: int,
+        max_parallelism: int,
+        kinds: dict[str, str],
+        new_id: Callable[[], int],
+        changed: set[Any],
+    ) -> None:
+        super().__init__(store, "p", table, page_bytes, changed)
+        self.hash_of = page_hasher(max_parallelism)
+        self._kinds = kinds
+        self.reshape()
+        self._new_id = new_id
+        self._read: dict[int, bytes] = {}
+        """Records as they were read, to tell whether a value was changed in place."""
+        self._kept: set[int] = set()
+        self._dropped: dict[int, tuple[Any, ...]] = {}
+
+    def reshape(self) -> None:
+        """Take note of the states declared since; not once pages were read."""
+        if not self._pages:
+            self._shape = shape_of(self._kinds)
+            self.slim = slimmer(self._shape)
+            self.fat = fattener(self._shape)
+            self.watched = holds_containers(self._shape)
+
+    def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
+        """What lies in a page, slim and pickled; entries of another shape are pickled here."""
+        shape, plain, packed = pickle.loads(data)
+        if shape != self._shape:
+            self._compare(shape)
+            fat = fattener(shape)
+            packed.update({key: pickle.dumps(fat(value), 5) for key, value in plain.items()})
+            plain = {}
+        return plain, packed
+
+    def _compare(self, stored: Shape) -> None:
+        for slot, before in stored:
+            now = self._kinds.get(slot, before)
+            if now.endswith(EXPIRING) != before.endswith(EXPIRING):
+                had, has = ("a", "none") if before.endswith(EXPIRING) else ("no", "one")
+                raise CheckpointError(
+                    f"the state {slot!r} was stored with {had} time-to-live, and has {has} now",
+                    hint="give the state another name, or start anew with headrace run --fresh",
+                )
+
+    def written(self, page: Page) -> bytes:
+        """A page's bytes, which tell the shape of its entries."""
+        samples = islice(page.plain.items(), 1)
+        return pickled_plain((self._shape, page.plain, page.packed), samples)
+
+    def freeze(self, value: Entry, old: Stored | None) -> Stored:
+        """The entry, pickled alone, or ``(rest, refs)``."""
+        if not isinstance(old, tuple) and _BIG.isdisjoint(map(type, value.values())):
+            data = pickle.dumps(value, 5)
+            if len(data) <= SPILL_PAGES * self._page_bytes:
+                return data
+        return self._spill(value, old)
+
+    def thaw(self, stored: Stored) -> Entry:
+        """A fresh entry; big lists and maps in it are read when they are used."""
+        entry: Entry
+        if isinstance(stored, bytes):
+            entry = pickle.loads(stored)
+            return entry
+        rest, refs = stored
+        entry = pickle.loads(self._record("e", rest) if isinstance(rest, int) else rest)
+        for slot, ref in refs.items():
+            if ref[0] == "l":
+                entry[slot] = ChunkedList(self._store, ref, self._page_bytes)
+            elif ref[0] == "m":
+                entry[slot] = BucketedMap(self._store, ref, self._page_bytes)
+            else:
+                entry[slot] = pickle.loads(self._record("v", ref[1]))
+        return entry
+
+    def discard(self, stored: Stored) -> None:
+        """Remove the records of an entry that is gone, unless another has taken them over."""
+        if isinstance(stored, tuple):
+            rest, refs = stored
+            for ref in refs.values():
+                self._dropped[ref[1]] = ref
+            if isinstance(rest, int):
+                self._dropped[rest] = ("e", rest)
+
+    def relieve(self, page: Page) -> bool:
+        """Spill entries that lie plain (long strings, say) and are too big by themselves."""
+        limit = SPILL_PAGES * self._page_bytes
+        big = [key for key, value in page.plain.items() if len(pickle.dumps(value, 5)) > limit]
+        for key in big:
+            page.packed[key] = self._spill(self.fat(page.plain.pop(key)), None)
+        return bool(big)
+
+    def flush(self) -> None:
+        """Write the pages that changed and remove the records that nobody refers to."""
+        super().flush()
+        for id_, ref in self._dropped.items():
+            if id_ in self._kept:
+                continue
+            if ref[0] == "l":
+                remove_list(self._store, ref)
+            elif ref[0] == "m":
+                remove_map(self._store, ref)
+            else:
+                self._store.remove(f"{ref[0]}{id_}")
+        self._read.clear()
+        self._kept.clear()
+        self._dropped.clear()
+
+    def _spill(self, entry: Entry, old: Stored | None) -> Stored:
+        old_rest, old_refs = old if isinstance(old, tuple) else (None, {})
+        rest: Entry = {}
+        refs: dict[Any, tuple[Any, ...]] = {}
+        for slot, value in entry.items():
+            ref, rest[slot] = self._place(slot, value, old_refs.get(slot))
+            if ref is not None:
+                refs[slot] = ref
+                self._kept.add(ref[1])
+        if old is not None:
+            self.discard(old)
+        data = pickle.dumps(rest, 5)
+        if len(data) > SPILL_PAGES * self._page_bytes:
+            return (self._keep("e", data, old_rest if isinstance(old_rest, int) else None), refs)
+        return (data, refs) if refs else data
+
+    def _place(
+        self, slot: Any, value: Any, old: tuple[Any, ...] | None
+    ) -> tuple[tuple[Any, ...] | None, Any]:
+        """Where the value of a slot lies, once written there, or None and what stays inline."""
+        kind = self._kinds.get(slot[0] if isinstance(slot, tuple) else slot)
+        kind = kind and kind.removesuffix(EXPIRING)
+        # One record belongs to one slot: whoever shares it gets a copy.
+        if isinstance(value, ChunkedList):
+            if kind in ("list", None) and value.id not in self._kept:
+                return value.flush(), None
+            value = [*value]
+        elif isinstance(value, BucketedMap):
+            if kind in ("map", None) and value.id not in self._kept:
+                ref = value.flush()
+                if value.size_bytes > self._page_bytes // 2:
+                    return ref, None
+                inline = dict(value.items())
+                value.clear()
+                value = inline
+            else:
+                value = dict(value.items())
+        data = pickle.dumps(value, 5)
+        if len(data) <= self._page_bytes:
+            return None, value
+        if kind == "list" and type(value) is list:
+            chunked = ChunkedList.of(value, self._store, self._new_id(), self._page_bytes)
+            return chunked.flush(), None
+        if kind == "map" and type(value) is dict:
+            bucketed = BucketedMap.of(value, self._store, self._new_id(), self._page_bytes)
+            return bucketed.flush(), None
+        return ("v", self._keep("v", data, old[1] if old and old[0] == "v" else None)), None
+
+    def _record(self, letter: str, id_: int) -> bytes:
+        data = self._read[id_] = required(self._store, f"{letter}{id_}")
+        return data
+
+    def _keep(self, letter: str, data: bytes, id_: int | None) -> int:
+        """Write a record, in place of an old one if there was; gives back its id."""
+        if id_ is None or id_ in self._kept:
+            id_ = self._new_id()
+        if self._read.get(id_) != data:
+            self._store.put(f"{letter}{id_}", data)
+        self._kept.add(id_)
+        return id_

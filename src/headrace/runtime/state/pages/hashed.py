@@ -1,0 +1,367 @@
+"""A mapping kept in pages of a store: whole pages are read and written, so calls are few.
+
+Keys find their page by linear hashing, so pages split one by one as the mapping grows. Values
+that nobody can change any more lie in their page as they are; every other value is pickled
+alone, so that reading one never decodes its neighbours and no object is shared between keys.
+"""
+
+from __future__ import annotations
+
+import pickle
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import Any
+
+from headrace.runtime.state.backend import MISSING, PageStore
+from headrace.runtime.state.pages.page import (
+    ODD_PAGE,
+    Page,
+    PageTable,
+    Stored,
+    page_number,
+    size_of,
+)
+
+PAGE_ENTRIES = 256
+"""Entries are so small at times that reading them costs more than the call: bytes are not all."""
+
+_SAMPLED = 128
+_KEY_BYTES = 16
+_GRAINS = (1, 2, 4, 8, 16)
+
+
+def call_cost(grain: int, pages: float, keys: int) -> float:
+    """What reaching ``keys`` keys costs, a call being 1 and a page of the usual size as well.
+
+    ``pages``: how many there would be at the usual size; ``grain``: how many times as large they
+    are. Large pages are cheap where every page is touched anyway, small ones where few are.
+    """
+    count = max(pages / grain, 1.0)
+    return count * (1 - (1 - 1 / count) ** keys) * (1 + min(grain, pages))
+
+
+class HashedPages(ABC):
+    """A mapping in pages, read lazily and written by ``flush``."""
+
+    drops_empty = False
+    """True when a false value (an empty entry) is the same as none."""
+
+    def __init__(
+        self,
+        store: PageStore,
+        prefix: str,
+        table: PageTable,
+        page_bytes: int,
+        changed: set[Any] | None = None,
+    ) -> None:
+        self.table = table
+        self.changed: set[Any] = set() if changed is None else changed
+        """The keys whose values were replaced or reported as changed since the last flush."""
+        self._store = store
+        self._prefix = prefix
+        self._page_bytes = page_bytes
+        self._pages: dict[int, Page] = {}
+        self._set_count(table.count)
+
+    hash_of: Callable[[Any], int]
+    """Gives the hash that chooses a key's page, or ``ODD_PAGE``."""
+
+    slim: Callable[[Any], Any]
+    """Gives what lies in a page for a value, or ``MISSING`` for one that is pickled alone."""
+
+    fat: Callable[[Any], Any]
+    """Gives the live value of what lies in a page: a fresh object, if it can be changed."""
+
+    adapts = False
+    """True when the size of pages follows how many of their keys a micro-batch touches."""
+
+    watched = False
+    """True when a slim value can be changed without a word, so that what was read is compared."""
+
+    @abstractmethod
+    def freeze(self, value: Any, old: Stored | None) -> Stored:
+        """What to store for a value, in place of ``old``."""
+
+    @abstractmethod
+    def thaw(self, stored: Stored) -> Any:
+        """The live value, a fresh object."""
+
+    @abstractmethod
+    def discard(self, stored: Stored) -> None:
+        """Called with what was stored for a key that is gone."""
+
+    def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
+        """What lies in a page, slim and pickled, from its bytes."""
+        plain, packed = pickle.loads(data)
+        return plain, packed
+
+    def written(self, page: Page) -> bytes:
+        """A page's bytes."""
+        return pickle.dumps((page.plain, page.packed), 5)
+
+    def relieve(self, page: Page) -> bool:
+        """Move what is too big out of an encoded page; True when something moved."""
+        return False
+
+    def fetch(self, key: Any, absent: Any = MISSING) -> Any:
+        """The live value of a key: the same object until ``flush``.
+
+        ``absent`` is given back, and from then on is the live value, when there is none.
+        """
+        page = self.page_of(key)
+        live = page.live
+        if key in live:
+            return live[key]
+        value = page.plain.get(key, MISSING)
+        if value is not MISSING:
+            value = self.fat(value)
+        else:
+            stored = page.packed.get(key)
+            if stored is not None:
+                value = self.thaw(stored)
+            elif absent is MISSING:
+                return MISSING
+            else:
+                value = absent
+        live[key] = value
+        return value
+
+    def put(self, key: Any, value: Any) -> bool:
+        """Set a value, or remove it (``MISSING``). Gives back whether there was one before."""
+        page = self.page_of(key)
+        before = self._holds(page, key)
+        if before or value is not MISSING:
+            page.live[key] = value
+            self.changed.add(key)
+        return before
+
+    def holds(self, key: Any) -> bool:
+        """True when the key has a value."""
+        return self._holds(self.page_of(key), key)
+
+    def keys(self) -> Iterator[Any]:
+        """Every key, page by page; pages of which nothing is touched are not kept."""
+        for page in self._each_page():
+            for key in [*{**page.plain, **page.packed, **page.live}]:
+                if self._holds(page, key):
+                    yield key
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """Every key and value; values that can be changed are live afterwards."""
+        for page in self._each_page():
+            for key in [*{**page.plain, **page.packed, **page.live}]:
+                if not self._holds(page, key):
+                    continue
+                value = MISSING if key in page.live else page.plain.get(key, MISSING)
+                live = value is MISSING or self.watched
+                yield key, self.fetch(key) if live else self.fat(value)
+
+    def clear(self) -> None:
+        """Remove everything, also from the store, at once."""
+        for number in self._numbers():
+            self._store.remove(f"{self._prefix}{number}")
+        self._pages.clear()
+        self.changed.clear()
+        self.table = PageTable()
+        self._set_count(1)
+
+    def fill(self, values: dict[Any, Any]) -> None:
+        """Take over the values of a new mapping that has no page yet."""
+        for key in values:
+            self.page_of(key).live[key] = values[key]
+        self.changed.update(values)
+
+    def flush(self) -> None:
+        """Write the pages that changed, after splitting or merging as their number demands."""
+        before, touched = self.table.entries, len(self.changed)
+        dirty = []
+        for number, page in self._pages.items():
+            if page.live:
+                self._settle(page)
+            if page.dirty:
+                dirty.append(page)
+                entries = len(page.plain) + len(page.packed)
+                self.table.entries += entries - page.entries
+                if number == ODD_PAGE:
+                    self.table.odd_entries = entries
+        if dirty:
+            self._resize(self._weigh(dirty, before), touched)
+            self._write()
+        self._pages.clear()
+        self.changed.clear()
+
+    def _settle(self, page: Page) -> None:
+        """Fold the live values into what is to be stored."""
+        changed, plain, packed = self.changed, page.plain, page.packed
+        slim, drops_empty = self.slim, self.drops_empty
+        for key, value in page.live.items():
+            old, told = packed.get(key), key in changed
+            if not told and old is None and self._same(page, key, value):
+                continue
+            if value is MISSING or (drops_empty and not value):
+                if plain.pop(key, MISSING) is not MISSING:
+                    page.dirty = True
+                elif old is not None:
+                    del packed[key]
+                    self.discard(old)
+                    page.dirty = True
+                continue
+            pickled = type(old) is tuple or (old is not None and not told)
+            lean = MISSING if pickled else slim(value)
+            if lean is not MISSING:
+                plain[key] = lean
+                if old is not None:
+                    del packed[key]
+                page.dirty = True
+            else:
+                new = self.freeze(value, old)
+                if new != old:
+                    plain.pop(key, None)
+                    packed[key] = new
+                    page.dirty = True
+
+    def _same(self, page: Page, key: Any, value: Any) -> bool:
+        """True when a value nobody spoke of is as it was read."""
+        return not self.watched or key not in page.plain or self.slim(value) == page.plain[key]
+
+    def _weigh(self, dirty: list[Page], entries_before: int) -> int:
+        """The bytes of all pages as they will be; an estimate where sizes are not known yet."""
+        size_bytes = self.table.size_bytes
+        if self.table.entries <= entries_before:
+            return size_bytes * self.table.entries // max(1, entries_before)
+        plain_count = sum(len(page.plain) for page in dirty)
+        if plain_count:
+            every = chain.from_iterable(page.plain.items() for page in dirty)
+            sample = dict(islice(every, 0, None, 1 + plain_count // _SAMPLED))
+            size_bytes += len(pickle.dumps(sample, 5)) * plain_count // len(sample)
+        for page in dirty:
+            size_bytes += _KEY_BYTES * len(page.packed) - page.size_bytes
+            size_bytes += sum(map(size_of, page.packed.values()))
+        return size_bytes
+
+    def _resize(self, size_bytes: int, touched: int) -> None:
+        table = self.table
+        if not table.entries:
+            self._set_count(1)  # every page is empty, so there is nothing to merge
+            table.grain, table.regret = 1, 0
+            return
+        grain, entries = table.grain, table.entries
+        if self.adapts:
+            self._choose_grain(max(size_bytes / self._page_bytes, entries / PAGE_ENTRIES), touched)
+        wanted = min(-(-size_bytes // (self._page_bytes * table.grain)), entries)
+        wanted = max(1, wanted, entries // (PAGE_ENTRIES * table.grain))
+        old = table.count
+        if wanted > old:
+            self._rehash({page_number(new, old) for new in range(old, wanted)}, wanted)
+        elif wanted * 4 < old or (wanted < old and table.grain > grain):
+            if table.grain == grain:
+                wanted *= 2
+            gone = range(wanted, old)
+            self._rehash({*gone, *(page_number(number, wanted) for number in gone)}, wanted)
+
+    def _choose_grain(self, pages: float, keys: int) -> None:
+        """Change the size of pages once what the present one lost equals what the change costs."""
+        table = self.table
+        now = call_cost(table.grain, pages, keys)
+        best = min(_GRAINS, key=lambda grain: call_cost(grain, pages, keys))
+        table.regret += round(now - call_cost(best, pages, keys)) if best != table.grain else 0
+        # Pages that are here and dirty are written in any case.
+        idle = table.count - sum(page.dirty for page in self._pages.values())
+        if best != table.grain and table.regret >= idle * (1 + table.grain):
+            table.grain, table.regret = best, 0
+
+    def _rehash(self, affected: Iterable[int], count: int) -> None:
+        """Deal the entries of the affected pages out among ``count`` pages."""
+        old_count = self.table.count
+        pages = [(number, self.page(number)) for number in sorted(affected)]
+        self._set_count(count)
+        mask = self._mask
+        hash_of, every = self.hash_of, self._pages
+        for number, page in pages:
+            plain, packed = page.plain, page.packed
+            page.plain, page.packed = {}, {}
+            moved = False
+            for key in chain(plain, packed):
+                hashed = hash_of(key)
+                target = hashed & mask
+                if target >= count:
+                    target = hashed & (mask >> 1)
+                goal = every.get(target)
+                if goal is None:
+                    # Pages from the old count on have never been written.
+                    goal = Page() if target >= old_count else self.page(target)
+                    every[target] = goal
+                if key in plain:
+                    goal.plain[key] = plain[key]
+                else:
+                    goal.packed[key] = packed[key]
+                if target != number:
+                    moved = goal.dirty = True
+            page.dirty |= moved
+
+    def _write(self) -> None:
+        store, table = self._store, self.table
+        for number, page in self._pages.items():
+            if not page.dirty:
+                continue
+            size_bytes = 0
+            if page.plain or page.packed:
+                data = self.written(page)
+                if len(data) > 4 * self._page_bytes * table.grain and self.relieve(page):
+                    data = self.written(page)
+                store.put(f"{self._prefix}{number}", data)
+                size_bytes = len(data)
+            elif page.size_bytes:
+                store.remove(f"{self._prefix}{number}")
+            table.size_bytes += size_bytes - page.size_bytes
+
+    def _set_count(self, count: int) -> None:
+        self.table.count = count
+        self._mask = (1 << (count - 1).bit_length()) - 1
+
+    def page_of(self, key: Any) -> Page:
+        """The page that a key falls into."""
+        number = self.number_of(key)
+        page = self._pages.get(number)
+        return self.page(number) if page is None else page
+
+    def number_of(self, key: Any) -> int:
+        """The number of the page that a key falls into."""
+        hashed = self.hash_of(key)
+        if hashed == ODD_PAGE:
+            return ODD_PAGE
+        number = hashed & self._mask
+        return number if number < self.table.count else number & (self._mask >> 1)
+
+    def page(self, number: int) -> Page:
+        """A page, read if it is not here yet."""
+        page = self._pages.get(number)
+        if page is None:
+            page = self._pages[number] = Page()
+            # Without entries nothing is stored: the first call of a group asks for nothing.
+            data = self._store.get(f"{self._prefix}{number}") if self.table.entries else None
+            if data is not None:
+                page.plain, page.packed = self.read(data)
+                page.size_bytes = len(data)
+                page.entries = len(page.plain) + len(page.packed)
+        return page
+
+    def _numbers(self) -> list[int]:
+        numbers = [*range(self.table.count)]
+        if self.table.odd_entries or ODD_PAGE in self._pages:
+            numbers.append(ODD_PAGE)
+        return numbers
+
+    def _each_page(self) -> Iterator[Page]:
+        for number in self._numbers():
+            page = self.page(number)
+            yield page
+            if not page.live:
+                self._pages.pop(number, None)
+
+    def _holds(self, page: Page, key: Any) -> bool:
+        value = page.live.get(key, page)
+        if value is page:
+            return key in page.plain or key in page.packed
+        return value is not MISSING and not (self.drops_empty and not value)

@@ -1,0 +1,106 @@
+"""The values of an operator's only slot, taken straight from pages of entries.
+
+A page of slim entries is a dictionary from key to value already. Handing it out as it is, instead
+of an entry per key, halves what a key costs that a micro-batch sees only once
+(docs/adr/0010-cost-per-record.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.runtime.plain import all_plain, is_plain
+from headrace.runtime.state.backend import MISSING, Entry, Values
+from headrace.runtime.state.pages.entries import EntryPages
+from headrace.runtime.state.pages.page import Page
+
+_PART = 16
+"""Once more keys than a page's entries divided by this were asked for, all its values are here."""
+
+
+class PagedValues(Values):
+    """For one call, between the first key and ``settle``. ``slot`` holds a value, no container."""
+
+    __slots__ = ("_asked", "_pages", "_slot", "_thawed")
+
+    def __init__(self, pages: EntryPages, slot: str) -> None:
+        super().__init__()
+        self._pages = pages
+        self._slot = slot
+        self._asked: dict[int, list[Any]] = {}
+        """The keys of each page that were asked for one by one."""
+        self._thawed: dict[Any, Entry] = {}
+        """The entries of keys that were pickled alone: they may have been changed in place."""
+
+    def absent(self, key: Any) -> Any:
+        """The value of a key; once enough of a page were asked for, all its values are here."""
+        pages = self._pages
+        number = pages.number_of(key)
+        page = pages.page(number)
+        value = page.plain.get(key, MISSING)
+        if value is MISSING:
+            stored = page.packed.get(key)
+            if stored is not None:
+                entry = self._thawed[key] = pages.thaw(stored)
+                value = entry.get(self._slot, MISSING)
+        self[key] = value
+        asked = self._asked.setdefault(number, [])
+        asked.append(key)
+        if len(asked) == 1 + len(page.plain) // _PART:
+            others = page.plain.copy()
+            for known in asked:
+                others.pop(known, None)
+            self.update(others)
+        return value
+
+    def drop(self, key: Any) -> None:
+        """Remove a key that has a value."""
+        self[key] = MISSING
+
+    def settle(self) -> None:
+        """Put what changed into the pages; values that lie there as they are need no more."""
+        pages = self._pages
+        live = dict.fromkeys(self._thawed)
+        pending = pages.changed.difference(live)
+        for number in self._asked:
+            page = pages.page(number)
+            known = page.plain.keys() & pending
+            if known:
+                pending -= known
+                live.update(dict.fromkeys(self._lay(page, known)))
+        new: dict[int, list[Any]] = {}
+        for key in pending:
+            new.setdefault(pages.number_of(key), []).append(key)
+        for number, keys in new.items():
+            page = pages.page(number)
+            live.update(dict.fromkeys(self._lay(page, keys)))
+        self._to_live(live)
+
+    def _lay(self, page: Page, keys: Iterable[Any]) -> list[Any]:
+        """Lay the values of keys into their page; gives back the keys whose values cannot."""
+        pairs = [*zip(keys, map(self.__getitem__, keys), strict=True)]
+        odd: list[Any] = []
+        if page.packed or page.live or not all_plain([value for _, value in pairs]):
+            taken = page.packed.keys() | page.live.keys()
+            odd = [key for key, value in pairs if key in taken or not is_plain(value)]
+            left_out = {*odd}
+            pairs = [pair for pair in pairs if pair[0] not in left_out]
+        page.plain.update(pairs)
+        page.dirty = True
+        return odd
+
+    def fold(self) -> None:
+        """Make entries of what changed, for whoever asks the pages for keys."""
+        self._to_live(dict.fromkeys([*self._thawed, *self._pages.changed]))
+
+    def _to_live(self, keys: dict[Any, Any]) -> None:
+        pages, slot = self._pages, self._slot
+        for key in keys:
+            entry = dict(self._thawed.get(key, {}))
+            value = self[key]
+            if value is MISSING:
+                entry.pop(slot, None)
+            else:
+                entry[slot] = value
+            pages.page_of(key).live[key] = entry

@@ -1,0 +1,1 @@
+"""Timers in pages, in the order of time."""

@@ -1,0 +1,111 @@
+"""A user's function as the operators call it, and copies of it: each task has its own."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any
+
+import cloudpickle
+
+from headrace.errors import UnpicklableFunctionError
+
+
+@dataclass(frozen=True)
+class UserFunction:
+    """A user's function as the operators call it.
+
+    ``target`` is a plain callable (``method`` None) or an object with ``method`` and, perhaps,
+    ``open(runtime_context)`` and ``close()``.
+    """
+
+    target: Any
+    method: str | None = None
+
+    @property
+    def name(self) -> str:
+        """A short name for plans and errors."""
+        if self.method is not None:
+            return type(self.target).__name__
+        name: str = getattr(self.target, "__name__", type(self.target).__name__)
+        return name
+
+    def bound(self) -> Any:
+        """The callable itself."""
+        return self.target if self.method is None else getattr(self.target, self.method)
+
+    @property
+    def qualified_name(self) -> str:
+        """The name of the function, or of the object's class, within its module."""
+        name: str | None = None
+        if self.method is None:
+            name = getattr(self.target, "__qualname__", None)
+        return name or type(self.target).__qualname__
+
+    def copied(self) -> UserFunction:
+        """The same with an object of its own; see ``own_copy``."""
+        target = own_copy(self.target)
+        return self if target is self.target else UserFunction(target, self.method)
+
+
+def own_copy(target: Any) -> Any:
+    """A copy of a function object, for one task; plain functions, builtins and classes themselves.
+
+    Classes, functions and modules that the object refers to are not copied, so what a lambda
+    closes over stays shared.
+
+    Raises:
+        UnpicklableFunctionError: it holds something that cannot be copied.
+    """
+    if isinstance(target, FunctionType | BuiltinFunctionType | type):
+        return target
+    data = io.BytesIO()
+    pickler = _Pickler(data)
+    try:
+        pickler.dump(target)
+        unpickler = _Unpickler(io.BytesIO(data.getvalue()))
+        unpickler.shared = pickler.shared
+        return unpickler.load()
+    except Exception as error:  # pickling runs arbitrary code and raises arbitrary errors
+        raise UnpicklableFunctionError(
+            f"a {type(target).__qualname__} cannot be copied for a task",
+            where={"reason": str(error)},
+            hint="make what cannot be pickled in open()",
+        ) from error
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no types
+    """Leaves code where it is: ``shared`` has it, and the bytes its position there."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, protocol=5)
+        self.shared: list[Any] = []
+
+    def persistent_id(self, obj: Any) -> int | None:
+        if not isinstance(obj, FunctionType | type | ModuleType):
+            return None
+        self.shared.append(obj)
+        return len(self.shared) - 1
+
+
+class _Unpickler(pickle.Unpickler):
+    shared: list[Any]
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self.shared[pid]
+
+
+def open_function(function: UserFunction, context: Any) -> None:
+    """Call a user function's ``open``, if it has one."""
+    opener = getattr(function.target, "open", None)
+    if function.method is not None and callable(opener):
+        opener(context)
+
+
+def close_function(function: UserFunction) -> None:
+    """Call a user function's ``close``, if it has one."""
+    closer = getattr(function.target, "close", None)
+    if function.method is not None and callable(closer):
+        closer()
