@@ -175,6 +175,16 @@ class Source(ABC):
         return type(self).__name__
 
     @property
+    def kind(self) -> str:
+        """What the source is, for checkpoints: positions of one kind mean nothing to another."""
+        return type(self).__name__
+
+    @property
+    def locator(self) -> str:
+        """What it reads (paths, a topic); empty where nothing tells it from another of its kind."""
+        return ""
+
+    @property
     def served_by(self) -> ServedBy:
         """Who reads it."""
         return ServedBy.TASKS
@@ -255,6 +265,21 @@ class Sink(ABC):
     @abstractmethod
     def committer(self, context: CommitterContext) -> Committer:
         """A new committer."""
+
+    @property
+    def kind(self) -> str:
+        """What the sink is, for checkpoints."""
+        return type(self).__name__
+
+    @property
+    def locator(self) -> str:
+        """What it writes to (a path, a topic); empty where nothing tells it from another."""
+        return ""
+
+    @property
+    def keeps_state(self) -> bool:
+        """True when it may hold records back, which a later program must not forget."""
+        return False
 
     @property
     def served_by(self) -> ServedBy:

@@ -304,13 +304,13 @@ class DataStream(OperatorSettings):
     def _described(self) -> str:
         """The stream, for errors."""
         if len(self._edges) > 1:
-            return "union of " + ", ".join(edge.source.display_name for edge in self._edges)
+            return "union of " + ", ".join(edge.source.name for edge in self._edges)
         node, tag = self._edges[0].source, self._edges[0].tag
         if self._own is not None:
             node = self._own
         uid = f" (uid={node.uid})" if node.uid else ""
         side = f", side output {tag.tag_id!r}" if tag else ""
-        return f"{node.display_name}{uid}{side}, built at {node.site}"
+        return f"{node.name}{uid}{side}, built at {node.site}"
 
     def _type(self) -> TypeInformation | None:
         types = [

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from headrace.errors import DuplicateUidError, MissingWatermarksError, PlanError
 from headrace.graph.transformation import (
-    Edge,
     SinkTransformation,
     SourceTransformation,
     Transformation,
@@ -52,10 +51,6 @@ class StreamGraph:
         """True when every source ends by itself."""
         return all(source.source.bounded for source in self.sources)
 
-    def consumers(self, node: Transformation) -> list[tuple[Edge, Transformation]]:
-        """The edges that leave a node, with the nodes they lead to."""
-        return [(e, target) for target in self.nodes for e in target.inputs if e.source is node]
-
     def _check_uids(self) -> None:
         seen: dict[str, Transformation] = {}
         for node in self.nodes:
@@ -66,8 +61,8 @@ class StreamGraph:
                 raise DuplicateUidError(
                     f"two operators have the uid {node.uid!r}",
                     where={
-                        "first": f"{other.display_name}, built at {other.site}",
-                        "second": f"{node.display_name}, built at {node.site}",
+                        "first": f"{other.name}, built at {other.site}",
+                        "second": f"{node.name}, built at {node.site}",
                     },
                     hint="a uid names one operator's state: give each its own",
                 )
@@ -80,12 +75,10 @@ class StreamGraph:
             if bare is None:
                 continue
             raise MissingWatermarksError(
-                f"{node.display_name!r} needs event time, but no watermark strategy is set"
-                " upstream",
+                f"{node.name!r} needs event time, but no watermark strategy is set upstream",
                 where={
-                    "operator": f"{node.display_name} (uid={node.uid or 'none'}),"
-                    f" built at {node.site}",
-                    "stream": f"{bare.display_name}, built at {bare.site}",
+                    "operator": f"{node.name} (uid={node.uid or 'none'}), built at {node.site}",
+                    "stream": f"{bare.name}, built at {bare.site}",
                 },
                 hint=".assign_timestamps_and_watermarks("
                 "WatermarkStrategy.for_monotonous_timestamps()"

@@ -76,11 +76,15 @@ class ByPartitioner(Partitioning):
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """An input of a node: ``tag`` None is the main output of ``source``, else a side output."""
+    """An input of a node: ``tag`` None is the main output of ``source``, else a side output.
+
+    ``input``: by which of the node's inputs its records come; a union has one input.
+    """
 
     source: Transformation
     tag: OutputTag | None = None
     partitioning: Partitioning = field(default_factory=Forward)
+    input: int = 0
 
 
 _ids = itertools.count(1)
@@ -107,11 +111,6 @@ class Transformation:
     ends_chain: bool = False
     """True: nothing behind it is chained to it."""
     id: int = field(default_factory=lambda: next(_ids))
-
-    @property
-    def display_name(self) -> str:
-        """Name for errors and plans."""
-        return self.name
 
 
 @dataclass(eq=False)

@@ -14,6 +14,7 @@ class CoerceSpec(OperatorSpec):
     """Values become what ``type_info`` says, or a ``TypeMismatchError`` is raised."""
 
     type_info: TypeInformation
+    kind = "typed"
 
     @property
     def label(self) -> str:

@@ -14,6 +14,7 @@ class FilterSpec(OperatorSpec):
     """``function(value)`` is true for the records to keep."""
 
     function: UserFunction
+    kind = "filter"
 
     @property
     def label(self) -> str:

@@ -14,6 +14,7 @@ class FlatMapSpec(OperatorSpec):
     """``function(value)`` gives an iterable of new values, or None for none."""
 
     function: UserFunction
+    kind = "flat-map"
 
     @property
     def label(self) -> str:

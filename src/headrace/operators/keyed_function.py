@@ -31,6 +31,8 @@ class _KeyedFunctionSpec(OperatorSpec):
 class KeyedMapSpec(_KeyedFunctionSpec):
     """``function(value)`` gives the new value and may use keyed state."""
 
+    kind = "keyed-map"
+
     @property
     def label(self) -> str:
         """The operator's default name."""
@@ -45,6 +47,8 @@ class KeyedMapSpec(_KeyedFunctionSpec):
 class KeyedFlatMapSpec(_KeyedFunctionSpec):
     """``function(value)`` gives an iterable (or None) and may use keyed state."""
 
+    kind = "keyed-flat-map"
+
     @property
     def label(self) -> str:
         """The operator's default name."""
@@ -58,6 +62,8 @@ class KeyedFlatMapSpec(_KeyedFunctionSpec):
 @dataclass(frozen=True)
 class KeyedFilterSpec(_KeyedFunctionSpec):
     """``function(value)`` is true for the records to keep and may use keyed state."""
+
+    kind = "keyed-filter"
 
     @property
     def label(self) -> str:

@@ -24,6 +24,7 @@ class KeyedProcessSpec(OperatorSpec):
     """``function.target`` has ``process_element(value, ctx)`` and, perhaps, ``on_timer``."""
 
     function: UserFunction
+    kind = "keyed-process"
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]

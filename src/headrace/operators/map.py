@@ -14,6 +14,7 @@ class MapSpec(OperatorSpec):
     """``function(value)`` gives the new value."""
 
     function: UserFunction
+    kind = "map"
 
     @property
     def label(self) -> str:

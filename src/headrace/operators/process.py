@@ -20,6 +20,7 @@ class ProcessSpec(OperatorSpec):
 
     function: UserFunction
     traits = Traits(side_outputs=True)
+    kind = "process"
 
     @property
     def label(self) -> str:

@@ -13,6 +13,7 @@ class ProjectSpec(OperatorSpec):
     """The fields at ``indexes``, in that order, as a tuple."""
 
     indexes: tuple[int, ...]
+    kind = "project"
 
     @property
     def label(self) -> str:

@@ -26,6 +26,7 @@ class ReduceSpec(OperatorSpec):
     function: UserFunction
     operation: str = "Reduce"
     traits = Traits(keyed=True, state=True, keeps_emitted=True)
+    kind = "reduce"
 
     @property
     def label(self) -> str:

@@ -38,6 +38,7 @@ class TimestampsSpec(OperatorSpec):
 
     strategy: WatermarkStrategy
     traits = Traits(assigns_time=True)
+    kind = "timestamps"
 
     @property
     def label(self) -> str:

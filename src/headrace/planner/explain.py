@@ -22,10 +22,10 @@ def explain_text(program: JobProgram) -> str:
         lines.append(f"Stage {number}")
         for vertex in stage:
             kind = f"{vertex.groups} key groups" if vertex.keyed else f"{vertex.groups} subtasks"
-            lines.append(f"  Vertex {vertex.id} ({kind})")
+            lines.append(f"  Vertex {vertex.number} ({kind})")
             lines.extend(_chain_lines(program, vertex.chain, skip_root=False))
-    for sink in program.sinks:
-        lines.append(f"Sink {sink.index}: {sink.name}{_uid(sink.uid)}")
+    for number, sink in enumerate(program.sinks):
+        lines.append(f"Sink {number}: {sink.name}{_uid(sink.uid)}")
     return "\n".join(lines)
 
 
@@ -35,7 +35,8 @@ def _uid(uid: str | None) -> str:
 
 def _chain_lines(program: JobProgram, chain: ChainProgram, skip_root: bool) -> list[str]:
     lines = []
-    exchanges = {exchange.index: exchange for exchange in chain.exchanges}
+    exchanges = {exchange.id: exchange for exchange in chain.exchanges}
+    sinks = [sink.id for sink in program.sinks]
     for node_id in chain.order():
         node = chain.nodes[node_id]
         if not (skip_root and node_id == chain.root):
@@ -43,12 +44,13 @@ def _chain_lines(program: JobProgram, chain: ChainProgram, skip_root: bool) -> l
         for link in node.links:
             tag = f" (side output {link.tag!r})" if link.tag else ""
             if link.kind == "sink":
-                lines.append(f"      -> sink {link.index}{tag}")
+                lines.append(f"      -> sink {sinks.index(link.target)}{tag}")
             elif link.kind == "exchange":
-                exchange = exchanges[link.index]
-                lines.append(f"      -> {exchange.label} exchange -> vertex {exchange.target}{tag}")
+                exchange = exchanges[link.target]
+                number = program.vertex(exchange.target).number
+                lines.append(f"      -> {exchange.label} exchange -> vertex {number}{tag}")
             else:
-                lines.append(f"      -> {chain.nodes[link.index].name} (chained){tag}")
+                lines.append(f"      -> {chain.nodes[link.target].name} (chained){tag}")
     return lines
 
 

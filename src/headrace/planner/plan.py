@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.connector import ServedBy
+from headrace.graph.identity import identities
 from headrace.graph.stream_graph import StreamGraph
 from headrace.graph.transformation import (
     ByKey,
@@ -20,7 +22,8 @@ from headrace.graph.transformation import (
     Transformation,
 )
 from headrace.operators.timestamps import sees_highest_only
-from headrace.runtime.operator import Link, NodeProgram, OperatorSpec
+from headrace.runtime.channel import ALL_TASKS, Channel
+from headrace.runtime.operator import Link, NodeProgram
 from headrace.runtime.program import (
     ChainProgram,
     ExchangeProgram,
@@ -49,11 +52,11 @@ class _Draft:
     """A vertex (or source) while the plan is made."""
 
     head: Transformation
-    id: int
+    number: int
     exchanges: list[ExchangeProgram] = field(default_factory=list)
-    nodes: dict[int, NodeProgram] = field(default_factory=dict)
+    nodes: dict[str, NodeProgram] = field(default_factory=dict)
     stage: int = 0
-    feeds: list[tuple[int, _Draft]] = field(default_factory=list)
+    feeds: list[tuple[str, _Draft]] = field(default_factory=list)
 
 
 def plan(graph: StreamGraph, options: PlanOptions) -> JobProgram:
@@ -70,15 +73,12 @@ class _Planner:
     def __init__(self, graph: StreamGraph, options: PlanOptions) -> None:
         self._graph = graph
         self._options = options
-        self._sinks = {sink: index for index, sink in enumerate(graph.sinks)}
+        self._ids = identities(graph.nodes)
         self._vertices: dict[Transformation, _Draft] = {}
         self._consumers: dict[Transformation, list[tuple[Edge, Transformation]]] = {}
         for node in graph.nodes:
             for edge in node.inputs:
                 self._consumers.setdefault(edge.source, []).append((edge, node))
-        self._exchange_count = 0
-        # State is found again by these numbers, so they follow from the program alone.
-        self._numbers = {node: number for number, node in enumerate(graph.nodes, 1)}
 
     def program(self) -> JobProgram:
         """The whole program."""
@@ -113,11 +113,11 @@ class _Planner:
             for edge, target in self._consumers.get(node, []):
                 tag = edge.tag.tag_id if edge.tag is not None else None
                 if isinstance(target, SinkTransformation):
-                    links.append(Link("sink", self._sinks[target], tag))
+                    links.append(Link("sink", self._ids.nodes[target], tag))
                     continue
                 partitioning = self._exchange(edge, target)
                 if partitioning is None:
-                    links.append(Link("node", self._numbers[target], tag))
+                    links.append(Link("node", self._ids.nodes[target], tag))
                     if target not in seen:
                         seen.add(target)
                         pending.append(target)
@@ -126,9 +126,9 @@ class _Planner:
                         Link("exchange", self._connect(draft, edge, target, partitioning), tag)
                     )
             spec = node.spec
-            number = self._numbers[node]
-            draft.nodes[number] = NodeProgram(
-                number, node.name, node.uid, str(node.site), spec, tuple(links)
+            node_id = self._ids.nodes[node]
+            draft.nodes[node_id] = NodeProgram(
+                node_id, node.name, node.uid, str(node.site), spec, tuple(links)
             )
 
     def _exchange(self, edge: Edge, target: Transformation) -> Partitioning | None:
@@ -155,30 +155,29 @@ class _Planner:
 
     def _connect(
         self, draft: _Draft, edge: Edge, target: Transformation, partitioning: Partitioning
-    ) -> int:
+    ) -> str:
         vertex = self._vertices.get(target)
         if vertex is None:
             vertex = self._vertices[target] = _Draft(target, len(self._vertices))
             self._fill(vertex)
-        index = self._exchange_count
-        self._exchange_count += 1
-        draft.feeds.append((index, vertex))
+        exchange_id = self._ids.edges[edge]
+        draft.feeds.append((exchange_id, vertex))
         draft.exchanges.append(
             ExchangeProgram(
-                index=index,
-                target=vertex.id,
+                id=exchange_id,
+                target=self._ids.nodes[target],
                 stage=0,
                 mode=_mode(partitioning),
                 groups=self._groups(target),
                 label=partitioning.label,
-                name=edge.source.display_name,
+                name=edge.source.name,
                 site=str(target.site),
                 selector=getattr(partitioning, "selector", None),
                 partitioner=getattr(partitioning, "partitioner", None),
                 key_type=getattr(partitioning, "key_type", None),
             )
         )
-        return index
+        return exchange_id
 
     def _set_stages(self, sources: list[_Draft]) -> None:
         pending = list(sources)
@@ -190,31 +189,37 @@ class _Planner:
                     pending.append(fed)
 
     def _chain(self, draft: _Draft) -> ChainProgram:
-        stages = {vertex.id: vertex.stage for vertex in self._vertices.values()}
+        stages = {self._ids.nodes[head]: made.stage for head, made in self._vertices.items()}
         exchanges = tuple(replace(e, stage=stages[e.target]) for e in draft.exchanges)
-        return ChainProgram(self._numbers[draft.head], draft.nodes, exchanges)
+        return ChainProgram(self._ids.nodes[draft.head], draft.nodes, exchanges)
 
     def _vertex(self, draft: _Draft, sources: list[_Draft]) -> VertexProgram:
-        channels: list[str] = []
+        channels: list[Channel] = []
         for feeder in self._vertices.values():
-            for index, fed in feeder.feeds:
+            for exchange, fed in feeder.feeds:
                 if fed is not draft:
                     continue
                 if self._chain(feeder).assigns_time:
-                    channels.extend(f"{index}@{g}" for g in range(self._groups(feeder.head)))
+                    groups = range(self._groups(feeder.head))
+                    channels.extend(Channel(exchange, group=group) for group in groups)
                 else:
-                    channels.append(str(index))
+                    channels.append(Channel(exchange))
         for source in sources:
             if _is_dataframe(source.head):
-                channels.extend(f"df:{index}" for index, fed in source.feeds if fed is draft)
+                channels.extend(
+                    Channel(exchange, group=ALL_TASKS)
+                    for exchange, fed in source.feeds
+                    if fed is draft
+                )
         return VertexProgram(
-            id=draft.id,
+            id=self._ids.nodes[draft.head],
             stage=draft.stage,
             keyed=self._keyed(draft.head),
             groups=self._groups(draft.head),
             parallelism=parallelism_of(draft.head) or self._options.parallelism,
             chain=self._chain(draft),
             input_channels=tuple(channels),
+            number=draft.number,
         )
 
     def _source(self, draft: _Draft) -> SourceProgram:
@@ -230,7 +235,7 @@ class _Planner:
         aligned = [s.alignment for s in strategies if s.alignment is not None]
         tag = getattr(head.source, "bad_record_tag", None)
         return SourceProgram(
-            id=draft.id,
+            id=self._ids.nodes[head],
             name=head.name,
             uid=head.uid,
             source=head.source,
@@ -241,11 +246,13 @@ class _Planner:
             alignment=aligned[0] if aligned else None,
             one_task_per_split=not all(_mergeable(s) for s in strategies),
             bad_record_tag=tag.tag_id if tag is not None else None,
+            kind=head.source.kind,
+            number=draft.number,
         )
 
     def _sink(self, sink: SinkTransformation) -> SinkProgram:
         return SinkProgram(
-            index=self._sinks[sink],
+            id=self._ids.nodes[sink],
             name=sink.name,
             uid=sink.uid,
             sink=sink.sink,
@@ -297,38 +304,28 @@ def _mode(partitioning: Partitioning) -> str:
     return "forward" if isinstance(partitioning, Forward) else "round-robin"
 
 
-def with_shape(program: JobProgram) -> JobProgram:
-    """Write down the shape of the job, so that a checkpoint can tell whose it is.
-
-    What functions do may change; which operators there are, and in which order, may not: their
-    state is found again by it.
-    """
-    lines: list[str] = []
-    for source in program.sources:
-        lines.append(f"source {source.uid or source.name}")
-        lines.extend(_shapes(source.chain))
-    for vertex in (v for stage in program.stages for v in stage):
-        root = vertex.chain.nodes[vertex.chain.root]
-        lines.append(f"vertex {vertex.stage} {root.uid or root.name} groups={vertex.groups}")
-        lines.extend(_shapes(vertex.chain))
-    lines.extend(f"sink {sink.index} {sink.uid or sink.name}" for sink in program.sinks)
-    return replace(program, shape=tuple(lines))
+def with_fingerprint(program: JobProgram) -> JobProgram:
+    """Write down what a task that reads marks relies on: exchanges, stages, numbers of groups."""
+    lines = [
+        f"{e.id} {e.mode} {e.groups} {e.stage}"
+        for chain in _chains(program)
+        for e in chain.exchanges
+    ]
+    lines += [
+        f"{vertex.id} {vertex.stage} {vertex.groups} {vertex.input_channels}"
+        for stage in program.stages
+        for vertex in stage
+    ]
+    digest = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
+    return replace(program, fingerprint=digest[:16])
 
 
-def _shapes(chain: ChainProgram) -> Iterator[str]:
-    """A line for each operator of a chain, every one before those that it feeds."""
-    for node in map(chain.nodes.__getitem__, chain.order()):
-        if node.spec is None:
-            continue
-        named = [node.uid] if node.uid else [node.name, *_function_names(node.spec)]
-        yield f"operator {type(node.spec).__name__} {' '.join(named)}"
-
-
-def _function_names(spec: OperatorSpec) -> list[str]:
-    return [function.qualified_name for function in spec.functions]
+def _chains(program: JobProgram) -> Iterator[ChainProgram]:
+    yield from (source.chain for source in program.sources)
+    yield from (vertex.chain for stage in program.stages for vertex in stage)
 
 
 Pass = Callable[[JobProgram], JobProgram]
-PASSES: tuple[Pass, ...] = (with_shape,)
+PASSES: tuple[Pass, ...] = (with_fingerprint,)
 
-__all__ = ["PASSES", "PlanOptions", "plan", "with_shape"]
+__all__ = ["PASSES", "PlanOptions", "plan", "with_fingerprint"]

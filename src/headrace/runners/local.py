@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from headrace.connector import Budget, CommitterContext, WriterContext
 from headrace.metrics.metricbase import MetricGroup
-from headrace.planner.single_key_group import collapse_key_groups
+from headrace.planner.single_key_group import single_key_group
 from headrace.runners.delivery import Delivery
 from headrace.runtime.block import Envelope, Kind, own, values_of
 from headrace.runtime.context import TaskFacts
@@ -54,25 +55,25 @@ class LocalRun:
         collapse: bool = True,
     ) -> None:
         if collapse:
-            program = collapse_key_groups(replace(program, parallelism=1))
+            program = single_key_group(replace(program, parallelism=1))
         self.program = program
         self.delivery = delivery
         self.metrics = MetricGroup()
         self.batch_id = 0
         self._clock, self._budgets = clock, budgets
         self._backends = backends or (lambda vertex, group: HeapBackend())
-        self._states: dict[tuple[int, str], SplitState] = {}
-        self._heap: dict[tuple[int, int], StateBackend] = {}
+        self._states: dict[tuple[str, str], SplitState] = {}
+        self._heap: dict[tuple[str, int], StateBackend] = {}
         self._directory = tempfile.TemporaryDirectory(prefix="headrace-local-")
         enumerators = {
-            s.id: s.source.enumerator(f"{self._directory.name}/source-{s.id}")
+            s.id: s.source.enumerator(f"{self._directory.name}/source-{quote(s.id, safe='')}")
             for s in program.sources
         }
         self._coordinator = Coordinator(program, enumerators, lambda epoch: self._states)
         self._source_task = SourceTask(program, self._facts(program.parallelism), self.metrics)
-        self._tasks: dict[tuple[int, int], KeyedTask] = {}
+        self._tasks: dict[tuple[str, int], KeyedTask] = {}
         self._committers = {
-            sink.index: sink.sink.committer(CommitterContext(program.sink_id(sink), program.name))
+            sink.id: sink.sink.committer(CommitterContext(program.sink_id(sink), program.name))
             for sink in program.sinks
             if not delivery.takes(sink)
         }
@@ -100,7 +101,7 @@ class LocalRun:
             return False
         to_sinks: list[Envelope] = []
         waiting: dict[int, list[Envelope]] = {}
-        parts: list[Mapping[tuple[int, str], SplitState]] = []
+        parts: list[Mapping[tuple[str, str], SplitState]] = []
         for task in self._coordinator.plan(self._offset, end):
             self._route(self._source_task.run(task), waiting, to_sinks, parts)
         for number in range(1, len(self.program.stages) + 1):
@@ -136,7 +137,7 @@ class LocalRun:
         envelopes: Iterator[Envelope],
         waiting: dict[int, list[Envelope]],
         to_sinks: list[Envelope],
-        parts: list[Mapping[tuple[int, str], SplitState]],
+        parts: list[Mapping[tuple[str, str], SplitState]],
     ) -> None:
         for envelope in envelopes:
             if envelope.kind == Kind.SOURCE_STATE:
@@ -155,10 +156,10 @@ class LocalRun:
         envelopes: list[Envelope],
         waiting: dict[int, list[Envelope]],
         to_sinks: list[Envelope],
-        parts: list[Mapping[tuple[int, str], SplitState]],
+        parts: list[Mapping[tuple[str, str], SplitState]],
     ) -> None:
         vertices = {vertex.id: vertex for vertex in self.program.stages[number - 1]}
-        by_group: dict[tuple[int, int], list[Envelope]] = {}
+        by_group: dict[tuple[str, int], list[Envelope]] = {}
         for envelope in envelopes:
             by_group.setdefault((envelope.target, envelope.group), []).append(envelope)
         work = Groups()
@@ -190,11 +191,11 @@ class LocalRun:
         return backend
 
     def _write(self, envelopes: list[Envelope]) -> None:
-        by_sink: dict[int, list[Envelope]] = {sink.index: [] for sink in self.program.sinks}
+        by_sink: dict[str, list[Envelope]] = {sink.id: [] for sink in self.program.sinks}
         for envelope in envelopes:
             by_sink[envelope.target].append(envelope)
         for sink in self.program.sinks:
-            received = sorted(by_sink[sink.index], key=lambda e: (e.sender, e.seq))
+            received = sorted(by_sink[sink.id], key=lambda e: (e.sender, e.seq))
             if self.delivery.takes(sink):
                 for envelope in received:
                     self.delivery.deliver(sink, envelope.group, values_of(envelope.payload))
@@ -214,7 +215,7 @@ class LocalRun:
                     writer.write(values, envelope.payload.timestamps or [None] * len(values))
                 committable = writer.prepare_commit()
                 committables = [committable] if committable is not None else []
-            self._committers[sink.index].commit(self.batch_id, committables)
+            self._committers[sink.id].commit(self.batch_id, committables)
 
     def run(self, cancelled: Callable[[], bool] = lambda: False) -> None:
         """Do micro-batches until the input ends or ``cancelled`` says so; then close."""

@@ -15,6 +15,7 @@ from enum import IntEnum
 from itertools import chain
 from typing import Any, NamedTuple
 
+from headrace.runtime.channel import Channel
 from headrace.runtime.detached import Heading, given_back, kept
 from headrace.runtime.plain import ATOMS, all_plain, is_plain, only_atoms
 
@@ -38,7 +39,7 @@ class Mark(NamedTuple):
     """
 
     position: int
-    channel: str
+    channel: Channel
     watermark: int
     idle: bool = False
 
@@ -61,7 +62,7 @@ class Block(NamedTuple):
     marks: list[Mark]
     since: int | None
     now_ms: int
-    merged_channel: str | None = None
+    merged_channel: Channel | None = None
     checked: bool = True
     headings: tuple[Heading, ...] = ()
 
@@ -70,13 +71,13 @@ class Envelope(NamedTuple):
     """An addressed payload: one row on the wire.
 
     ``stage``: the stage that shall read it (sinks and the driver stand behind the last).
-    ``group``: the key group or subtask. ``target``: the vertex or sink. ``sender``, ``seq``:
-    the order in which the receiver reads, whatever a shuffle did.
+    ``group``: the key group or subtask. ``target``: the id of the vertex or sink.
+    ``sender``, ``seq``: the order in which the receiver reads, whatever a shuffle did.
     """
 
     stage: int
     group: int
-    target: int
+    target: str
     kind: int
     sender: int
     seq: int
@@ -115,7 +116,7 @@ def take(
     buffer: BlockBuffer,
     keyed: bool,
     now_ms: int,
-    merged_channel: str | None,
+    merged_channel: Channel | None,
     checked: bool = True,
 ) -> Block:
     """The block that a buffer holds; the buffer must not be used afterwards."""
@@ -175,9 +176,11 @@ def encode(block: Block) -> bytes:
             block = own(block)
     try:
         # A mark as a plain tuple takes a fifth of the bytes and of the time.
-        marks: list[Any] = [*map(tuple, block.marks)]
+        marks: list[Any] = [(at, *channel, *rest) for at, channel, *rest in block.marks]
+        merged: Any = block.merged_channel and (*block.merged_channel,)
         samples = [values[0] for values in (block.values, block.keys) if values]
-        return pickled_plain(tuple(block._replace(marks=marks, checked=True)), samples)
+        plain = block._replace(marks=marks, merged_channel=merged, checked=True)
+        return pickled_plain(tuple(plain), samples)
     except (ValueError, RecursionError):
         if block.isolated:
             raise
@@ -218,5 +221,13 @@ def pickled_flat(value: Any) -> bytes:
 def decode(data: bytes) -> Block:
     """The block of its bytes."""
     block = Block._make(pickle.loads(data))
-    block.marks[:] = map(Mark._make, block.marks)
+    if block.merged_channel is not None:
+        block = block._replace(merged_channel=Channel(*block.merged_channel))
+    marks: list[Any] = block.marks
+    marks[:] = [Mark(at, Channel(*names), *rest) for at, *names, rest in map(_mark_parts, marks)]
     return block
+
+
+def _mark_parts(mark: tuple[Any, ...]) -> tuple[Any, ...]:
+    at, exchange, split, group, *rest = mark
+    return at, exchange, split, group, rest

@@ -29,8 +29,8 @@ from headrace.runtime.program import JobProgram, Settings, SourceProgram
 from headrace.runtime.source_task import NEW_SPLIT, SourceTaskInput, SplitState, SplitWork
 
 Offset = dict[str, Any]
-States = Mapping[tuple[int, str], SplitState]
-StateChanges = Mapping[tuple[int, str], SplitState | None]
+States = Mapping[tuple[str, str], SplitState]
+StateChanges = Mapping[tuple[str, str], SplitState | None]
 """What one source task says of its splits; None for one that is finished."""
 
 LoadStates = Callable[[int], States]
@@ -43,7 +43,7 @@ class Coordinator:
     def __init__(
         self,
         job: JobProgram,
-        enumerators: Mapping[int, SplitEnumerator],
+        enumerators: Mapping[str, SplitEnumerator],
         load_states: LoadStates,
     ) -> None:
         self._job = job
@@ -105,7 +105,7 @@ class Coordinator:
 
     def _advance(
         self,
-        source_id: int,
+        source_id: str,
         start: Offset,
         budget: Budget,
         now_ms: int,
@@ -135,10 +135,10 @@ class Coordinator:
             )
         return after
 
-    def _paused(self, offset: Offset) -> dict[int, frozenset[str]]:
+    def _paused(self, offset: Offset) -> dict[str, frozenset[str]]:
         """Splits whose watermark is too far ahead of the slowest of their alignment group."""
         states = self._load_states(offset["epoch"])
-        groups: dict[str, list[tuple[int, str, int]]] = {}
+        groups: dict[str, list[tuple[str, str, int]]] = {}
         for source in self._sources.values():
             info = offset["sources"][str(source.id)]
             if source.alignment is None or info["ended"]:
@@ -150,7 +150,7 @@ class Coordinator:
                 groups.setdefault(source.alignment[0], []).append(
                     (source.id, split, state.watermark)
                 )
-        paused: dict[int, set[str]] = {}
+        paused: dict[str, set[str]] = {}
         for members in groups.values():
             slowest = min(watermark for _, _, watermark in members)
             for source_id, split, watermark in members:
@@ -232,14 +232,14 @@ class Coordinator:
 
 def merge_states(
     before: States, parts: Sequence[StateChanges]
-) -> dict[tuple[int, str], SplitState]:
+) -> dict[tuple[str, str], SplitState]:
     """The split states after a micro-batch: those before it, overwritten by the tasks' parts.
 
     ``parts`` are in the order of senders. Where two tasks read one split, the one that got further
     counts, of two that got as far the later. A split that a task calls finished is forgotten.
     """
-    merged: dict[tuple[int, str], SplitState] = {}
-    finished: set[tuple[int, str]] = set()
+    merged: dict[tuple[str, str], SplitState] = {}
+    finished: set[tuple[str, str]] = set()
     for part in parts:
         for key, state in part.items():
             if state is None:
@@ -268,7 +268,7 @@ def _text(value: Any) -> str:
 
 
 def _spread(
-    works: Sequence[SplitWork], tasks: int, sources: Mapping[int, SourceProgram]
+    works: Sequence[SplitWork], tasks: int, sources: Mapping[str, SourceProgram]
 ) -> list[list[SplitWork]]:
     """Cut the work into at most ``tasks`` runs of about equal size, keeping its order.
 

@@ -11,6 +11,7 @@ from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
 from headrace.runtime.block import BlockBuffer, Envelope, Kind, Mark, take
 from headrace.runtime.chain.loops import Step
+from headrace.runtime.channel import Channel
 from headrace.runtime.detached import Heading, copied, kept
 from headrace.runtime.key_groups import KeyGroups
 from headrace.runtime.operator import NodeProgram
@@ -70,7 +71,7 @@ class Endpoint:
         self,
         outbox: Outbox,
         stage: int,
-        target: int,
+        target: str,
         groups: int,
         keyed: bool,
         exchange: str | None,
@@ -84,18 +85,18 @@ class Endpoint:
         self.buffers: list[BlockBuffer | None] = [None] * groups
         self.unchecked = False
         """Whether records may have come that nobody has looked at."""
-        self.channel = exchange or ""
+        self.channel = Channel(exchange or "")
         self.merged = False
         self.watermark: int | None = None
         self.turn = -1
 
-    def begin(self, channel: str | None, merged: bool, joins: bool = False) -> None:
-        """Start a task run; ``channel`` names whose watermark its marks carry (None: no marks).
+    def begin(self, channel: Channel | None, merged: bool, joins: bool = False) -> None:
+        """Start a task run; ``channel``: whose watermark its marks carry (None: no marks).
 
         ``merged``: all senders of the exchange share one sequence of watermarks. ``joins``: the
         buffers stay as they are.
         """
-        self.channel = channel or ""
+        self.channel = channel or Channel("")
         self.merged = merged
         self.turn = -1
         if not joins:
@@ -166,7 +167,7 @@ class KeyedEndpoint(Endpoint):
         self._told: dict[int, Mark | None] = {}
         """By group at work that came to a mark: the one which its number has been told."""
 
-    def begin(self, channel: str | None, merged: bool, joins: bool = False) -> None:
+    def begin(self, channel: Channel | None, merged: bool, joins: bool = False) -> None:
         """Start a task run, under the watermark of the keyed task."""
         super().begin(channel, merged, joins)
         if not joins:
@@ -402,4 +403,6 @@ def sink_step(endpoint: Endpoint, fresh: bool = False) -> Step:
 
 def exchange_node(program: ExchangeProgram) -> NodeProgram:
     """A stand-in node, so that a failing key selector or partitioner is told by its stream."""
-    return NodeProgram(0, f"{program.label} of {program.name}", None, program.site, None, ())
+    return NodeProgram(
+        program.id, f"{program.label} of {program.name}", None, program.site, None, ()
+    )

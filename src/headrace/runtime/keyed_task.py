@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import attrgetter, le
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, Mark, values_of
 from headrace.runtime.chain.chain import Chain
+from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange import SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
@@ -19,10 +20,7 @@ from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.quiescence import quiescent
 from headrace.runtime.state.ttl import CLEANUP
-from headrace.runtime.watermarks import ChannelWatermarks, QuietChannels
-
-DATAFRAME_CHANNEL = "df:"
-"""Marks of these channels hold for the whole micro-batch: the least of the senders' counts."""
+from headrace.runtime.watermarks import ChannelState, ChannelWatermarks, QuietChannels
 
 _RUN_RECORDS = 512
 """Runs under one watermark are put together up to this many records."""
@@ -96,9 +94,9 @@ def _by_time(run: _Run) -> _Run:
     )
 
 
-def sender_of(vertex_id: int, group: int) -> int:
+def sender_of(vertex: VertexProgram, group: int) -> int:
     """The sender number of a group of a vertex; those of sources lie below all of them."""
-    return (vertex_id + 1) * SENDERS_PER_VERTEX + group
+    return (vertex.number + 1) * SENDERS_PER_VERTEX + group
 
 
 class Groups:
@@ -159,17 +157,12 @@ class KeyedTask:
         """
         chain, cell, header = self._chain, self._chain.cell, backend.header
         self._backend = backend
-        self._watermarks = ChannelWatermarks(
-            header.get("channels"), header.get("watermark", MIN_WATERMARK)
-        )
-        if "channels" not in header:
-            for channel in self.vertex.input_channels:
-                self._watermarks.state[channel] = (MIN_WATERMARK, False)
+        self._watermarks = self._channels_of(header)
         self._quiet.expect(self._watermarks, task.blocks)
         now_ms = max(task.now_ms, header.get("now", 0))
         watermark = self._watermarks.current
         chain.begin(
-            sender_of(self.vertex.id, task.group),
+            sender_of(self.vertex, task.group),
             now_ms,
             task.group,
             self.vertex.groups,
@@ -198,7 +191,8 @@ class KeyedTask:
         except Exception as error:
             annotate(error)
             raise
-        header["channels"] = self._watermarks.state
+        header["channels"] = self._watermarks.stored()
+        header["program"] = self._job.fingerprint
         header["watermark"] = self._watermarks.current
         if self._keyed is not None and self._keyed_uses_clock:
             header["now"] = now_ms
@@ -211,6 +205,23 @@ class KeyedTask:
         else:
             yield from chain.drain_sinks()
 
+    def _channels_of(self, header: Mapping[str, Any]) -> ChannelWatermarks:
+        """Where the channels stood at the end of the last micro-batch.
+
+        Where another program ran then, exchanges may have gone, and others have come.
+        """
+        state: ChannelState = header.get("channels", {})
+        if header.get("program") != self._job.fingerprint:
+            exchanges, expected = self._job.inputs_of(self.vertex), self.vertex.input_channels
+            state = {
+                channel: at
+                for channel, at in state.items()
+                if channel in expected or (channel[0] in exchanges and channel[1] is not None)
+            }
+            for channel in expected:
+                state.setdefault(channel, (MIN_WATERMARK, False))
+        return ChannelWatermarks(state, header.get("watermark", MIN_WATERMARK))
+
     @property
     def _keyed_uses_clock(self) -> bool:
         return self._backend.processing_timers.earliest_ms() is not None
@@ -218,7 +229,7 @@ class KeyedTask:
     # Records and marks, in the one order that every run of a micro-batch agrees on.
 
     def _in_order(self, blocks: Iterable[Block]) -> Iterator[_Run | Mark]:
-        merged: dict[str, list[Block]] = {}
+        merged: dict[Channel, list[Block]] = {}
         for block in blocks:
             if block.merged_channel is not None:
                 merged.setdefault(block.merged_channel, []).append(block)
@@ -232,12 +243,12 @@ class KeyedTask:
             if position < len(values):
                 yield _Run(0, block, values, position, len(values))
         for channel, senders in sorted(merged.items()):
-            if channel.startswith(DATAFRAME_CHANNEL):
+            if channel.of_dataframe:
                 yield from self._dataframe_order(senders)
             else:
                 yield from self._merged_order(channel, senders)
 
-    def _merged_order(self, channel: str, blocks: list[Block]) -> Iterator[_Run | Mark]:
+    def _merged_order(self, channel: Channel, blocks: list[Block]) -> Iterator[_Run | Mark]:
         """All senders' records under one watermark before any record under the next.
 
         Every group upstream goes through the same sequence of watermarks, so a record emitted

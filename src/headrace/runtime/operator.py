@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.runtime.chain.loops import Push, Step, calling, pushing
@@ -63,6 +63,9 @@ class OperatorSpec(ABC):
 
     traits: Traits = Traits()
 
+    kind: ClassVar[str] = "operator"
+    """What the operator is, for checkpoints: it stays when the class is renamed or moved."""
+
     @property
     @abstractmethod
     def label(self) -> str:
@@ -95,21 +98,25 @@ class OperatorSpec(ABC):
 
 @dataclass(frozen=True)
 class Link:
-    """Where an output of a node goes: to a ``node``, an ``exchange`` or a ``sink`` by index.
+    """Where an output of a node goes: to a ``node``, an ``exchange`` or a ``sink``, by its id.
 
     ``tag`` None is the main output, else a side output's id.
     """
 
     kind: str
-    index: int
+    target: str
     tag: str | None = None
 
 
 @dataclass(frozen=True)
 class NodeProgram:
-    """One operator of a chain. ``id``: its number in the graph; ``spec`` None: a source's root."""
+    """One operator of a chain.
 
-    id: int
+    ``id``: what its state is found again by, in any later program (see ``graph.identity``).
+    ``spec`` None: a source's root.
+    """
+
+    id: str
     name: str
     uid: str | None
     site: str

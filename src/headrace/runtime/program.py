@@ -10,11 +10,12 @@ A vertex is what runs between two exchanges: one head operator and the chain beh
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.connector import ServedBy
+from headrace.runtime.channel import Channel
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.pacing import Pace
 from headrace.runtime.user_function import UserFunction
@@ -24,12 +25,13 @@ from headrace.runtime.user_function import UserFunction
 class ExchangeProgram:
     """How records leave a vertex for another.
 
-    ``mode``: ``key``, ``custom``, ``round-robin`` or ``forward``. ``groups``: how many key groups
-    (or subtasks) the target has. ``name`` and ``site`` are those of the stream that feeds it.
+    ``target``: the id of the vertex. ``mode``: ``key``, ``custom``, ``round-robin`` or ``forward``.
+    ``groups``: how many key groups (or subtasks) the target has. ``name`` and ``site`` are those of
+    the stream that feeds it.
     """
 
-    index: int
-    target: int
+    id: str
+    target: str
     stage: int
     mode: str
     groups: int
@@ -45,20 +47,20 @@ class ExchangeProgram:
 class ChainProgram:
     """Operators that run in one task without an exchange between them; ``root`` comes first."""
 
-    root: int
-    nodes: Mapping[int, NodeProgram]
+    root: str
+    nodes: Mapping[str, NodeProgram]
     exchanges: tuple[ExchangeProgram, ...]
 
-    def order(self) -> list[int]:
+    def order(self) -> list[str]:
         """Node ids, every node before those that it feeds."""
-        seen: dict[int, None] = {}
+        seen: dict[str, None] = {}
 
-        def visit(node_id: int) -> None:
+        def visit(node_id: str) -> None:
             if node_id in seen:
                 return
             for link in self.nodes[node_id].links:
                 if link.kind == "node":
-                    visit(link.index)
+                    visit(link.target)
             seen[node_id] = None
 
         visit(self.root)
@@ -72,9 +74,12 @@ class ChainProgram:
 
 @dataclass(frozen=True)
 class SourceProgram:
-    """A source and its chain. ``source`` is None in the workers, who need its ``reader`` only."""
+    """A source and its chain. ``source`` is None in the workers, who need its ``reader`` only.
 
-    id: int
+    ``number``: its place among the sources, which orders the blocks of one task.
+    """
+
+    id: str
     name: str
     uid: str | None
     source: Any
@@ -85,31 +90,42 @@ class SourceProgram:
     alignment: tuple[str, int, int] | None = None
     one_task_per_split: bool = False
     bad_record_tag: str | None = None
+    kind: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True)
 class VertexProgram:
-    """What stands behind an exchange: ``groups`` key groups (``keyed``) or subtasks."""
+    """What stands after an exchange: ``groups`` key groups (``keyed``) or subtasks.
 
-    id: int
+    ``id``: that of its head operator. ``number``: its place in the job, which orders senders.
+    """
+
+    id: str
     stage: int
     keyed: bool
     groups: int
     parallelism: int
     chain: ChainProgram
-    input_channels: tuple[str, ...] = ()
+    input_channels: tuple[Channel, ...] = ()
+    number: int = 0
 
 
 @dataclass(frozen=True)
 class SinkProgram:
-    """A sink and its number."""
+    """A sink."""
 
-    index: int
+    id: str
     name: str
     uid: str | None
     sink: Any
     parallelism: int = 1
     output_type: Any = None
+
+    @property
+    def keeps_state(self) -> bool:
+        """True when it may hold records back between micro-batches."""
+        return self.sink.served_by is ServedBy.TASKS and self.sink.keeps_state
 
 
 @dataclass(frozen=True)
@@ -133,7 +149,8 @@ class JobProgram:
 
     ``run_id`` differs for every start of the job; ``scope`` for every new checkpoint, so that a
     sink never takes one run's micro-batch for a repetition of another's. ``partitions``: Spark's,
-    for every keyed stage. ``shape``: a line for each operator, by whose place its state is found.
+    for every keyed stage. ``fingerprint`` differs where exchanges, stages or groups do: whoever
+    reads time that another program told must learn it anew.
     """
 
     name: str
@@ -145,14 +162,15 @@ class JobProgram:
     parallelism: int
     batch: bool = False
     needs_ticks: bool = False
-    shape: tuple[str, ...] = ()
+    fingerprint: str = ""
     scope: str = ""
     partitions: int = 1
 
-    @property
-    def fingerprint(self) -> str:
-        """A hash of the shape, so that a checkpoint can tell whose it is."""
-        return hashlib.sha256("\n".join(self.shape).encode()).hexdigest()[:16]
+    def inputs_of(self, vertex: VertexProgram) -> frozenset[str]:
+        """The ids of the exchanges that lead to a vertex."""
+        chains = [source.chain for source in self.sources]
+        chains += [feeder.chain for stage in self.stages for feeder in stage]
+        return frozenset(e.id for chain in chains for e in chain.exchanges if e.target == vertex.id)
 
     @property
     def sink_stage(self) -> int:
@@ -161,12 +179,16 @@ class JobProgram:
 
     def sink_id(self, sink: SinkProgram) -> str:
         """What a sink's files and markers are known by."""
-        return "-".join(filter(None, (sink.uid or f"sink-{sink.index}", self.scope)))
+        return "-".join(filter(None, (sink.id, self.scope)))
 
     def for_workers(self) -> JobProgram:
         """The same without what only the driver needs (a collection's values, say)."""
         return replace(self, sources=tuple(replace(s, source=None) for s in self.sources))
 
-    def vertex(self, vertex_id: int) -> VertexProgram:
+    def sink(self, sink_id: str) -> SinkProgram:
+        """The sink of an id."""
+        return next(sink for sink in self.sinks if sink.id == sink_id)
+
+    def vertex(self, vertex_id: str) -> VertexProgram:
         """The vertex of an id."""
         return next(v for stage in self.stages for v in stage if v.id == vertex_id)

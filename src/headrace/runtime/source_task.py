@@ -22,7 +22,7 @@ class SplitState(NamedTuple):
     """What a split's operators remember from one micro-batch to the next."""
 
     watermark: int
-    nodes: Mapping[int, Any]
+    nodes: Mapping[str, Any]
 
 
 NEW_SPLIT = SplitState(MIN_WATERMARK, {})
@@ -41,7 +41,7 @@ class SplitWork:
     active again (False), or neither (None).
     """
 
-    source: int
+    source: str
     split: str
     ranges: tuple[SplitRange, ...] = ()
     announce: bool = False
@@ -83,12 +83,12 @@ class SourceTask:
         self._job = job
         self._sources = {source.id: source for source in job.sources}
         self._facts, self._metrics = facts, metrics
-        self._chains: dict[int, Chain] = {}
-        self._readers: dict[int, SplitReader] = {}
+        self._chains: dict[str, Chain] = {}
+        self._readers: dict[str, SplitReader] = {}
         self._records_in = metrics.counter("numRecordsIn")
         self._bad_records = metrics.counter("numRecordsInErrors")
 
-    def chain(self, source_id: int) -> Chain:
+    def chain(self, source_id: str) -> Chain:
         """The running chain of a source, opened when first used."""
         chain = self._chains.get(source_id)
         if chain is None:
@@ -98,7 +98,7 @@ class SourceTask:
             )
         return chain
 
-    def _reader(self, source_id: int) -> SplitReader:
+    def _reader(self, source_id: str) -> SplitReader:
         reader = self._readers.get(source_id)
         if reader is None:
             reader = self._readers[source_id] = self._sources[source_id].reader
@@ -111,14 +111,18 @@ class SourceTask:
         """
         home = task.sender % max(self._home_groups(), 1)
         chunk_records = task.chunk_records or self._job.settings.chunk_records
-        chains: dict[int, Chain] = {}
-        states: dict[tuple[int, str], SplitState | None] = {}
+        chains: dict[str, Chain] = {}
+        states: dict[tuple[str, str], SplitState | None] = {}
         for work in task.work:
             chain = chains.get(work.source)
             if chain is None:
                 chain = chains[work.source] = self.chain(work.source)
                 # Two sources in one task are two senders, each with an order of its own.
-                chain.begin(task.sender * len(self._sources) + work.source, task.now_ms, home)
+                chain.begin(
+                    task.sender * len(self._sources) + self._sources[work.source].number,
+                    task.now_ms,
+                    home,
+                )
             yield from self._work(chain, work, chunk_records)
             if not work.ranges and not work.finished and work.idle is None:
                 continue  # only announced: what is known of the split is up to its reader
@@ -134,7 +138,7 @@ class SourceTask:
         if task.ticks:
             yield from self._tick_envelopes(task)
         stage = self._job.sink_stage
-        yield Envelope(stage, home, -1, Kind.SOURCE_STATE, task.sender, 0, (task.epoch, states))
+        yield Envelope(stage, home, "", Kind.SOURCE_STATE, task.sender, 0, (task.epoch, states))
 
     def _home_groups(self) -> int:
         groups = [vertex.groups for stage in self._job.stages for vertex in stage]

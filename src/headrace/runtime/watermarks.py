@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
+from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block, Mark
+from headrace.runtime.channel import Channel
 from headrace.runtime.program import JobProgram, VertexProgram
 
-ChannelState = dict[str, tuple[int, bool]]
+ChannelState = dict[Channel, tuple[int, bool]]
 """Channel to (watermark in ms, idle)."""
 
 
@@ -33,11 +35,15 @@ class ChannelWatermarks:
         """Go on with these channels."""
         self.state = state
         self.current = current
-        self._active: list[tuple[int, str]] | None = None
+        self._active: list[tuple[int, Channel]] | None = None
         running = [idle for watermark, idle in state.values() if watermark < MAX_WATERMARK]
         self.idle = bool(running) and all(running)
 
-    def update(self, channel: str, watermark: int, idle: bool = False) -> bool:
+    def stored(self) -> dict[tuple[Any, ...], tuple[int, bool]]:
+        """The channels as plain data, for the header."""
+        return {(*channel,): at for channel, at in self.state.items()}
+
+    def update(self, channel: Channel, watermark: int, idle: bool = False) -> bool:
         """Take one mark; True when the combined watermark or the idleness changed."""
         known = self.state.get(channel)
         if known is not None:
@@ -96,20 +102,19 @@ class QuietChannels:
 
     def __init__(self, vertex: VertexProgram, job: JobProgram) -> None:
         keyed = {
-            str(exchange.index)
+            exchange.id
             for stage in job.stages
             for feeder in stage
             if feeder.keyed
             for exchange in feeder.chain.exchanges
         }
-        self._siblings: dict[str, list[str]] = {}
+        self._siblings: dict[str, list[Channel]] = {}
         for channel in vertex.input_channels:
-            exchange, at, _ = channel.partition("@")
-            if at and exchange in keyed:
-                self._siblings.setdefault(exchange, []).append(channel)
+            if channel.group is not None and channel.exchange in keyed:
+                self._siblings.setdefault(channel.exchange, []).append(channel)
 
-    def _of(self, channel: str) -> list[str]:
-        return self._siblings.get(channel.partition("@")[0], []) if self._siblings else []
+    def _of(self, channel: Channel) -> list[Channel]:
+        return self._siblings.get(channel.exchange, []) if self._siblings else []
 
     def expect(self, watermarks: ChannelWatermarks, blocks: Iterable[Block]) -> None:
         """Before a micro-batch: who speaks in it is active, who never spoke is idle."""
@@ -125,7 +130,7 @@ class QuietChannels:
         if not speaking:
             return
         state = watermarks.state
-        for exchange in {channel.partition("@")[0] for channel in speaking}:
+        for exchange in {channel.exchange for channel in speaking}:
             for channel in self._siblings[exchange]:
                 if state[channel][0] == MIN_WATERMARK:
                     state[channel] = (MIN_WATERMARK, channel not in speaking)

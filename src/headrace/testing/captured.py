@@ -100,6 +100,11 @@ class CapturedSpec(OperatorSpec):
         return self.inner.traits
 
     @property
+    def kind(self) -> str:  # type: ignore[override]
+        """That of the operator under test."""
+        return self.inner.kind
+
+    @property
     def label(self) -> str:
         """The operator's default name."""
         return self.inner.label

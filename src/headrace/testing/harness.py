@@ -20,6 +20,7 @@ from headrace.datastream.functions import KeySelector
 from headrace.errors import PlanError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Mark
+from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
 from headrace.runtime.key_groups import stable_hash
@@ -38,7 +39,7 @@ from headrace.testing.snapshot import MemoryStore, Snapshot, pending_timers
 
 BackendName = Literal["heap", "paged"]
 
-_CHANNEL = "harness"
+_CHANNEL = Channel("harness")
 
 
 class PendingTimer(NamedTuple):
@@ -70,8 +71,10 @@ class _Harness:
             require_sendable(function, type(self).__name__, "the harness", site)
         self.clock = clock or ManualClock()
         self._captured = Captured()
-        node = NodeProgram(1, spec.label, None, str(site), CapturedSpec(spec, self._captured), ())
-        vertex = VertexProgram(0, 1, keyed, 1, 1, ChainProgram(1, {1: node}, ()))
+        node = NodeProgram(
+            "under test", spec.label, None, str(site), CapturedSpec(spec, self._captured), ()
+        )
+        vertex = VertexProgram(node.id, 1, keyed, 1, 1, ChainProgram(node.id, {node.id: node}, ()))
         job = JobProgram("harness", "", (), ((vertex,),), (), Settings(), 1, batch)
         facts = TaskFacts(max_parallelism=1, is_batch=batch)
         self.metrics = MetricGroup()

@@ -195,7 +195,7 @@ class _Runs:
         self._sent = cloudpickle.dumps(job) if restarts else b""
         self._delivery = _Gathering(streams)
         self._collapse = key_groups is None
-        self._stores: dict[tuple[int, int], MemoryStore] = {}
+        self._stores: dict[tuple[str, int], MemoryStore] = {}
         self._paged = backends == "paged"
         self.run = self._start(job)
 

@@ -28,6 +28,7 @@ from headrace.testing.snapshot import MemoryStore
 from tests.unit.runtime.programs import (
     block,
     chain_of,
+    channel,
     exchange,
     job_of,
     node,
@@ -57,7 +58,7 @@ class Group:
         root = node(1, KeyedProcessSpec(UserFunction(Passing(), "process_element")), to_node(2))
         assigning = node(2, TimestampsSpec(strategy), to_exchange(3))
         chain = chain_of(root, assigning, exchanges=[exchange(3, groups=1)])
-        self.vertex = VertexProgram(0, 1, True, 4, 1, chain, ("0",))
+        self.vertex = VertexProgram(0, 1, True, 4, 1, chain, (channel("0"),))
         self.job = job_of((), self.vertex, batch=batch)
         self.store = MemoryStore()
         self.heap = HeapBackend() if not paged else None
@@ -71,7 +72,7 @@ class Group:
         task = KeyedTask(self.vertex, self.job, facts, MetricGroup())
         envelopes = list(task.advance(TaskInput(2, list(blocks), now_ms), self.backend()))
         found = [mark for envelope in envelopes for mark in envelope.payload.marks]
-        assert {mark.channel for mark in found} <= {"3@2"}
+        assert {mark.channel for mark in found} <= {channel("3@2")}
         return [(mark.watermark, mark.idle) for mark in found]
 
 
@@ -80,7 +81,7 @@ def record(time_ms: int) -> Block:
 
 
 def mark(watermark: int, idle: bool = False) -> Block:
-    return block(marks=[Mark(0, "0", watermark, idle)])
+    return block(marks=[Mark(0, channel("0"), watermark, idle)])
 
 
 @pytest.fixture(params=["heap", "paged"])

@@ -76,7 +76,9 @@ class Desk:
     ) -> None:
         chain = chain_of(node(1, None))
         sources = [
-            SourceProgram(number, f"source {number}", None, None, None, chain, 1, **source)
+            SourceProgram(
+                number, f"source {number}", None, None, None, chain, 1, number=number, **source
+            )
             for number in range(len(folders))
         ]
         job = job_of(

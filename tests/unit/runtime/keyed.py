@@ -23,7 +23,7 @@ from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.user_function import UserFunction
 from headrace.testing.snapshot import MemoryStore
-from tests.unit.runtime.programs import chain_of, job_of, node, to_sink
+from tests.unit.runtime.programs import chain_of, channel, job_of, node, to_sink
 
 
 class Timers(KeyedProcessFunction):
@@ -95,7 +95,9 @@ class Desk:
         if not isinstance(function, OperatorSpec):
             spec = KeyedProcessSpec(UserFunction(function, "process_element"))
         root = node(1, spec, to_sink(0), name="under test", uid="test")
-        self.vertex = VertexProgram(0, 1, keyed, 4, 1, chain_of(root), channels)
+        self.vertex = VertexProgram(
+            0, 1, keyed, 4, 1, chain_of(root), tuple(map(channel, channels))
+        )
         self.job = job_of((), self.vertex, batch=batch, **settings)
         self.paged = paged
         self.stores: dict[int, MemoryStore] = {}

@@ -8,9 +8,11 @@ from typing import Any
 
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.map import MapSpec
-from headrace.runtime.block import Block, Envelope, Kind, Mark, values_of
+from headrace.runtime import block as blocks
+from headrace.runtime.block import Block, Envelope, Kind, values_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.chain.loops import Push
+from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.operator import (
     Link,
@@ -32,6 +34,20 @@ from headrace.runtime.program import (
 from headrace.runtime.user_function import UserFunction
 
 
+def channel(text: str) -> Channel:
+    """In short: ``0`` is an exchange, ``0:x`` a split, ``0@1`` a group, ``df:0`` a DataFrame."""
+    if text.startswith("df:"):
+        return Channel(text.removeprefix("df:"), group=ALL_TASKS)
+    exchange, split_mark, split = text.partition(":")
+    exchange, group_mark, group = exchange.partition("@")
+    return Channel(exchange, split if split_mark else None, int(group) if group_mark else None)
+
+
+def Mark(position: int, text: str, watermark: int, idle: bool = False) -> blocks.Mark:
+    """A mark of a channel in short."""
+    return blocks.Mark(position, channel(text), watermark, idle)
+
+
 def to_node(index: int, tag: str | None = None) -> Link:
     return Link("node", index, tag)
 
@@ -41,7 +57,7 @@ def to_sink(index: int, tag: str | None = None) -> Link:
 
 
 def to_exchange(index: int, tag: str | None = None) -> Link:
-    return Link("exchange", index, tag)
+    return Link("exchange", str(index), tag)
 
 
 def node(
@@ -59,7 +75,15 @@ def exchange(index: int, mode: str = "key", groups: int = 4, **other: Any) -> Ex
     if mode == "key":
         other.setdefault("selector", UserFunction(lambda value: value))
     return ExchangeProgram(
-        index, other.pop("target", 0), 1, mode, groups, mode.upper(), "feeder", "job.py:9", **other
+        str(index),
+        other.pop("target", 0),
+        1,
+        mode,
+        groups,
+        mode.upper(),
+        "feeder",
+        "job.py:9",
+        **other,
     )
 
 
@@ -184,10 +208,12 @@ def block(
     *records: Any,
     keys: list[Any] | None = None,
     stamps: list[int | None] | None = None,
-    marks: Iterable[Mark] = (),
+    marks: Iterable[blocks.Mark] = (),
     **other: Any,
 ) -> Block:
     parts: dict[str, Any] = {"isolated": False, "since": None, "now_ms": 0} | other
+    if isinstance(parts.get("merged_channel"), str):
+        parts["merged_channel"] = channel(parts["merged_channel"])
     return Block(
         keys=list(records) if keys is None else keys,
         values=list(records),

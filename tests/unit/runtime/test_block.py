@@ -9,7 +9,11 @@ import pytest
 
 from headrace.common import Row
 from headrace.runtime.block import Block, BlockBuffer, Mark, decode, encode, take, values_of
+from headrace.runtime.channel import Channel
 from tests.unit.runtime.test_plain import PLAIN, Open, Shrinking
+
+STAGE = Channel("0")
+SPLIT_AT_5 = Mark(0, Channel("0", "split"), 5)
 
 
 def block_of(values: list[Any], **other: Any) -> Block:
@@ -29,8 +33,8 @@ def block_of(values: list[Any], **other: Any) -> Block:
     [
         block_of([]),
         block_of([value for value in PLAIN if not isinstance(value, type)], now_ms=7),
-        block_of([1, 2], keys=["a", ("b", 1)], timestamps=[10, None], since=5, merged_channel="0"),
-        block_of([], marks=[Mark(0, "0:split", 5), Mark(0, "1", -(2**63), True)]),
+        block_of([1, 2], keys=["a", ("b", 1)], timestamps=[10, None], merged_channel=STAGE),
+        block_of([], marks=[SPLIT_AT_5, Mark(0, Channel("1"), -(2**63), True)]),
         block_of([Open("a"), Row(x=1), Shrinking("a")]),
         block_of([b"x" * 5_000_000] * 2),
         block_of(list(range(300_000)), keys=[0] * 300_000),
@@ -80,10 +84,10 @@ def test_timestamps_are_left_out_where_there_are_none() -> None:
     buffer.keys.extend(["a", "b"])
     buffer.values.extend([1, 2])
     buffer.timestamps.extend([None, None])
-    block = take(buffer, keyed=True, now_ms=0, merged_channel="4")
+    block = take(buffer, keyed=True, now_ms=0, merged_channel=Channel("4"))
     assert block.timestamps is None
     assert block.keys == ["a", "b"]
-    assert block.merged_channel == "4"
+    assert block.merged_channel == Channel("4")
 
 
 def test_time_zero_is_a_timestamp() -> None:

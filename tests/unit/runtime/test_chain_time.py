@@ -11,14 +11,15 @@ from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.process import ProcessSpec
 from headrace.operators.timestamps import TimestampsSpec
-from headrace.runtime.block import Mark
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.key_groups import key_group_of
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import (
+    Mark,
     Spy,
     chain_of,
+    channel,
     exchange,
     job_of,
     node,
@@ -152,8 +153,8 @@ def test_splits_that_share_a_chain_do_not_share_time() -> None:
     assert joined.watermarks() == [(99, False), (9, False), (10, False), (19, False)]
     # how many records each operator saw is its own split's number
     assert states["one"][3] == states["two"][3] == 2
-    assert states["one"][-4] == ({"1": (100, False), "3": (99, False)}, 99)
-    assert states["two"][-4] == ({"1": (20, False), "3": (19, False)}, 19)
+    assert states["one"]["4/inputs"] == ({1: (100, False), 3: (99, False)}, 99)
+    assert states["two"]["4/inputs"] == ({1: (20, False), 3: (19, False)}, 19)
 
 
 def test_nothing_to_remember_is_nothing_stored() -> None:
@@ -176,12 +177,12 @@ def test_an_input_added_since_holds_back() -> None:
             node(4, joined),
         )
     )
-    chain.restore({-4: ({"3": (50, False), "gone": (1, False)}, 50)})
+    chain.restore({"4/inputs": ({3: (50, False), "gone": (1, False)}, 50)})
     chain.signal(40)
     assert joined.watermarks() == []
     chain.signal(60)
     assert joined.watermarks() == [(60, False)]
-    assert chain.snapshot()[-4] == ({"2": (60, False), "3": (60, False)}, 60)
+    assert chain.snapshot()["4/inputs"] == ({2: (60, False), 3: (60, False)}, 60)
 
 
 def test_a_new_task_run_starts_with_empty_buffers() -> None:
@@ -209,7 +210,7 @@ def test_behind_a_keyed_stage_one_group_marks_its_own_number() -> None:
     chain.signal(10)
     blocks = {e.group: e.payload for e in chain.drain()}
     assert set(blocks) == {1, 2, 5}
-    assert all(found.merged_channel == "0" for found in blocks.values())
+    assert all(found.merged_channel == channel("0") for found in blocks.values())
     assert all(found.marks[-1].watermark == 10 for found in blocks.values())
     # since: the sender's watermark when the first record was emitted
     assert blocks[2].since == 5

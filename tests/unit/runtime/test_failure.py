@@ -13,12 +13,12 @@ from headrace.operators.flat_map import FlatMapSpec
 from headrace.operators.keyed_function import KeyedMapSpec
 from headrace.operators.process import ProcessSpec
 from headrace.operators.reduce import ReduceSpec
-from headrace.runtime.block import Mark
 from headrace.runtime.failure import annotate, user_traceback
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk
 from tests.unit.runtime.programs import (
+    Mark,
     block,
     chain_of,
     exchange,

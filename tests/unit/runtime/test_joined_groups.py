@@ -24,7 +24,15 @@ from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk, Memory
-from tests.unit.runtime.programs import chain_of, exchange, job_of, node, to_exchange, to_node
+from tests.unit.runtime.programs import (
+    chain_of,
+    channel,
+    exchange,
+    job_of,
+    node,
+    to_exchange,
+    to_node,
+)
 
 HOMES, RECEIVERS = 4, 8
 WATERMARKS = (10, 20, 30)
@@ -91,7 +99,7 @@ def read(blocks: Iterable[Block]) -> tuple[list[Any], Any]:
     last: Mark | None = None
     for block in map(decode, map(encode, blocks)):
         assert block.keys is not None and block.since is not None
-        assert block.merged_channel == "0"
+        assert block.merged_channel == channel("0")
         since, marks = block.since, [*block.marks]
         stamps = block.timestamps or [None] * len(block.values)
         for at, record in enumerate(zip(block.keys, values_of(block), stamps, strict=True)):
@@ -159,7 +167,7 @@ def test_idleness_is_told_again_where_a_block_left_before_it() -> None:
     running.signal(30, True)
     envelopes += running.drain()
     last = {group: read(blocks)[1] for group, blocks in received(envelopes).items()}
-    assert last == dict.fromkeys([0, 4, 1, 5], ("0", 30, True))
+    assert last == dict.fromkeys([0, 4, 1, 5], (channel("0"), 30, True))
     assert [*running.drain()] == []
 
 
@@ -197,7 +205,7 @@ def through(
     if behind is not None:
         nodes = [node(1, head, to_node(2)), node(2, behind, to_exchange(0))]
     program = chain_of(*nodes, exchanges=[exchange(0, groups=1, selector=UserFunction(key_of))])
-    vertex = VertexProgram(0, 1, True, 4, 1, program, ("0",))
+    vertex = VertexProgram(0, 1, True, 4, 1, program, (channel("0"),))
     task = KeyedTask(vertex, job_of((), vertex), TaskFacts(), MetricGroup())
     backends = {group: HeapBackend() for group in groups}
     work, envelopes = Groups(), []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,11 +12,11 @@ from hypothesis import strategies as st
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.operators.process import ProcessSpec
 from headrace.operators.reduce import ReduceSpec
-from headrace.runtime.block import Block, Mark
+from headrace.runtime.block import Block
 from headrace.runtime.keyed_task import TaskInput, sender_of
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk, Memory, Timers, at, by_clock
-from tests.unit.runtime.programs import block
+from tests.unit.runtime.programs import Mark, block
 
 
 @pytest.fixture(params=["heap", "paged"])
@@ -228,11 +229,12 @@ def test_output_leaves_while_the_task_goes_on() -> None:
     rest = list(envelopes)
     assert [len(envelope.payload.values) for envelope in rest] == [2, 2]
     assert [e.seq for e in (first, *rest)] == [0, 1, 2]
-    assert {e.sender for e in (first, *rest)} == {sender_of(0, 5)}
+    assert {e.sender for e in (first, *rest)} == {sender_of(desk.vertex, 5)}
 
 
 def test_senders_are_told_apart() -> None:
-    senders = [sender_of(vertex, group) for vertex in range(3) for group in (0, 1, 32_767)]
+    vertices = [replace(Desk(Timers()).vertex, number=number) for number in range(3)]
+    senders = [sender_of(vertex, group) for vertex in vertices for group in (0, 1, 32_767)]
     assert senders == sorted(set(senders))
     assert min(senders) > 10_000  # above those of source tasks
 

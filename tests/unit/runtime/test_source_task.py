@@ -14,11 +14,12 @@ from headrace.connector import BadRecord, Chunk, SplitRange, SplitReader
 from headrace.errors import DecodeError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.timestamps import TimestampsSpec
-from headrace.runtime.block import Envelope, Kind, Mark
+from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.program import ChainProgram, SourceProgram, VertexProgram
 from headrace.runtime.source_task import SourceTask, SourceTaskInput, SplitState, SplitWork
 from tests.unit.runtime.programs import (
+    Mark,
     chain_of,
     data,
     exchange,
@@ -56,7 +57,9 @@ class Reader(SplitReader):
 
 
 def source(chain: ChainProgram, number: int = 0, **other: Any) -> SourceProgram:
-    return SourceProgram(number, f"source {number}", None, None, Reader(), chain, 1, **other)
+    return SourceProgram(
+        number, f"source {number}", None, None, Reader(), chain, 1, number=number, **other
+    )
 
 
 def task_of(*sources: SourceProgram, vertices: int = 1, **settings: Any) -> SourceTask:
@@ -75,7 +78,7 @@ def run(task: SourceTask, *work: SplitWork, sender: int = 0, **other: Any) -> li
 
 def states(envelopes: list[Envelope]) -> dict[tuple[int, str], Any]:
     (state,) = [e for e in envelopes if e.kind == Kind.SOURCE_STATE]
-    assert (state.stage, state.target) == (2, -1)
+    assert (state.stage, state.target) == (2, "")
     epoch, found = state.payload
     assert epoch == 7
     return dict(found)

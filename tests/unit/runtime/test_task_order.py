@@ -10,9 +10,9 @@ import pytest
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.datastream import KeyedProcessFunction
-from headrace.runtime.block import Block, Mark
+from headrace.runtime.block import Block
 from tests.unit.runtime.keyed import Desk
-from tests.unit.runtime.programs import block
+from tests.unit.runtime.programs import Mark, block
 
 
 class Seen(KeyedProcessFunction):

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.runtime.block import Block, Mark
+from headrace.runtime.block import Block
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.watermarks import ChannelWatermarks, QuietChannels
-from tests.unit.runtime.programs import block, chain_of, exchange, job_of, node
+from tests.unit.runtime.programs import Mark, block, chain_of, channel, exchange, job_of, node
 
 
 def tracker(*channels: str) -> ChannelWatermarks:
@@ -214,7 +214,7 @@ def quiet_groups(*, keyed: bool = True) -> tuple[QuietChannels, ChannelWatermark
     feeder = VertexProgram(
         0, 1, keyed, 3, 1, chain_of(node(1, None), exchanges=[exchange(7)]), ("0",)
     )
-    channels = ("7@0", "7@1", "7@2", "8")
+    channels = tuple(map(channel, ("7@0", "7@1", "7@2", "8")))
     vertex = VertexProgram(1, 2, True, 3, 1, chain_of(node(2, None)), channels)
     return QuietChannels(vertex, job_of((), feeder, vertex)), tracker(*channels)
 
@@ -245,16 +245,16 @@ def test_a_group_that_begins_counts_from_the_start_of_its_micro_batch() -> None:
     quiet, watermarks = quiet_groups()
     take(quiet, watermarks, Mark(0, "8", 100))
     quiet.expect(watermarks, said(Mark(0, "7@0", 50), Mark(0, "7@1", 5)))
-    watermarks.update("7@0", 50)
+    watermarks.update(channel("7@0"), 50)
     assert watermarks.current == MIN_WATERMARK  # the records of 7@1 are still to come
-    watermarks.update("7@1", 5)
+    watermarks.update(channel("7@1"), 5)
     assert watermarks.current == 5
 
 
 def test_before_the_first_group_speaks_the_other_inputs_wait() -> None:
     quiet, watermarks = quiet_groups()
     assert take(quiet, watermarks, Mark(0, "8", 100)) == MIN_WATERMARK
-    assert watermarks.state["7@0"] == (MIN_WATERMARK, False)
+    assert watermarks.state[channel("7@0")] == (MIN_WATERMARK, False)
 
 
 def test_a_group_that_wakes_without_a_watermark_holds_nothing_back() -> None:
@@ -266,7 +266,7 @@ def test_a_group_that_wakes_without_a_watermark_holds_nothing_back() -> None:
 
 def test_the_end_comes_with_the_last_group() -> None:
     quiet, watermarks = quiet_groups()
-    ends = [Mark(0, channel, MAX_WATERMARK) for channel in ("7@1", "8", "7@0", "7@2")]
+    ends = [Mark(0, text, MAX_WATERMARK) for text in ("7@1", "8", "7@0", "7@2")]
     assert take(quiet, watermarks, *ends[:3]) == MIN_WATERMARK
     assert take(quiet, watermarks, ends[3]) == MAX_WATERMARK
 

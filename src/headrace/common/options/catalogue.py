@@ -91,6 +91,13 @@ CHECKPOINT_DIR: ConfigOption[str | None] = ConfigOption(
     "Where checkpoints lie; a job started again with the same name goes on from there.",
     fallback_keys=("state.checkpoints.dir",),
 )
+IGNORE_UNCLAIMED_STATE: ConfigOption[bool] = ConfigOption(
+    "execution.state-recovery.ignore-unclaimed-state",
+    ValueKind.BOOLEAN,
+    False,
+    "Give up what a checkpoint keeps of sources, operators and sinks that the program has no more.",
+    fallback_keys=("execution.savepoint.ignore-unclaimed-state",),
+)
 CHECKPOINTING_MODE: ConfigOption[str] = ConfigOption(
     "execution.checkpointing.mode",
     ValueKind.CHOICE,

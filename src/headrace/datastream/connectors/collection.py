@@ -19,6 +19,11 @@ class CollectionSource(Source):
     type_info: Any = None
 
     @property
+    def kind(self) -> str:
+        """What the source is."""
+        return "collection"
+
+    @property
     def bounded(self) -> bool:
         """True: it ends behind the last value."""
         return True

@@ -45,6 +45,16 @@ class DataFrameSink(Sink):
     partition_by: tuple[str, ...] = ()
     type_info: Any = None
 
+    @property
+    def kind(self) -> str:
+        """What the sink is."""
+        return "dataframe"
+
+    @property
+    def locator(self) -> str:
+        """The path or table."""
+        return self.path or self.table or ""
+
     def __post_init__(self) -> None:
         if self.path is not None and self.table is not None:
             raise PlanError("a DataFrame is written to a path or to a table, not to both")

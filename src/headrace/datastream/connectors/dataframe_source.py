@@ -20,6 +20,11 @@ class DataFrameSource(Source):
     ends: bool
 
     @property
+    def kind(self) -> str:
+        """What the source is."""
+        return "dataframe"
+
+    @property
     def served_by(self) -> ServedBy:
         """Spark reads the rows."""
         return ServedBy.SPARK

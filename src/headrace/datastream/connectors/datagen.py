@@ -35,6 +35,11 @@ class DataGeneratorSource(Source):
     seed: int | None = None
     type_info: Any = None
 
+    @property
+    def kind(self) -> str:
+        """What the source is: with a rate a position tells the time of the start as well."""
+        return "generator" if self.rate_per_second is None else "paced-generator"
+
     def __post_init__(self) -> None:
         if self.count is not None and self.count < 0:
             raise PlanError(f"the count of a data generator is negative: {self.count}")

@@ -111,6 +111,16 @@ class FileSource(Source):
     error_tag: Any = None
     max_range_bytes: int | None = DEFAULT_RANGE_BYTES
 
+    @property
+    def kind(self) -> str:
+        """What the source is: positions in a set of files mean nothing in a watched folder."""
+        return "files" if self.discovery_interval_ms is None else "watched-folder"
+
+    @property
+    def locator(self) -> str:
+        """The paths."""
+        return ", ".join(self.paths)
+
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
         """A source of lines. Paths are files, folders (with all below) or glob patterns."""

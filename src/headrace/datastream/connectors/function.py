@@ -35,6 +35,11 @@ class FunctionSink(Sink):
 
     GUARANTEE = DeliveryGuarantee.AT_LEAST_ONCE
 
+    @property
+    def kind(self) -> str:
+        """What the sink is."""
+        return "function"
+
     def __post_init__(self) -> None:
         if not callable(self.target) and not hasattr(self.target, "invoke"):
             raise PlanError(

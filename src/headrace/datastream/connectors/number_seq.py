@@ -16,6 +16,11 @@ class NumberSequenceSource(Source):
     start: int
     end: int
 
+    @property
+    def kind(self) -> str:
+        """What the source is."""
+        return "number-sequence"
+
     def __post_init__(self) -> None:
         if self.start > self.end:
             raise PlanError(f"a number sequence cannot run from {self.start} down to {self.end}")

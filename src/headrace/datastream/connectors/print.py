@@ -59,6 +59,11 @@ class PrintSink(_DeliveredSink):
     identifier: str = ""
     to_stderr: bool = False
 
+    @property
+    def kind(self) -> str:
+        """What the sink is."""
+        return "print"
+
     @staticmethod
     def shown(value: Any, type_info: Any) -> str:
         """A record as PyFlink prints it: by its declared type, without one by ``str``."""
@@ -75,6 +80,11 @@ class CollectSink(_DeliveredSink):
     """Records as they are, for ``execute_and_collect``."""
 
     collects = True
+
+    @property
+    def kind(self) -> str:
+        """What the sink is."""
+        return "collect"
 
 
 def _delivered(sink: Sink) -> JobError:

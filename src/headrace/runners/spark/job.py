@@ -123,9 +123,9 @@ class SparkJob:
 
     def _take(self, report: BatchReport) -> None:
         merge(self.metrics, report.metrics)
-        for index, parts in sorted(report.delivered.items()):
+        for sink_id, parts in sorted(report.delivered.items()):
             for group, values in parts:
-                self.delivery.deliver(self._program.sinks[index], group, values)
+                self.delivery.deliver(self._program.sink(sink_id), group, values)
         self.last_report = report
         if self._on_report is not None:
             self._on_report(report)

@@ -31,13 +31,13 @@ _CLOSING_SECONDS = 5.0
 class BatchReport:
     """What one committed micro-batch has to tell.
 
-    ``delivered``: sink number to a list of (group, records) in order. ``metrics``: what they tell
+    ``delivered``: sink id to a list of (group, records) in order. ``metrics``: what they tell
     since the last one. ``watermark``: the least watermark (ms) over the splits, or None. ``ended``:
     every source is at its end.
     """
 
     batch_id: int
-    delivered: dict[int, list[tuple[int, list[Any]]]] = field(default_factory=dict)
+    delivered: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
     metrics: dict[str, Part] = field(default_factory=dict)
     watermark: int | None = None
     ended: bool = False

@@ -30,7 +30,8 @@ def start_on_spark(
 ) -> SparkJob:
     """Start a job in the active session, or in a local one made for it."""
     base = None if program.batch else options.read(configuration, options.CHECKPOINT_DIR)
-    checkpoint = Checkpoint.open(base, program, fresh)
+    ignore_unclaimed = options.read(configuration, options.IGNORE_UNCLAIMED_STATE)
+    checkpoint = Checkpoint.open(base, program, fresh, ignore_unclaimed)
     try:
         if checkpoint.temporary and not program.batch:
             print(

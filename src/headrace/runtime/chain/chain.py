@@ -11,6 +11,7 @@ from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Envelope
 from headrace.runtime.chain.loops import Push, PushAll, Step, calling, pushing, pushing_all
+from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
 from headrace.runtime.exchange import (
@@ -54,24 +55,22 @@ class Chain:
         program = self.program = _with_own_functions(program)
         self.outbox = Outbox(job.settings.object_reuse)
         self.cell = Cell()
-        self.operators: dict[int, Operator] = {}
-        self.contexts: dict[int, TaskContext] = {}
+        self.operators: dict[str, Operator] = {}
+        self.contexts: dict[str, TaskContext] = {}
         self._facts, self._metrics, self._job = facts, metrics, job
         # A chain that makes watermarks has one sequence of them per group.
         self.merged = merged_marks and not program.assigns_time
         way_out = KeyedEndpoint if self.merged else Endpoint
         self._exchanges = {
-            e.index: way_out(
-                self.outbox, e.stage, e.target, e.groups, e.mode == "key", str(e.index)
-            )
+            e.id: way_out(self.outbox, e.stage, e.target, e.groups, e.mode == "key", e.id)
             for e in program.exchanges
         }
-        self._sinks: dict[int, Endpoint] = {}
-        self._pushes: dict[int, Push] = {}
-        self._mains: dict[int, Push] = {}
-        self._steps: dict[int, Step | None] = {}
-        self._signals: dict[int, Signal] = {}
-        self._inputs: dict[int, ChannelWatermarks] = {}
+        self._sinks: dict[str, Endpoint] = {}
+        self._pushes: dict[str, Push] = {}
+        self._mains: dict[str, Push] = {}
+        self._steps: dict[str, Step | None] = {}
+        self._signals: dict[str, Signal] = {}
+        self._inputs: dict[str, ChannelWatermarks] = {}
         self._parents = self._count_parents()
         self._exchange_pushes = self._open_exchanges()
         order = program.order()
@@ -85,21 +84,21 @@ class Chain:
 
     # Building, from the ends to the root.
 
-    def _count_parents(self) -> dict[int, int]:
-        counts: dict[int, int] = {}
+    def _count_parents(self) -> dict[str, int]:
+        counts: dict[str, int] = {}
         for node in self.program.nodes.values():
-            for target in {link.index for link in node.links if link.kind == "node"}:
+            for target in {link.target for link in node.links if link.kind == "node"}:
                 counts[target] = counts.get(target, 0) + 1
         return counts
 
-    def _open_exchanges(self) -> dict[int, Push]:
-        pushes: dict[int, Push] = {}
+    def _open_exchanges(self) -> dict[str, Push]:
+        pushes: dict[str, Push] = {}
         for program in self.program.exchanges:
             for function in (program.selector, program.partitioner):
                 if function is not None:
                     open_function(function, self._context(program.label, program.site, None))
-            step = exchange_step(self._exchanges[program.index], program)
-            pushes[program.index] = pushing((step,), program.label)
+            step = exchange_step(self._exchanges[program.id], program)
+            pushes[program.id] = pushing((step,), program.label)
         return pushes
 
     def _context(self, name: str, site: str, cell: Cell | None) -> TaskContext:
@@ -133,7 +132,7 @@ class Chain:
             self._root_outputs = outputs
         self._signals[node.id] = self._signal_into(node.id, operator, outputs.signal)
 
-    def _signal_into(self, node_id: int, operator: Operator, signal: Signal) -> Signal:
+    def _signal_into(self, node_id: str, operator: Operator, signal: Signal) -> Signal:
         def into(watermark: int, idle: bool) -> None:
             operator.watermark(watermark, idle, signal)
 
@@ -170,20 +169,20 @@ class Chain:
 
         return copy
 
-    def _link(self, parent: int, link: Link) -> tuple[Push, Signal | None]:
+    def _link(self, parent: str, link: Link) -> tuple[Push, Signal | None]:
         if link.kind == "node":
-            signal = self._signals[link.index]
-            if self._parents[link.index] > 1:
-                signal = self._joined(parent, link.index, signal)
-            return self._pushes[link.index], signal
+            signal = self._signals[link.target]
+            if self._parents[link.target] > 1:
+                signal = self._joined(parent, link.target, signal)
+            return self._pushes[link.target], signal
         if link.kind == "exchange":
-            return self._exchange_pushes[link.index], self._exchanges[link.index].mark
-        endpoint = self._sinks.get(link.index)
+            return self._exchange_pushes[link.target], self._exchanges[link.target].mark
+        endpoint = self._sinks.get(link.target)
         if endpoint is None:
             stage = self._job.sink_stage
-            endpoint = Endpoint(self.outbox, stage, link.index, 1, False, None)
-            self._sinks[link.index] = endpoint
-        return pushing((sink_step(endpoint),), f"sink {link.index}"), None
+            endpoint = Endpoint(self.outbox, stage, link.target, 1, False, None)
+            self._sinks[link.target] = endpoint
+        return pushing((sink_step(endpoint),), f"sink {link.target}"), None
 
     # Rows of operators: what stands behind a node in one generated function with it.
 
@@ -209,20 +208,20 @@ class Chain:
         only = node.links[0] if len(node.links) == 1 else None
         if only is not None and only.tag is None:
             if only.kind == "exchange":
-                program = next(e for e in self.program.exchanges if e.index == only.index)
-                return (exchange_step(self._exchanges[only.index], program, fresh),)
+                program = next(e for e in self.program.exchanges if e.id == only.target)
+                return (exchange_step(self._exchanges[only.target], program, fresh),)
             if only.kind == "sink":
-                return (sink_step(self._sinks[only.index], fresh),)
-            step = self._steps[only.index]
+                return (sink_step(self._sinks[only.target], fresh),)
+            step = self._steps[only.target]
             kept = node.spec is not None and node.spec.traits.keeps_emitted
             if not kept and step is not None and (in_loop or not step.only_in_loops):
-                child = self.program.nodes[only.index]
+                child = self.program.nodes[only.target]
                 return (step, *self._behind(child, in_loop, fresh and step.passes_on))
         return (calling(self._mains[node.id]),)
 
-    def _joined(self, parent: int, child: int, signal: Signal) -> Signal:
+    def _joined(self, parent: str, child: str, signal: Signal) -> Signal:
         inputs = self._inputs.setdefault(child, ChannelWatermarks())
-        channel = str(parent)
+        channel = Channel(parent)
         inputs.state[channel] = (MIN_WATERMARK, False)
 
         def into(watermark: int, idle: bool) -> None:
@@ -267,27 +266,27 @@ class Chain:
         for endpoint in self._sinks.values():
             endpoint.begin(None, False)
         merged = self.merged
-        for index, endpoint in self._exchanges.items():
-            endpoint.begin(str(index) if merged else f"{index}@{home}", merged, joins)
+        for exchange, endpoint in self._exchanges.items():
+            endpoint.begin(Channel(exchange, group=None if merged else home), merged, joins)
 
     @property
     def endpoints(self) -> Iterable[Endpoint]:
         """Where the chain's records leave it for other tasks."""
         return self._exchanges.values()
 
-    def begin_shared_channel(self, prefix: str) -> None:
-        """Records and marks belong to one channel that all tasks of this run share."""
-        for index, endpoint in self._exchanges.items():
-            endpoint.begin(f"{prefix}{index}", merged=True)
+    def begin_shared_channel(self) -> None:
+        """Records and marks belong to one channel that all tasks of a DataFrame share."""
+        for exchange, endpoint in self._exchanges.items():
+            endpoint.begin(Channel(exchange, group=ALL_TASKS), merged=True)
 
-    def begin_channel(self, name: str, states: Mapping[int, Any]) -> None:
+    def begin_channel(self, split: str, states: Mapping[str, Any]) -> None:
         """From now on records and marks belong to a split; operators go on from its states."""
-        for index, endpoint in self._exchanges.items():
-            endpoint.channel = f"{index}:{name}"
+        for exchange, endpoint in self._exchanges.items():
+            endpoint.channel = Channel(exchange, split)
             endpoint.watermark = None
         self.restore(states)
 
-    def restore(self, states: Mapping[int, Any]) -> None:
+    def restore(self, states: Mapping[str, Any]) -> None:
         """Let operators that keep time of their own go on from ``snapshot``'s result.
 
         One chain serves many splits or key groups: what is not restored here leaks between them.
@@ -295,18 +294,19 @@ class Chain:
         for node_id, operator in self.operators.items():
             operator.restore(states.get(node_id))
         for node_id, inputs in self._inputs.items():
-            channels, current = states.get(-node_id, ({}, MIN_WATERMARK))
-            state = {c: channels.get(c, (MIN_WATERMARK, False)) for c in inputs.state}
+            known, current = states.get(_inputs_of(node_id), ({}, MIN_WATERMARK))
+            state = {c: known.get(c.exchange, (MIN_WATERMARK, False)) for c in inputs.state}
             inputs.restart(state, current)
 
-    def snapshot(self) -> dict[int, Any]:
+    def snapshot(self) -> dict[str, Any]:
         """What operators must find again in the next micro-batch, by node id.
 
-        The watermarks of a node's inputs, where it has several, lie under its id made negative.
+        The watermarks of a node's inputs, where it has several, lie beside it.
         """
         states = {node_id: operator.snapshot() for node_id, operator in self.operators.items()}
         for node_id, inputs in self._inputs.items():
-            states[-node_id] = (dict(inputs.state), inputs.current)
+            known = {channel.exchange: mark for channel, mark in inputs.state.items()}
+            states[_inputs_of(node_id)] = (known, inputs.current)
         return {node_id: state for node_id, state in states.items() if state is not None}
 
     def waiting(self) -> int:
@@ -333,6 +333,10 @@ class Chain:
                         stack.callback(close_function, function)
             for operator in self.operators.values():
                 stack.callback(operator.close)
+
+
+def _inputs_of(node_id: str) -> str:
+    return f"{node_id}/inputs"
 
 
 def _with_own_functions(program: ChainProgram) -> ChainProgram:

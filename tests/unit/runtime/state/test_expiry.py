@@ -17,9 +17,8 @@ from headrace.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from headrace.runtime.block import Mark
 from tests.unit.runtime.keyed import Desk
-from tests.unit.runtime.programs import block
+from tests.unit.runtime.programs import Mark, block
 
 TTL_MS = 100
 

@@ -55,6 +55,21 @@ class FileSink(Sink):
     compaction_delimiter: bytes = b""
     type_info: Any = None
 
+    @property
+    def kind(self) -> str:
+        """What the sink is."""
+        return "files"
+
+    @property
+    def locator(self) -> str:
+        """The base path."""
+        return self.base_path
+
+    @property
+    def keeps_state(self) -> bool:
+        """True: files that are not complete are held back."""
+        return True
+
     @staticmethod
     def for_row_format(base_path: str, encoder: RowEncoder) -> RowFormatBuilder:
         """A sink that writes record by record: ``Encoder``, ``JsonLinesEncoder``, ``CsvEncoder``.

@@ -1,7 +1,7 @@
 """A job's checkpoint: its folder, who may use it, and whose it is.
 
 <execution.checkpointing.dir>/<pipeline.name>/
-    headrace.json    the job's shape, its shuffle partitions, the scope of its sinks
+    headrace.json    the program's layout, the shuffle partitions, the scope of its sinks
     driver.lock      held (flock) by the driver that runs; names its processes
     owner            the run id whose commits count
     commit.lock      held during a commit
@@ -20,8 +20,6 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Sequence
-from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,6 +28,7 @@ from headrace.common.local_files import local_path
 from headrace.common.options.catalogue import FRESH_VARIABLE
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.runners.spark.checkpoint.progress import OWNER_FILE
+from headrace.runtime.layout import Layout, check, must_move
 from headrace.runtime.program import JobProgram
 
 _WAIT_FOR_JVM_SECONDS = 30.0
@@ -44,12 +43,14 @@ class Checkpoint:
         self._lock = (directory / "driver.lock").open("a+")
 
     @classmethod
-    def open(cls, base: str | None, program: JobProgram, fresh: bool) -> Checkpoint:
+    def open(
+        cls, base: str | None, program: JobProgram, fresh: bool, ignore_unclaimed: bool = False
+    ) -> Checkpoint:
         """Lock the job's checkpoint, in a temporary folder where no base is configured.
 
         Raises:
             CheckpointLockedError: another driver runs on it.
-            CheckpointError: it belongs to a program of another shape.
+            CheckpointError: the program cannot go on from what it holds (``layout.check``).
         """
         if base is None:
             checkpoint = cls(Path(tempfile.mkdtemp(prefix="headrace-checkpoint-")), True)
@@ -61,7 +62,7 @@ class Checkpoint:
         try:
             if fresh:
                 checkpoint._clear()
-            checkpoint._check(program)
+            checkpoint._check(program, ignore_unclaimed)
             checkpoint._drop_unplanned()
         except BaseException:
             checkpoint.close()
@@ -129,29 +130,45 @@ class Checkpoint:
             else:
                 path.unlink()
 
-    def _check(self, program: JobProgram) -> None:
+    def _check(self, program: JobProgram, ignore_unclaimed: bool) -> None:
         path = self.directory / "headrace.json"
+        now = Layout.of(program)
         if not path.exists():
-            self._write_facts(path, program)
+            self._write_facts(
+                path,
+                {
+                    "partitions": program.parallelism,
+                    "scope": uuid.uuid4().hex[:12],
+                    "layout": now.to_json(),
+                },
+            )
             return
         facts = json.loads(path.read_text())
-        if facts["fingerprint"] != program.fingerprint:
+        before = Layout.from_json(facts["layout"])
+        try:
+            check(before, now, ignore_unclaimed)
+            self._check_stages(before, now)
+        except CheckpointError as error:
             hint = (
-                f"start anew (`headrace run --fresh`, or {FRESH_VARIABLE}=1 in the environment),"
-                " or choose another pipeline.name;"
-                " operators, their order and their key groups must stay as they were"
+                f"{error.hint}; to start anew: `headrace run --fresh`, or {FRESH_VARIABLE}=1 in the"
+                " environment"
             )
-            before, now = facts["partitions"], program.parallelism
-            if before != now:
-                # Not set, it is the number of the driver's cores.
-                hint = f"set parallelism.default to {before}, as it was: it is {now} now; or {hint}"
+            where = {"checkpoint": str(self.directory), **error.where}
             raise CheckpointError(
-                f"the checkpoint of {program.name!r} was made by a program of another shape",
-                where={
-                    "checkpoint": str(self.directory),
-                    **_first_difference(facts.get("shape", ()), program.shape),
-                },
+                f"{program.name!r} cannot go on from its checkpoint: {error.message}",
+                where=where,
                 hint=hint,
+            ) from None
+        self._write_facts(path, {**facts, "layout": now.following(before).to_json()})
+
+    @staticmethod
+    def _check_stages(before: Layout, now: Layout) -> None:
+        moved = must_move(before, now)
+        if moved:
+            raise CheckpointError(
+                "operators with state lie at another depth of the program than before",
+                where={"operators": ", ".join(str(p) for p in now.parts if p.id in moved)},
+                hint="keep the number of exchanges before them",
             )
 
     def _drop_unplanned(self) -> None:
@@ -164,13 +181,7 @@ class Checkpoint:
             shutil.rmtree(self.directory / "spark")
 
     @staticmethod
-    def _write_facts(path: Path, program: JobProgram) -> None:
-        facts = {
-            "fingerprint": program.fingerprint,
-            "shape": program.shape,
-            "partitions": program.parallelism,
-            "scope": uuid.uuid4().hex[:12],
-        }
+    def _write_facts(path: Path, facts: dict[str, Any]) -> None:
         aside = path.with_suffix(".tmp")
         aside.write_text(json.dumps(facts))
         aside.replace(path)
@@ -207,14 +218,6 @@ class Checkpoint:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _first_difference(before: Sequence[str], now: Sequence[str]) -> dict[str, str]:
-    """The first line in which two shapes differ; nothing where one was not written down."""
-    if not before:
-        return {}
-    lines = zip_longest(before, now, fillvalue="nothing more")
-    return next(({"was": was, "is now": is_now} for was, is_now in lines if was != is_now), {})
 
 
 def _folder_name(name: str) -> str:

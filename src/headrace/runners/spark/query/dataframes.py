@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -30,15 +31,15 @@ from headrace.runners.spark.query.worker import (
     worker_job,
 )
 from headrace.runtime.block import Envelope, Kind, values_of
+from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.failure import annotate
-from headrace.runtime.keyed_task import DATAFRAME_CHANNEL
 from headrace.runtime.program import JobProgram, SinkProgram
 
 _NOW = "__headrace_now_ms"
 _FIRST_SENDER = 1 << 18  # behind every planned source task, before every keyed one
 
 
-def dataframe_sources(program: JobProgram) -> dict[int, DataFrame]:
+def dataframe_sources(program: JobProgram) -> dict[str, DataFrame]:
     """The DataFrames that a job reads, by source number."""
     return {
         source.id: source.source.dataframe
@@ -65,11 +66,11 @@ def as_files(program: JobProgram, directory: Path) -> JobProgram:
     """
     sources = []
     read_by_spark = dataframe_sources(program)
-    dropped: set[str] = set()
+    dropped: set[Channel] = set()
     for source in program.sources:
         if source.id in read_by_spark and source.source.ends:
             rows: DataFrame = source.source.dataframe
-            path = directory / f"dataframe-{source.id}"
+            path = directory / f"dataframe-{quote(source.id, safe='')}"
             if not (path / "_SUCCESS").exists():
                 rows.write.mode("overwrite").parquet(str(path))
             schema = pa.schema(to_arrow_schema(rows.schema))
@@ -77,7 +78,7 @@ def as_files(program: JobProgram, directory: Path) -> JobProgram:
                 ParquetColumnarRowInputFormat(schema), str(path)
             ).build()
             source = dataclasses.replace(source, source=files, reader=files.reader())
-            dropped.update(f"{DATAFRAME_CHANNEL}{e.index}" for e in source.chain.exchanges)
+            dropped.update(Channel(e.id, group=ALL_TASKS) for e in source.chain.exchanges)
         sources.append(source)
     # Files announce their channels themselves; that of the DataFrame would wait for ever.
     stages = tuple(
@@ -104,7 +105,7 @@ def with_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef) -> D
 class _Rows:
     """Runs the chain behind a DataFrame over one partition's rows."""
 
-    def __init__(self, ref: ProgramRef, source_id: int) -> None:
+    def __init__(self, ref: ProgramRef, source_id: str) -> None:
         self._ref, self._source_id = ref, source_id
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -113,9 +114,10 @@ class _Rows:
         yield from to_arrow(wire_rows(job, self._envelopes(job, batches)))
 
     def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
-        chain = job.dataframe_chain(self._source_id)
+        source = next(s for s in job.program.sources if s.id == self._source_id)
+        chain = job.dataframe_chain(source)
         settings = job.program.settings
-        sender = _FIRST_SENDER + partition_id() * len(job.program.sources) + self._source_id
+        sender = _FIRST_SENDER + partition_id() * len(job.program.sources) + source.number
         read = job.metrics.counter("numRecordsIn")
         begun = False
         try:
@@ -125,7 +127,7 @@ class _Rows:
                 if not begun and batch.num_rows:
                     begun = True
                     chain.begin(sender, int(batch.column(_NOW)[0].as_py()))
-                    chain.begin_shared_channel(DATAFRAME_CHANNEL)
+                    chain.begin_shared_channel()
                     chain.restore({})
                 rows = zip(*columns, strict=True)
                 chain.push_all([row_of(names, list(values)) for values in rows], None)
@@ -150,7 +152,7 @@ def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, bat
         sink: Any = program_sink.sink
         schema = _schema(program_sink, frame.sparkSession)
         rows = frame.mapInArrow(
-            _Decode(ref, program_sink.index, schema.fieldNames(), schema.json()), schema
+            _Decode(ref, program_sink.id, schema.fieldNames(), schema.json()), schema
         )
         writer = rows.write.mode(sink.mode).options(**dict(sink.options))
         if sink.format is not None:
@@ -193,8 +195,8 @@ def _schema(sink: SinkProgram, spark: SparkSession) -> StructType:
 class _Decode:
     """Envelopes of a sink as rows of its columns."""
 
-    def __init__(self, ref: ProgramRef, index: int, names: list[str], schema_json: str) -> None:
-        self._ref, self._index, self._names, self._schema_json = ref, index, names, schema_json
+    def __init__(self, ref: ProgramRef, sink_id: str, names: list[str], schema_json: str) -> None:
+        self._ref, self._sink_id, self._names, self._schema_json = ref, sink_id, names, schema_json
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of a partition."""
@@ -203,7 +205,7 @@ class _Decode:
         for batch in batches:
             for packet in batch.column("payload").to_pylist():
                 for envelope in unpacked(packet):
-                    if envelope.kind == Kind.DATA and envelope.target == self._index:
+                    if envelope.kind == Kind.DATA and envelope.target == self._sink_id:
                         values = values_of(payload_of(Kind.DATA, envelope.payload))
                         yield from self._rows(values, schema)
 

@@ -34,7 +34,7 @@ def run_group(
     backend_of: MakeBackend,
 ) -> Iterator[Envelope]:
     """One key group's part of a stage; ``received`` is sorted by (sender, seq)."""
-    by_target: dict[int, list[Envelope]] = {}
+    by_target: dict[str, list[Envelope]] = {}
     for envelope in received:
         by_target.setdefault(envelope.target, []).append(envelope)
     for target in sorted(by_target):
@@ -132,7 +132,9 @@ class StageProcessor(StatefulProcessor):
             return PagedBackend(state.of(vertex, group), vertex.groups, settings.page_bytes)
 
         work = Groups()
-        sender = sender_of(min(e.target for es in groups.values() for e in es), min(groups))
+        targets = {envelope.target for received in groups.values() for envelope in received}
+        first = min(map(job.program.vertex, targets), key=attrgetter("number"))
+        sender = sender_of(first, min(groups))
         for group in sorted(groups):
             received = sorted(groups.pop(group), key=attrgetter("sender", "seq"))
             yield from run_group(job, work, group, received, backend_of)
@@ -172,7 +174,7 @@ class BatchStage:
                         if group is not None:
                             yield from run_group(job, work, group, received, _on_the_heap)
                         group, received = envelope.group, []
-                        sender = sender_of(envelope.target, group)
+                        sender = sender_of(job.program.vertex(envelope.target), group)
                     received.append(envelope)
         if group is not None:
             yield from run_group(job, work, group, received, _on_the_heap)

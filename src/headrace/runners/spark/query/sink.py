@@ -54,8 +54,8 @@ class SentMessage(WriterCommitMessage):
 class TaskMessage:
     """What one task of the sink has for the commit."""
 
-    committables: dict[int, Any] = field(default_factory=dict)
-    delivered: dict[int, list[tuple[int, list[Any]]]] = field(default_factory=dict)
+    committables: dict[str, Any] = field(default_factory=dict)
+    delivered: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
     states: list[tuple[int, int, StateChanges]] = field(default_factory=list)
     """Sender, epoch, what it says."""
     metrics: list[dict[str, Part]] = field(default_factory=list)
@@ -70,7 +70,7 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
     """Write one task's records to every sink."""
     program = worker_job(ref).program
     message = TaskMessage()
-    rows: dict[int, list[Envelope]] = {}
+    rows: dict[str, list[Envelope]] = {}
     for arrow in batches:
         for packet in arrow.column("payload").to_pylist():
             for envelope in unpacked(packet):
@@ -83,7 +83,7 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
                     rows.setdefault(envelope.target, []).append(envelope)
     for target in sorted(rows):
         received = sorted(rows.pop(target), key=attrgetter("sender", "seq"))
-        sink = program.sinks[target]
+        sink = program.sink(target)
         if sink.sink.served_by is ServedBy.SPARK:
             continue  # Spark writes these from the same rows
         if Delivery.takes(sink):
@@ -136,7 +136,7 @@ class _Commit:
             for sink in program.sinks:
                 if not served_by_committer(sink):
                     continue
-                parts = [m.committables.get(sink.index) for m in present]
+                parts = [m.committables.get(sink.id) for m in present]
                 context = CommitterContext(program.sink_id(sink), program.name)
                 sink.sink.committer(context).commit(batch, [p for p in parts if p is not None])
             watermark = self._save_states(present)
@@ -159,7 +159,7 @@ class _Commit:
         for sink in program.sinks:
             if not served_by_committer(sink):
                 continue
-            parts = [m.committables.get(sink.index) for m in present]
+            parts = [m.committables.get(sink.id) for m in present]
             context = CommitterContext(program.sink_id(sink), program.name)
             sink.sink.committer(context).abort(batch, [p for p in parts if p is not None])
 

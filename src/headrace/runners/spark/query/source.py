@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
@@ -68,7 +69,7 @@ def _now_ms() -> int:
 def _coordinator(plan: DriverPlan) -> Coordinator:
     directory = Path(plan.directory)
     enumerators = {
-        source.id: source.source.enumerator(str(directory / f"source-{source.id}"))
+        source.id: source.source.enumerator(str(directory / f"source-{quote(source.id, safe='')}"))
         for source in plan.program.sources
         if source.source is not None and source.source.served_by is not ServedBy.SPARK
     }

@@ -24,7 +24,7 @@ from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.keyed_task import KeyedTask
-from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.program import JobProgram, SourceProgram, VertexProgram
 from headrace.runtime.source_task import SourceTask
 
 _log = logging.getLogger(__name__)
@@ -45,8 +45,8 @@ class WorkerJob:
         self.program, self.names = program, names
         self.metrics = MetricGroup()
         self._source_task: SourceTask | None = None
-        self._tasks: dict[tuple[int, int], KeyedTask] = {}
-        self._frames: dict[int, Chain] = {}
+        self._tasks: dict[tuple[str, int], KeyedTask] = {}
+        self._frames: dict[str, Chain] = {}
         self._reported: dict[str, Part] = {}
 
     def _facts(
@@ -81,13 +81,12 @@ class WorkerJob:
             )
         return task
 
-    def dataframe_chain(self, source_id: int) -> Chain:
-        """The chain behind a DataFrame, opened when first used."""
-        chain = self._frames.get(source_id)
+    def dataframe_chain(self, source: SourceProgram) -> Chain:
+        """The chain after a DataFrame, opened when first used."""
+        chain = self._frames.get(source.id)
         if chain is None:
-            source = next(s for s in self.program.sources if s.id == source_id)
             facts = self._facts(self.program.parallelism, 128, _partition)
-            chain = self._frames[source_id] = Chain(
+            chain = self._frames[source.id] = Chain(
                 source.chain, self.program, facts, self.metrics, merged_marks=False
             )
         return chain
@@ -104,7 +103,7 @@ class WorkerJob:
         if not told:
             return None
         stage = self.program.sink_stage
-        return Envelope(stage, group, -1, Kind.METRICS, sender, 1 << 41, told)
+        return Envelope(stage, group, "", Kind.METRICS, sender, 1 << 41, told)
 
     def close(self) -> None:
         """Close user functions."""

@@ -1,0 +1,101 @@
+"""What the parts of a program are called in checkpoints, in this program and in its later versions.
+
+An operator with a ``uid`` is called so. Any other has an id worked out from what it is (kind, name,
+function) and from the sources and stateful operators that feed it. Stateless steps between them do
+not count, and neither does anything elsewhere in the program, so these may come and go. Two
+operators that nothing tells apart are numbered in the order of the program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from headrace.graph.transformation import (
+    Edge,
+    SinkTransformation,
+    SourceTransformation,
+    Transformation,
+)
+
+_DIGITS = 12
+
+Feeds = frozenset[tuple[str, tuple[str, ...]]]
+"""The ids of the sources and stateful operators upstream, each with the side outputs on the way."""
+
+
+@dataclass(frozen=True)
+class Identities:
+    """The ids of a graph: of its nodes, and of its edges as exchanges."""
+
+    nodes: Mapping[Transformation, str]
+    edges: Mapping[Edge, str]
+
+
+def identities(nodes: Iterable[Transformation]) -> Identities:
+    """The ids of nodes, each given after those that feed it."""
+    named: dict[Transformation, str] = {}
+    edges: dict[Edge, str] = {}
+    feeds: dict[Transformation, Feeds] = {}
+    taken: dict[str, int] = {}
+
+    def unique(wanted: str) -> str:
+        taken[wanted] = count = taken.get(wanted, 0) + 1
+        return wanted if count == 1 else unique(f"{wanted}~{count}")
+
+    nodes = tuple(nodes)
+    taken.update((node.uid, 1) for node in nodes if node.uid is not None)
+    for node in nodes:
+        feeds[node] = fed = frozenset(
+            (feeder, (*tags, edge.tag.tag_id) if edge.tag is not None else tags)
+            for edge in node.inputs
+            for feeder, tags in feeds[edge.source]
+        )
+        node_id = named[node] = unique(_generated(node, fed)) if node.uid is None else node.uid
+        if isinstance(node, SourceTransformation) or keeps_state(node):
+            feeds[node] = frozenset({(node_id, ())})
+        for edge in node.inputs:
+            tag = edge.tag.tag_id if edge.tag is not None else ""
+            parts = (str(edge.input), tag, *_flat(feeds[edge.source]))
+            edges[edge] = unique(f"{node_id}/{_digest(parts)}")
+    return Identities(named, edges)
+
+
+def keeps_state(node: Transformation) -> bool:
+    """True for an operator with state of its own, which a later program must find again."""
+    return node.spec is not None and node.spec.traits.state
+
+
+def _generated(node: Transformation, fed: Feeds) -> str:
+    kind = _kind(node)
+    return f"{kind}-{_digest((kind, node.name, *_details(node, fed)))}"
+
+
+def _kind(node: Transformation) -> str:
+    if isinstance(node, SourceTransformation):
+        return str(node.source.kind)
+    if isinstance(node, SinkTransformation):
+        return str(node.sink.kind)
+    assert node.spec is not None, "only sources and sinks have no spec"
+    return node.spec.kind
+
+
+def _details(node: Transformation, fed: Feeds) -> tuple[str, ...]:
+    """What tells a node from another of its kind and name."""
+    if isinstance(node, SourceTransformation):
+        return (node.source.locator,)
+    if isinstance(node, SinkTransformation) and node.sink.locator:
+        return (node.sink.locator,)
+    functions = node.spec.functions if node.spec is not None else ()
+    return (*(function.name for function in functions), "", *_flat(fed))
+
+
+def _flat(fed: Feeds) -> list[str]:
+    return [text for feeder, tags in sorted(fed) for text in (feeder, *tags, "")]
+
+
+def _digest(parts: Iterable[str]) -> str:
+    # each part with its length, so that no two lists of parts read the same
+    text = "".join(f"{len(part)}:{part}" for part in parts)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]

@@ -1,0 +1,27 @@
+"""Channels: whose watermark a mark carries."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+ALL_TASKS = -1
+"""The ``group`` of a channel that all tasks of a DataFrame share."""
+
+
+class Channel(NamedTuple):
+    """Anything upstream that has a watermark of its own.
+
+    ``exchange``: the id of the exchange that the marks come by. ``split``: the split of a source,
+    or None. ``group``: the key group or subtask upstream, or None where all of them go through the
+    same watermarks and count as one.
+    It is stored and sent as a plain tuple, which is equal to it.
+    """
+
+    exchange: str
+    split: str | None = None
+    group: int | None = None
+
+    @property
+    def of_dataframe(self) -> bool:
+        """True for marks that hold for the whole micro-batch: the least of the tasks' counts."""
+        return self.group == ALL_TASKS

@@ -1,0 +1,183 @@
+"""What a checkpoint knows of the program that wrote it, and whether another program may go on.
+
+A program may go on where every state that was kept still has an owner: an operator of the same id
+and kind. Operators without state come and go as they like; one with state that is new starts empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
+
+from headrace.common.options.catalogue import IGNORE_UNCLAIMED_STATE
+from headrace.errors import CheckpointError
+from headrace.runtime.operator import NodeProgram
+from headrace.runtime.program import JobProgram
+
+FORMAT = 1
+
+SOURCE, OPERATOR, SINK = "source", "operator", "sink"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A source, an operator with keyed state, or a sink that may hold records back.
+
+    ``stage``: where its state lies in Spark. ``key_groups``: over how many its keys are spread.
+    """
+
+    id: str
+    role: str
+    kind: str
+    name: str
+    uid: str | None
+    stage: int = 0
+    key_groups: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.name!r} ({f'uid={self.uid}' if self.uid else f'id={self.id}'})"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The parts of a program that keep something, and how many stages it has.
+
+    ``stages``: the ids of the vertices of each stage, in order. ``given_up``: the ids of parts
+    whose state nobody claimed; it still lies where it was, so they must not come back.
+    """
+
+    parts: tuple[Part, ...]
+    stages: tuple[tuple[str, ...], ...]
+    given_up: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, program: JobProgram) -> Self:
+        """The layout of a program."""
+        stages = tuple(tuple(vertex.id for vertex in stage) for stage in program.stages)
+        return cls(tuple(_parts(program)), stages)
+
+    def to_json(self) -> dict[str, Any]:
+        """The layout as plain data."""
+        return {"format": FORMAT, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Self:
+        """The layout in plain data.
+
+        Raises:
+            CheckpointError: it has a format that this version does not know.
+        """
+        if found.get("format") != FORMAT:
+            raise CheckpointError(
+                f"the layout of the checkpoint has format {found.get('format')},"
+                f" this version reads {FORMAT}",
+                hint="go on with the version of Headrace that wrote it",
+            )
+        parts = tuple(Part(**part) for part in found["parts"])
+        stages = tuple(tuple(stage) for stage in found["stages"])
+        return cls(parts, stages, tuple(found["given_up"]))
+
+    def following(self, before: Layout) -> Layout:
+        """The layout of a program that goes on from what another one left."""
+        mine = {part.id for part in self.parts}
+        gone = (part.id for part in before.parts if part.id not in mine)
+        return replace(self, given_up=(*before.given_up, *gone))
+
+    def unnamed(self) -> tuple[Part, ...]:
+        """The parts that are found again by a generated id."""
+        return tuple(part for part in self.parts if part.uid is None)
+
+
+def _parts(program: JobProgram) -> Iterator[Part]:
+    for source in program.sources:
+        yield Part(source.id, SOURCE, source.kind, source.name, source.uid)
+    for stage in program.stages:
+        for vertex in stage:
+            head = vertex.chain.nodes[vertex.chain.root]
+            if _keeps_state(head):
+                assert head.spec is not None, "it keeps state"
+                kind, groups = head.spec.kind, vertex.groups
+                yield Part(head.id, OPERATOR, kind, head.name, head.uid, vertex.stage, groups)
+    for sink in program.sinks:
+        if sink.keeps_state:
+            yield Part(sink.id, SINK, sink.sink.kind, sink.name, sink.uid)
+
+
+def _keeps_state(node: NodeProgram) -> bool:
+    return node.spec is not None and node.spec.traits.state
+
+
+def check(
+    before: Layout, now: Layout, ignore_unclaimed: bool, states: States | None = None
+) -> None:
+    """Raise where a program cannot go on from what another one left.
+
+    ``states``: by operator id the names of the states that were kept.
+
+    Raises:
+        CheckpointError: a part has become another kind, keys are spread otherwise, or (unless
+            ``ignore_unclaimed``) nobody claims what a part kept; one that was given up is back.
+    """
+    claimed = {part.id: part for part in now.parts}
+    for given_up in before.given_up:
+        if given_up in claimed:
+            raise CheckpointError(
+                f"what the checkpoint kept for the {claimed[given_up]} was given up before",
+                hint="give it another uid: it begins anew under that",
+            )
+    for part in before.parts:
+        found = claimed.get(part.id)
+        if found is None:
+            if not ignore_unclaimed:
+                raise _unclaimed(part, now, states or {})
+            continue
+        if (part.role, part.kind) != (found.role, found.kind):
+            raise CheckpointError(
+                f"the {part} is of another kind than in the checkpoint",
+                where={
+                    "was": f"{part.role} of kind {part.kind!r}",
+                    "is now": f"{found.role} of kind {found.kind!r}",
+                },
+                hint="give the new one a uid of its own, or start anew",
+            )
+        if part.key_groups != found.key_groups:
+            raise CheckpointError(
+                f"the keys of the {part} are spread over another number of key groups",
+                where={
+                    "was": f"max_parallelism {part.key_groups}",
+                    "is now": f"max_parallelism {found.key_groups}",
+                },
+                hint=f"set max_parallelism to {part.key_groups}, as it was, or start anew",
+            )
+
+
+States = Mapping[str, Iterable[str]]
+
+
+def _unclaimed(part: Part, now: Layout, states: States) -> CheckpointError:
+    names = ", ".join(sorted(states.get(part.id, ())))
+    kept = {
+        SOURCE: "the positions up to which it was read",
+        OPERATOR: f"its states: {names}" if names else "its keyed state",
+        SINK: "what it holds back",
+    }[part.role]
+    known = sorted(str(other) for other in now.parts if other.role == part.role)
+    return CheckpointError(
+        f"the program has no {part} any more, and the checkpoint keeps {kept}",
+        where={f"{part.role}s now": ", ".join(known) or "none"},
+        hint=f"put it back, or give up what it kept ({IGNORE_UNCLAIMED_STATE.key}: true);"
+        " an operator without a uid is found again by its kind, name, function and what feeds it",
+    )
+
+
+def must_move(before: Layout, now: Layout) -> tuple[str, ...]:
+    """The ids of operators whose state lies in another stage now.
+
+    Spark knows a stage by its number, so where the number of stages differs all state has to move.
+    """
+    was = {part.id: part.stage for part in before.parts if part.role == OPERATOR}
+    is_now = {part.id: part.stage for part in now.parts if part.role == OPERATOR}
+    if len(before.stages) != len(now.stages):
+        return tuple(id_ for id_ in was if id_ in is_now)
+    return tuple(id_ for id_, stage in was.items() if is_now.get(id_, stage) != stage)

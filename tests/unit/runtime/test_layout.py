@@ -1,0 +1,134 @@
+"""Whether a program may go on from what another one left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace.common import Configuration
+from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.errors import CheckpointError
+from headrace.graph.stream_graph import StreamGraph
+from headrace.runners.launch import program_of
+from headrace.runtime.layout import Layout, check, must_move
+
+
+def first(value: Any) -> Any:
+    return value[0]
+
+
+def layout(build: Callable[[DataStream], DataStream], **options: str) -> Layout:
+    settings = {"execution.target": "local", "parallelism.default": "3"} | options
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
+    build(env.from_collection([("a", 1)]).uid("pairs")).print()
+    found = Layout.of(program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job"))
+    return Layout.from_json(json.loads(json.dumps(found.to_json())))
+
+
+def sums(stream: DataStream) -> DataStream:
+    return stream.key_by(first).sum(1).uid("sums")
+
+
+def refused(before: Layout, now: Layout, **how: Any) -> str:
+    with pytest.raises(CheckpointError) as caught:
+        check(before, now, ignore_unclaimed=False, **how)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda s: sums(s.map(lambda v: v)),
+        lambda s: sums(s).filter(bool).map(str),
+        lambda s: sums(s).union(s.key_by(first).max(1)),
+    ],
+)
+def test_steps_without_state_and_new_state_are_welcome(build: Any) -> None:
+    before, now = layout(sums), layout(build)
+    check(before, now, ignore_unclaimed=False)
+    assert must_move(before, now) == ()
+
+
+def test_a_missing_operator_is_refused_with_its_states() -> None:
+    before, now = layout(sums), layout(lambda s: s)
+    said = refused(before, now, states={"sums": ["total", "count"]})
+    assert "no operator 'Sum' (uid=sums) any more" in said
+    assert "its states: count, total" in said
+    assert "execution.state-recovery.ignore-unclaimed-state" in said
+
+
+def test_it_may_be_given_up_but_does_not_come_back() -> None:
+    before, without = layout(sums), layout(lambda s: s)
+    check(before, without, ignore_unclaimed=True)
+    after = without.following(before)
+    assert after.given_up == ("sums",)
+    check(after, without, ignore_unclaimed=False)
+    assert "was given up before" in refused(after, before)
+    assert Layout.from_json(after.to_json()) == after
+
+
+def test_an_operator_of_another_kind_under_the_uid_is_refused() -> None:
+    def mapped(stream: DataStream) -> DataStream:
+        return stream.key_by(first).min_by(1).uid("sums")
+
+    check(layout(sums), layout(mapped), ignore_unclaimed=False)  # both reduce
+
+    def source(stream: DataStream) -> DataStream:
+        return stream._env.from_sequence(0, 3).uid("sums").union(stream)
+
+    said = refused(layout(sums), layout(source))
+    assert "operator of kind 'reduce'" in said and "source of kind 'number-sequence'" in said
+
+
+def test_a_source_of_another_kind_under_the_uid_is_refused() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment(
+        Configuration.from_dict({"execution.target": "local"})
+    )
+    env.from_sequence(1, 2).uid("pairs").print()
+    now = Layout.of(program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job"))
+    said = refused(layout(lambda s: s), now)
+    assert "kind 'collection'" in said and "kind 'number-sequence'" in said
+
+
+def test_a_missing_source_is_refused() -> None:
+    def two(stream: DataStream) -> DataStream:
+        return stream.union(stream._env.from_collection([("b", 2)]).uid("more"))
+
+    assert "no source 'Collection" in refused(layout(two), layout(lambda s: s))
+    check(layout(lambda s: s), layout(two), ignore_unclaimed=False)
+
+
+def test_another_number_of_key_groups_is_refused() -> None:
+    before = layout(sums)
+    said = refused(before, layout(sums, **{"pipeline.max-parallelism": "64"}))
+    assert "was:" in said and "max_parallelism 128" in said and "max_parallelism 64" in said
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "moved"),
+    [
+        (sums, lambda s: sums(s.rebalance().map(lambda v: v)), ("sums",)),
+        (sums, lambda s: sums(s).key_by(first).max(1), ("sums",)),
+        (
+            lambda s: sums(s).union(s.rebalance().map(str)),
+            lambda s: sums(s).union(s.map(str)),
+            (),
+        ),
+        (lambda s: s, sums, ()),
+    ],
+)
+def test_state_moves_where_stages_do(before: Any, now: Any, moved: tuple[str, ...]) -> None:
+    assert must_move(layout(before), layout(now)) == moved
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(CheckpointError, match="format 99"):
+        Layout.from_json({**layout(sums).to_json(), "format": 99})
+
+
+def test_parts_without_a_uid_are_told() -> None:
+    found = layout(lambda s: s.key_by(first).sum(1))
+    assert [part.name for part in found.unnamed()] == ["Sum"]
