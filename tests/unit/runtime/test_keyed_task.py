@@ -322,3 +322,17 @@ def test_the_end_comes_once() -> None:
     desk = Desk(ReduceSpec(UserFunction(max)), "split", batch=True)
     assert desk.advance(block(1, 2, keys=["a", "a"])) == [2]
     assert desk.advance(reached(MAX_WATERMARK)) == []
+
+
+def test_channels_that_have_ended_are_forgotten() -> None:
+    """A folder of files has a channel for each that was ever read."""
+    desk = Desk(Timers(), "0:last")
+    for number in range(300):
+        split = f"0:{number}"
+        marks = [Mark(0, split, number), Mark(0, split, MAX_WATERMARK)]
+        desk.advance(block(marks=[*marks, Mark(0, "0:last", number)]))
+    assert [*desk.backend(0).header["channels"]] == [("0", "last", None)]
+    assert desk.backend(0).header["watermark"] == 299
+    desk.advance(block(marks=[Mark(0, "0:last", MAX_WATERMARK)]))
+    assert desk.backend(0).header["channels"] == {}
+    assert desk.backend(0).header["watermark"] == MAX_WATERMARK
