@@ -263,11 +263,13 @@ class _Planner:
 
 def parallelism_of(node: Transformation) -> int | None:
     """The parallelism that a node was given, or has from what feeds it; None: the job's."""
-    if node.parallelism is not None or not node.inputs:
-        return node.parallelism
-    # Behind an exchange an operator has the job's parallelism, not that of what feeds it.
-    edge = node.inputs[0]
-    return parallelism_of(edge.source) if isinstance(edge.partitioning, Forward) else None
+    while node.parallelism is None and node.inputs:
+        # Behind an exchange an operator has the job's parallelism, not that of what feeds it.
+        edge = node.inputs[0]
+        if not isinstance(edge.partitioning, Forward):
+            return None
+        node = edge.source
+    return node.parallelism
 
 
 def partitioning_of(edge: Edge, target: Transformation) -> Partitioning:
