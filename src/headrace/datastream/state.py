@@ -14,6 +14,7 @@ from headrace.common.unsupported import unsupported
 from headrace.datastream._build.arguments import article, non_empty
 from headrace.datastream.state_ttl import StateTtlConfig
 from headrace.errors import PlanError
+from headrace.runtime.state.backend import RESERVED_NAMES
 
 if TYPE_CHECKING:
     from headrace.datastream.functions import AggregateFunction, ReduceFunction
@@ -171,6 +172,11 @@ class StateDescriptor:
 
     def __init__(self, name: str, type_info: TypeInformation | None = None) -> None:
         self.name = non_empty(name, "a state's name")
+        if name.startswith(RESERVED_NAMES):
+            raise PlanError(
+                f"a state cannot be called {name!r}",
+                hint=f"names that begin with {RESERVED_NAMES!r} are for operators' own state",
+            )
         self.type_info = type_info
         self._ttl_config: StateTtlConfig | None = None
 

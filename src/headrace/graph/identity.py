@@ -27,22 +27,32 @@ Feeds = frozenset[tuple[str, tuple[str, ...]]]
 
 @dataclass(frozen=True)
 class Identities:
-    """The ids of a graph: of its nodes, and of its edges as exchanges."""
+    """The ids of a graph's nodes, and what feeds each of them."""
 
     nodes: Mapping[Transformation, str]
-    edges: Mapping[Edge, str]
+    feeds: Mapping[Transformation, Feeds]
+    _taken: dict[str, int]
+
+    def exchange(self, edge: Edge, target: Transformation, head: Transformation) -> str:
+        """A new id for an edge that leaves the task which begins with ``head``.
+
+        One edge leaves several tasks where its source is chained to each of them.
+        """
+        tag = edge.tag.tag_id if edge.tag is not None else ""
+        digest = _digest((str(edge.input), tag, *_flat(self.feeds[head])))
+        return _unique(f"{self.nodes[target]}/{digest}", self._taken)
+
+
+def _unique(wanted: str, taken: dict[str, int]) -> str:
+    taken[wanted] = count = taken.get(wanted, 0) + 1
+    return wanted if count == 1 else _unique(f"{wanted}~{count}", taken)
 
 
 def identities(nodes: Iterable[Transformation]) -> Identities:
     """The ids of nodes, each given after those that feed it."""
     named: dict[Transformation, str] = {}
-    edges: dict[Edge, str] = {}
     feeds: dict[Transformation, Feeds] = {}
     taken: dict[str, int] = {}
-
-    def unique(wanted: str) -> str:
-        taken[wanted] = count = taken.get(wanted, 0) + 1
-        return wanted if count == 1 else unique(f"{wanted}~{count}")
 
     nodes = tuple(nodes)
     taken.update((node.uid, 1) for node in nodes if node.uid is not None)
@@ -52,14 +62,10 @@ def identities(nodes: Iterable[Transformation]) -> Identities:
             for edge in node.inputs
             for feeder, tags in feeds[edge.source]
         )
-        node_id = named[node] = unique(_generated(node, fed)) if node.uid is None else node.uid
+        node_id = named[node] = node.uid or _unique(_generated(node, fed), taken)
         if isinstance(node, SourceTransformation) or keeps_state(node):
             feeds[node] = frozenset({(node_id, ())})
-        for edge in node.inputs:
-            tag = edge.tag.tag_id if edge.tag is not None else ""
-            parts = (str(edge.input), tag, *_flat(feeds[edge.source]))
-            edges[edge] = unique(f"{node_id}/{_digest(parts)}")
-    return Identities(named, edges)
+    return Identities(named, feeds, taken)
 
 
 def keeps_state(node: Transformation) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from headrace.errors import DuplicateUidError, MissingWatermarksError, PlanError
 from headrace.graph.transformation import (
+    Edge,
     SinkTransformation,
     SourceTransformation,
     Transformation,
@@ -71,7 +72,7 @@ class StreamGraph:
         for node in self.nodes:
             if node.spec is None or not node.spec.traits.event_time:
                 continue
-            bare = _source_without_watermarks(node, {})
+            bare = _source_without_watermarks(node)
             if bare is None:
                 continue
             raise MissingWatermarksError(
@@ -101,33 +102,49 @@ def _topological(sinks: Iterable[Transformation]) -> list[Transformation]:
     return list(order)
 
 
-def _source_without_watermarks(
-    node: Transformation, known: dict[Transformation, Transformation | None]
-) -> Transformation | None:
+def _source_without_watermarks(node: Transformation) -> Transformation | None:
     """A source from which records reach ``node`` without passing a watermark strategy, or None.
 
     A strategy that makes no watermarks is enough for a bounded source: its end is one.
     """
-    if node in known:
-        return known[node]
-    known[node] = None
-    for edge in node.inputs:
-        spec = edge.source.spec
-        if spec is not None and spec.traits.assigns_time:
-            strategy = getattr(spec, "strategy", None)
-            if strategy is None or strategy.generates_watermarks or _bounded(edge.source):
-                continue
-            known[node] = edge.source
-        elif isinstance(edge.source, SourceTransformation):
-            known[node] = edge.source
-        else:
-            known[node] = _source_without_watermarks(edge.source, known)
-        if known[node] is not None:
-            break
-    return known[node]
+    for upstream in _upstream(node, through=lambda edge: not _assigns_time(edge.source)):
+        spec = upstream.spec
+        if spec is None or not spec.traits.assigns_time:
+            if isinstance(upstream, SourceTransformation):
+                return upstream
+            continue
+        strategy = getattr(spec, "strategy", None)
+        if strategy is not None and not strategy.generates_watermarks and not _bounded(upstream):
+            return upstream
+    return None
+
+
+def _assigns_time(node: Transformation) -> bool:
+    return node.spec is not None and node.spec.traits.assigns_time
 
 
 def _bounded(node: Transformation) -> bool:
-    if isinstance(node, SourceTransformation):
-        return bool(node.source.bounded)
-    return all(_bounded(edge.source) for edge in node.inputs)
+    return all(
+        upstream.source.bounded
+        for upstream in (node, *_upstream(node))
+        if isinstance(upstream, SourceTransformation)
+    )
+
+
+def _upstream(
+    node: Transformation, through: Callable[[Edge], bool] = lambda edge: True
+) -> Iterator[Transformation]:
+    """The nodes that feed ``node``, each once, the first input's first and nearest first.
+
+    ``through``: whether to go on to what feeds the source of an edge.
+    """
+    seen: set[Transformation] = set()
+    stack = list(reversed(node.inputs))
+    while stack:
+        edge = stack.pop()
+        if edge.source in seen:
+            continue
+        seen.add(edge.source)
+        yield edge.source
+        if through(edge):
+            stack.extend(reversed(edge.source.inputs))

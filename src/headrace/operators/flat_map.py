@@ -48,5 +48,5 @@ class FlatMapOperator(Operator):
                 "    for value in $results:",
             ),
             {"node": self.node, "function": self._spec.function.bound()},
-            after=("node, value, timestamp = $node, $record, $stamp",),
+            cleanup=("node, value, timestamp = $node, $record, $stamp",),
         )

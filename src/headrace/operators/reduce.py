@@ -9,16 +9,16 @@ from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.chain.loops import Push
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Traits
-from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.backend import RESERVED_NAMES, StateBackend, Timer
 from headrace.runtime.state.handles import Cell
 from headrace.runtime.user_function import UserFunction
 
-SLOT = "reduce"
+SLOT = RESERVED_NAMES + "reduce"
 
 
 @dataclass(frozen=True)
 class ReduceSpec(OperatorSpec):
-    """``function(value1, value2)`` gives the reduced value.
+    """``function(value1, value2)`` gives the reduced value; a function object may keep keyed state.
 
     A stream emits the value after every record, a batch only the last one of each key.
     """
@@ -64,6 +64,8 @@ class ReduceOperator(StatefulOperator):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Reduce each record of a block into its key's value."""
+        # Only an object is opened, and could have asked for state.
+        cell, may_use_state = self.cell, self._spec.function.method is not None
         backend, down, only_last = self.cell.backend, self._down, self.context.is_batch
         reduce, enter, changed = self._spec.function.bound(), backend.enter, backend.changed
         node = self.node  # noqa: F841
@@ -73,6 +75,8 @@ class ReduceOperator(StatefulOperator):
             entry = enter(key)
             held = entry.get(SLOT)
             if held is not None:
+                if may_use_state:
+                    cell.key, cell.entry, cell.event_ms = key, entry, timestamp
                 value = reduce(held[0], value)
             entry[SLOT] = (value, timestamp)
             changed(key)

@@ -118,8 +118,8 @@ class TimestampsOperator(Operator, WatermarkOutput):
         return Step(
             tuple(lines),
             names,
-            before=("$highest = $operator.highest()",),
-            behind=("$operator.rise_to($highest)",),
+            prologue=("$highest = $operator.highest()",),
+            epilogue=("$operator.rise_to($highest)",),
             passes_on=True,
         )
 

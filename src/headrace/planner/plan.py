@@ -160,7 +160,7 @@ class _Planner:
         if vertex is None:
             vertex = self._vertices[target] = _Draft(target, len(self._vertices))
             self._fill(vertex)
-        exchange_id = self._ids.edges[edge]
+        exchange_id = self._ids.exchange(edge, target, draft.head)
         draft.feeds.append((exchange_id, vertex))
         draft.exchanges.append(
             ExchangeProgram(
@@ -270,11 +270,13 @@ class _Planner:
 
 def parallelism_of(node: Transformation) -> int | None:
     """The parallelism that a node was given, or has from what feeds it; None: the job's."""
-    if node.parallelism is not None or not node.inputs:
-        return node.parallelism
-    # Behind an exchange an operator has the job's parallelism, not that of what feeds it.
-    edge = node.inputs[0]
-    return parallelism_of(edge.source) if isinstance(edge.partitioning, Forward) else None
+    while node.parallelism is None and node.inputs:
+        # Behind an exchange an operator has the job's parallelism, not that of what feeds it.
+        edge = node.inputs[0]
+        if not isinstance(edge.partitioning, Forward):
+            return None
+        node = edge.source
+    return node.parallelism
 
 
 def partitioning_of(edge: Edge, target: Transformation) -> Partitioning:

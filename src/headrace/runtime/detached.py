@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from keyword import iskeyword
 from typing import Any
+from unicodedata import is_normalized
 
 from headrace.common.types import Row, RowKind, row_of
 from headrace.runtime.plain import is_attributes, is_plain, only_atoms
@@ -141,7 +142,8 @@ def _is_set_simply(kind: type, name: str) -> bool:
     descriptor = type(inspect.getattr_static(kind, name, None))
     if not _has_of_object(kind, "__setattr__") or hasattr(descriptor, "__set__"):
         return False
-    return name.isidentifier() and not iskeyword(name)
+    # Python reads names in normal form, so written out another one would be another attribute.
+    return name.isidentifier() and not iskeyword(name) and is_normalized("NFKC", name)
 
 
 def _has_of_object(kind: type, name: str) -> bool:

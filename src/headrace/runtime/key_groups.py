@@ -8,7 +8,7 @@ import decimal
 import enum
 import fractions
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 from zlib import crc32
 
@@ -46,64 +46,151 @@ def _raw_hash(key: Any) -> int:
         return _combine(0x7F, key)
     if key is None:
         return 0x6E
-    if isinstance(key, float | decimal.Decimal | fractions.Fraction | complex):
-        # A signaling NaN cannot even be compared.
-        if key.is_nan() if isinstance(key, decimal.Decimal) else key != key:
-            raise UnstableKeyError(f"{key!r} cannot be a key: it is not equal to itself")
-        return hash(key)  # numeric hashes are not salted, and equal across numeric types
-    if isinstance(key, enum.Enum):
-        if isinstance(key, int | str):
-            return _raw_hash(key.value)
-        return _combine(0x3D, (kind.__qualname__, key.name))
-    if isinstance(key, int):
-        return hash(int(key))
-    if isinstance(key, str):
-        return _raw_hash(str.__str__(key))
-    if isinstance(key, dt.datetime):
-        key = key.replace(fold=0)  # two that differ in their fold alone are equal
-        offset = key.utcoffset()
-        if offset is not None:
-            try:
-                key = key.astimezone(dt.UTC)
-            except OverflowError:  # the moment lies outside of the years 1 to 9999 in UTC
-                return _combine(0x2A, (key.replace(tzinfo=None) - dt.datetime.min - offset,))
-        return crc32(key.isoformat().encode(), 0x2B)
-    if isinstance(key, dt.time) and (offset := key.utcoffset()) is not None:
-        # 12:00 in UTC and 13:00 an hour east of it are equal
-        moment = dt.datetime.combine(dt.date.min, key.replace(tzinfo=None)) - dt.datetime.min
-        return _combine(0x2C, (moment - offset,))
-    if isinstance(key, dt.date | dt.time):
-        return crc32(key.isoformat().encode(), 0x2C)
-    if isinstance(key, dt.timedelta):
-        return _combine(0x2D, (key.days, key.seconds, key.microseconds))
-    if isinstance(key, uuid.UUID):
-        return crc32(key.bytes, 0x2E)
-    if isinstance(key, Row):
-        return _combine(0x2F, _row_values(key))
-    if isinstance(key, tuple):
-        return _combine(0x7F, key)
-    if isinstance(key, frozenset):
-        return sum(_raw_hash(item) for item in key)
-    if dataclasses.is_dataclass(key) and _frozen_by_value(kind):
-        names = [field.name for field in dataclasses.fields(key) if field.compare]
-        return _combine(crc32(kind.__qualname__.encode()), [getattr(key, n) for n in names])
-    raise UnstableKeyError(
-        f"a {kind.__qualname__} cannot be a key: its hash differs between interpreters",
+    return (_hashers.get(kind) or _hasher_of(kind, key))(key)
+
+
+_Hasher = Callable[[Any], int]
+
+_hashers: dict[type, _Hasher] = {}
+"""What was found out of each class of keys: a hash of what its objects compare by."""
+
+
+def _hasher_of(kind: type, key: Any) -> _Hasher:
+    """A function that hashes objects of a class by what their ``__eq__`` compares.
+
+    Raises:
+        UnstableKeyError: there is none.
+    """
+    equality: Any = kind.__eq__
+    hashing: Any = kind.__hash__
+    hasher: _Hasher | None
+    if equality is object.__eq__:
+        hasher = _named(kind) if issubclass(kind, enum.Enum) else None
+    elif hashing is None or hashing is object.__hash__:
+        hasher = None
+    else:
+        owner = next(base for base in kind.__mro__ if "__eq__" in vars(base))
+        hasher = next((_BY_CLASS[base] for base in kind.__mro__ if _compares(base, owner)), None)
+        if hasher is None and dataclasses.is_dataclass(kind) and _frozen_by_value(owner):
+            hasher = _by_fields(kind, owner)
+            if not _is_generated(equality, owner):
+                raise _own_equality(key)
+        elif hasher is None and any(base in _BY_CLASS for base in kind.__mro__):
+            raise _own_equality(key)
+    if hasher is None:
+        raise UnstableKeyError(
+            f"a {kind.__qualname__} cannot be a key: its hash differs between interpreters",
+            where={"key": _short(key)},
+            hint="use str, numbers, bytes, dates, enums, a tuple or Row of these,"
+            " or a dataclass declared with frozen=True",
+        )
+    return _hashers.setdefault(kind, hasher)
+
+
+def _compares(base: type, owner: type) -> bool:
+    """Whether objects whose ``__eq__`` is that of ``owner`` compare as those of ``base`` do."""
+    # What these two add to a base of Python's (float, datetime) keeps its order of equal values.
+    trusted = owner.__module__.partition(".")[0] in ("numpy", "pandas")
+    return base in _BY_CLASS and (trusted or vars(owner)["__eq__"] is vars(base)["__eq__"])
+
+
+def _own_equality(key: Any) -> UnstableKeyError:
+    kind = type(key).__qualname__
+    return UnstableKeyError(
+        f"a {kind} cannot be a key: it compares by an __eq__ of its own, so what it must be hashed"
+        " by cannot be known",
         where={"key": _short(key)},
-        hint="use str, numbers, bytes, dates, enums, a tuple or Row of these,"
-        " or a dataclass declared with frozen=True",
+        hint=f"let key_by give what {kind}.__eq__ compares: a str, a number, or a tuple of these",
     )
 
 
-def _row_values(row: Row) -> list[Any]:
-    """The values; of a named row by name, as rows are equal whatever the order of their fields."""
+def _is_generated(equality: Any, owner: type) -> bool:
+    """Whether ``__eq__`` is the one that ``dataclass`` writes for the fields of ``owner``."""
+    model: Any = dataclasses.make_dataclass("Model", _compared(owner), frozen=True)
+    code, written = getattr(equality, "__code__", None), model.__eq__.__code__
+    return code is not None and all(
+        getattr(code, part) == getattr(written, part)
+        for part in ("co_code", "co_consts", "co_names", "co_varnames", "co_freevars")
+    )
+
+
+def _compared(kind: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(kind) if field.compare]
+
+
+def _by_fields(kind: type, owner: type) -> _Hasher:
+    seed, names = crc32(kind.__qualname__.encode()), _compared(owner)
+    return lambda key: _combine(seed, [getattr(key, name) for name in names])
+
+
+def _named(kind: type) -> _Hasher:
+    return lambda key: _combine(0x3D, (kind.__qualname__, key._name_))
+
+
+def _number(hash_of: Callable[[Any], int]) -> _Hasher:
+    """By Python's numeric hash, which is not salted, and equal across types of numbers."""
+
+    def hasher(key: Any) -> int:
+        # A signaling NaN cannot even be compared.
+        if key.is_nan() if isinstance(key, decimal.Decimal) else key != key:
+            raise UnstableKeyError(f"{key!r} cannot be a key: it is not equal to itself")
+        return hash_of(key)
+
+    return hasher
+
+
+def _datetime(key: Any) -> int:
+    if key != key:  # pandas.NaT
+        raise UnstableKeyError(f"{key!r} cannot be a key: it is not equal to itself")
+    key = key.replace(fold=0)  # two that differ in their fold alone are equal
+    offset = key.utcoffset()
+    if offset is not None:
+        try:
+            key = key.astimezone(dt.UTC)
+        except OverflowError:  # the moment lies outside of the years 1 to 9999 in UTC
+            return _combine(0x2A, (key.replace(tzinfo=None) - dt.datetime.min - offset,))
+    return crc32(dt.datetime.isoformat(key).encode(), 0x2B)
+
+
+def _time(key: dt.time) -> int:
+    if (offset := key.utcoffset()) is not None:
+        # 12:00 in UTC and 13:00 an hour east of it are equal
+        moment = dt.datetime.combine(dt.date.min, key.replace(tzinfo=None)) - dt.datetime.min
+        return _combine(0x2C, (moment - offset,))
+    return crc32(dt.time.isoformat(key).encode(), 0x2C)
+
+
+def _row(row: Row) -> int:
+    """By the values; of a named row by name, as such rows are equal in any order of fields."""
     names = getattr(row, "_fields", None)
-    if names is None:
-        return list(row)
-    return [value for _, value in sorted(zip(names, row, strict=False), key=lambda pair: pair[0])]
+    values = list(row)
+    if names is not None:
+        pairs = sorted(zip(names, values, strict=False), key=lambda pair: pair[0])
+        values = [value for _, value in pairs]
+    return _combine(0x2F, values)
 
 
-def _combine(seed: int, items: Any) -> int:
+_BY_CLASS: dict[type, _Hasher] = {
+    str: lambda key: crc32(str.encode(key, "utf-8", "surrogatepass")),
+    bytes: lambda key: crc32(key, 0x1B),
+    int: int.__hash__,
+    float: _number(float.__hash__),
+    complex: _number(complex.__hash__),
+    decimal.Decimal: _number(decimal.Decimal.__hash__),
+    fractions.Fraction: _number(fractions.Fraction.__hash__),
+    tuple: lambda key: _combine(0x7F, tuple.__iter__(key)),
+    frozenset: lambda key: sum(map(_raw_hash, frozenset.__iter__(key))),
+    dt.datetime: _datetime,
+    dt.date: lambda key: crc32(dt.date.isoformat(key).encode(), 0x2C),
+    dt.time: _time,
+    dt.timedelta: lambda key: _combine(0x2D, (key.days, key.seconds, key.microseconds)),
+    uuid.UUID: lambda key: crc32(key.bytes, 0x2E),
+    Row: _row,
+}
+"""How objects of a class, and of those that inherit its ``__eq__``, are hashed."""
+
+
+def _combine(seed: int, items: Iterable[Any]) -> int:
     value = seed
     for item in items:
         value = (value * 1000003 ^ _raw_hash(item)) & _MASK

@@ -10,7 +10,7 @@ A vertex is what runs between two exchanges: one head operator and the chain beh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,17 +54,19 @@ class ChainProgram:
     def order(self) -> list[str]:
         """Node ids, every node before those that it feeds."""
         seen: dict[str, None] = {}
-
-        def visit(node_id: str) -> None:
-            if node_id in seen:
-                return
-            for link in self.nodes[node_id].links:
-                if link.kind == "node":
-                    visit(link.target)
-            seen[node_id] = None
-
-        visit(self.root)
+        stack = [(self.root, self._fed_by(self.root))]  # depth first, however long the chain is
+        while stack:
+            node_id, fed = stack[-1]
+            following = next((each for each in fed if each not in seen), None)
+            if following is None:
+                seen[node_id] = None
+                stack.pop()
+            else:
+                stack.append((following, self._fed_by(following)))
         return list(seen)[::-1]
+
+    def _fed_by(self, node_id: str) -> Iterator[str]:
+        return (link.target for link in self.nodes[node_id].links if link.kind == "node")
 
     @property
     def assigns_time(self) -> bool:

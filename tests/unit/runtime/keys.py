@@ -45,11 +45,77 @@ class Cents(int):
     """A number of a type of its own."""
 
 
+class Ratio(float, enum.Enum):
+    """Equal to its number, and no more told by its name than that is."""
+
+    HALF = 0.5
+
+
+class Code(str, enum.Enum):  # noqa: UP042
+    """Its value is not the text that it is equal to."""
+
+    def __new__(cls, text: str, number: str) -> Code:
+        made = str.__new__(cls, text)
+        made._value_ = number
+        return made
+
+    FIRST = "first", "1"
+
+
+class Day(dt.date):
+    """A date that shows itself in another way."""
+
+    def isoformat(self) -> str:
+        return "a day"
+
+
+@dataclass(frozen=True)
+class Labelled(str):
+    """Compared by its field: the text does not count."""
+
+    label: str
+
+    def __new__(cls, label: str, text: str = "") -> Labelled:
+        return str.__new__(cls, text)
+
+    def __init__(self, label: str, text: str = "") -> None:
+        object.__setattr__(self, "label", label)
+
+
+class Shy(Symbol):
+    """Hashed in a way of its own, and compared as any str is."""
+
+    def __hash__(self) -> int:
+        return hash(str(self)) ^ 1
+
+
 @dataclass(frozen=True)
 class Account:
     bank: str
     number: int
     note: str = field(default="", compare=False)
+
+
+class Branch(Account):
+    """Compared by the fields of its base."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sub(Account):
+    """Compared by the fields of its base: this one's own does not count."""
+
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Hashed:
+    """Hashed by less than it compares by, as it may be."""
+
+    bank: str
+    number: int
+
+    def __hash__(self) -> int:
+        return hash(self.bank)
 
 
 @dataclass(frozen=True)
@@ -111,6 +177,13 @@ KEYS: list[Any] = [
     Account("X", 1),
     Account("X", 2, "noted"),
     Other("X", 1),
+    Ratio.HALF,
+    Code.FIRST,
+    Day(2024, 1, 2),
+    Labelled("a", "text"),
+    Branch("X", 1),
+    Sub("X", 1, place="here"),
+    Hashed("X", 1),
 ]
 
 if __name__ == "__main__":

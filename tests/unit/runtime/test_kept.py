@@ -343,10 +343,22 @@ def test_a_copy_shares_nothing() -> None:
     assert copied(plain) is plain
 
 
+def test_a_name_comes_back_as_it_was_written() -> None:
+    given = Bare(**{"latency_\u00b5s": 5, "latency_\u03bcs": 6})
+    assert vars(copied(given)) == {"latency_\u00b5s": 5, "latency_\u03bcs": 6}
+
+
 ATOMS = st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.binary(max_size=3)
 VALUES = st.recursive(ATOMS, lambda inner: st.lists(inner, max_size=2).map(tuple), max_leaves=4)
 FIELDS = st.lists(VALUES | st.lists(ATOMS, max_size=1), max_size=4)
-NAMES = st.sampled_from([("a", "b", "c", "d"), ("d", "a", "not a name", "class")])
+NAMES = st.sampled_from(
+    [
+        ("a", "b", "c", "d"),
+        ("d", "a", "not a name", "class"),
+        # Python would read these in another form: the micro sign, a ligature, an Angstrom, a digit
+        ("latency_\u00b5s", "\ufb01t", "\u212b", "x\u2460"),
+    ]
+)
 RECORDS = st.one_of(
     st.builds(lambda names, values: Bare(**dict(zip(names, values, strict=False))), NAMES, FIELDS),
     st.builds(lambda values: Row(*values), FIELDS),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import enum
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections import Counter
@@ -16,6 +18,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,12 +31,20 @@ from tests.unit.runtime.keys import (
     EAST,
     KEYS,
     Account,
+    Branch,
     Cents,
+    Code,
     Colour,
+    Day,
+    Hashed,
+    Labelled,
     Level,
     Other,
     Point,
+    Ratio,
+    Shy,
     Side,
+    Sub,
     Symbol,
 )
 
@@ -77,6 +88,10 @@ def test_a_hash_has_32_bits() -> None:
     assert all(0 <= stable_hash(key) < 1 << 32 for key in KEYS)
 
 
+class Raw(bytes):
+    """Bytes of a type of their own."""
+
+
 EQUAL: list[tuple[Any, ...]] = [
     (1, True, 1.0, Decimal(1), Decimal("1.00"), Fraction(1), 1 + 0j, Level.LOW, np.float64(1)),
     (0, False, 0.0, -0.0, Decimal("-0")),
@@ -94,6 +109,21 @@ EQUAL: list[tuple[Any, ...]] = [
     (dt.datetime(2024, 10, 27, 2, fold=0), dt.datetime(2024, 10, 27, 2, fold=1)),
     (dt.time(12, tzinfo=dt.UTC), dt.time(17, 30, tzinfo=EAST)),
     (dt.timedelta(hours=24), dt.timedelta(days=1)),
+    (0.5, Ratio.HALF, Fraction(1, 2)),
+    ("first", Code.FIRST),
+    (dt.date(2024, 1, 2), Day(2024, 1, 2)),
+    (Labelled("a", "one"), Labelled("a", "two")),
+    (Branch("X", 1), Branch("X", 1, "not compared")),
+    (Sub("X", 1, place="here"), Sub("X", 1, place="there")),
+    (Hashed("X", 1), Hashed("X", 1)),
+    (2**61 + 4, Decimal(2**61 + 4), Fraction(2**61 + 4)),
+    (2.0**80, 2**80, Decimal(2**80), np.float64(2**80)),
+    (float("inf"), Decimal("Infinity"), np.float64("inf")),
+    (b"a", Raw(b"a")),
+    (pd.Timestamp(2024, 1, 2), dt.datetime(2024, 1, 2)),
+    (pd.Timestamp(2024, 1, 2, tz="UTC"), dt.datetime(2024, 1, 2, tzinfo=dt.UTC)),
+    (pd.Timedelta(days=1), dt.timedelta(days=1)),
+    (np.str_("a"), "a"),
 ]
 
 
@@ -101,6 +131,93 @@ EQUAL: list[tuple[Any, ...]] = [
 def test_equal_keys_have_equal_hashes(keys: tuple[Any, ...]) -> None:
     assert all(key == keys[0] for key in keys)
     assert {stable_hash(key) for key in keys} == {stable_hash(keys[0])}
+
+
+class Fold(str):
+    """A text in which case does not count."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and self.lower() == other.lower()
+
+    def __hash__(self) -> int:
+        return hash(self.lower())
+
+
+def _nearly(kind: type) -> type:
+    """A class whose objects are equal to all others of it."""
+    parts = {"__eq__": lambda one, other: type(one) is type(other), "__hash__": lambda one: 1}
+    return type(f"Nearly{kind.__name__}", (kind,), parts)
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str
+    number: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Named) and self.name.lower() == other.name.lower()
+
+    def __hash__(self) -> int:
+        return hash(self.name.lower())
+
+
+class Renamed(Account):
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Renamed) and self.bank.lower() == other.bank.lower()
+
+    def __hash__(self) -> int:
+        return hash(self.bank.lower())
+
+
+class Wide(enum.Enum):
+    ONE = 1
+    TWO = 2
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Wide)
+
+    def __hash__(self) -> int:
+        return 1
+
+
+OF_THEIR_OWN: list[Any] = [
+    Fold("A"),
+    ("in a tuple", Fold("A")),
+    Account(Fold("A"), 1),
+    Named("A", 1),
+    Renamed("A", 1),
+    _nearly(int)(3),
+    _nearly(float)(3),
+    _nearly(bytes)(b"a"),
+    _nearly(tuple)((1, 2)),
+    _nearly(Point)(1, 2),
+    _nearly(frozenset)({1}),
+    _nearly(Decimal)(1),
+    _nearly(Fraction)(1),
+    _nearly(dt.datetime)(2024, 1, 2),
+    _nearly(dt.date)(2024, 1, 2),
+    _nearly(dt.time)(2),
+    _nearly(dt.timedelta)(2),
+    _nearly(Row)(1, 2),
+    _nearly(Account)("X", 1),
+]
+
+
+@pytest.mark.parametrize("key", OF_THEIR_OWN, ids=lambda key: type(key).__name__)
+def test_a_key_that_compares_in_its_own_way_is_refused(key: Any) -> None:
+    with pytest.raises(UnstableKeyError, match="an __eq__ of its own") as caught:
+        stable_hash(key)
+    assert "let key_by give what" in str(caught.value)
+
+
+class ById(str):
+    __hash__ = object.__hash__
+
+
+@pytest.mark.parametrize("key", [Wide.ONE, ById("a"), pd.NaT, np.float32(0.1)], ids=repr)
+def test_a_key_whose_equal_would_not_be_found_is_refused(key: Any) -> None:
+    with pytest.raises(UnstableKeyError, match="cannot be a key"):
+        stable_hash(key)
 
 
 numbers = st.one_of(
@@ -127,6 +244,66 @@ def test_no_type_of_number_is_parted(number: Fraction) -> None:
     decimal = Decimal(number.numerator) / Decimal(number.denominator)
     same = [kind for kind in (float(number), decimal, int(number)) if kind == number]
     assert {stable_hash(one) for one in same} <= {stable_hash(number)}
+
+
+texts = st.sampled_from(["", "a", "A", "first", "red"])
+small = st.sampled_from([0, 1, -1, 2**61, 2**61 - 1, 2**64])
+moments = st.datetimes(dt.datetime(2024, 10, 26), dt.datetime(2024, 10, 28))
+kin = st.one_of(
+    st.builds(Symbol, texts),
+    st.builds(Shy, texts),
+    texts,
+    small.map(Cents),
+    small,
+    small.map(float),
+    small.map(Decimal),
+    small.map(float).map(np.float64),
+    small.map(complex),
+    st.sampled_from([Code.FIRST, Colour.RED, Ratio.HALF, 0.5, Level.LOW, True, -0.0]),
+    st.tuples(small, small),
+    st.builds(Point, small, small),
+    st.builds(Account, texts, small, texts),
+    st.builds(Branch, texts, small, texts),
+    st.builds(Sub, texts, small, place=texts),
+    st.builds(Hashed, texts, small),
+    st.builds(Labelled, texts, texts),
+    st.builds(Row, small, texts),
+    st.builds(Row, a=small, b=texts),
+    st.builds(lambda b, a: Row(b=b, a=a), texts, small),
+    st.frozensets(small | small.map(float), max_size=2),
+    moments,
+    moments.map(lambda moment: moment.replace(tzinfo=dt.UTC)),
+    moments.map(lambda moment: moment.replace(tzinfo=EAST)),
+    moments.map(pd.Timestamp),
+    st.dates(dt.date(2024, 1, 1), dt.date(2024, 1, 3)),
+    st.builds(Day, st.just(2024), st.just(1), st.integers(1, 3)),
+)
+families = st.lists(kin | st.tuples(kin, kin) | kin.map(lambda key: frozenset({key})), max_size=30)
+
+
+@given(families)
+def test_no_two_keys_of_kin_types_are_parted(keys: list[Any]) -> None:
+    met: dict[Any, int] = {}
+    for key in keys:
+        hashed = stable_hash(key)
+        assert met.setdefault(key, hashed) == hashed
+
+
+@settings(max_examples=3)
+@given(st.lists(kin, min_size=20, max_size=60))
+def test_hashes_of_kin_types_are_equal_in_another_interpreter(keys: list[Any]) -> None:
+    program = (
+        "import pickle, sys; from headrace.runtime.key_groups import stable_hash;"
+        " print([stable_hash(key) for key in pickle.load(sys.stdin.buffer)])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONHASHSEED": "99", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+        input=pickle.dumps(keys),
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(done.stdout) == [stable_hash(key) for key in keys]
 
 
 def test_different_keys_differ() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Envelope
-from headrace.runtime.chain.loops import Push, PushAll, Step, calling, pushing, pushing_all
+from headrace.runtime.chain.loops import Nesting, Push, PushAll, Step, calling, pushing, pushing_all
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
@@ -34,6 +35,10 @@ from headrace.runtime.program import ChainProgram, JobProgram
 from headrace.runtime.state.handles import Cell
 from headrace.runtime.user_function import close_function, open_function
 from headrace.runtime.watermarks import ChannelWatermarks
+
+_FEW_FUNCTIONS = 50
+_USUAL_CALLS = 1000
+_CALLS_PER_FUNCTION = 8
 
 
 class Chain:
@@ -67,20 +72,26 @@ class Chain:
         }
         self._sinks: dict[str, Endpoint] = {}
         self._pushes: dict[str, Push] = {}
-        self._mains: dict[str, Push] = {}
         self._steps: dict[str, Step | None] = {}
         self._signals: dict[str, Signal] = {}
+        self._outputs_made: dict[str, Outputs] = {}
+        self._nested: dict[str, Nesting] = {}
+        self._next: dict[str, str | None] = {}
+        """By node: the one whose step follows in the same generated function, or None."""
         self._inputs: dict[str, ChannelWatermarks] = {}
         self._parents = self._count_parents()
         self._exchange_pushes = self._open_exchanges()
         order = program.order()
         for node_id in reversed(order):
-            self._build(program.nodes[node_id])
+            self._open(program.nodes[node_id])
+        called = self._called()
+        for node_id in reversed(order):
+            self._build(program.nodes[node_id], node_id in called)
+        _allow_calls(len(self._pushes))
         self.push_all = self._loop()
         self._ticking = [
             self.operators[i] for i in order if i in self.operators and _ticks(self.operators[i])
         ]
-        self.root_outputs = self._root_outputs
 
     # Building, from the ends to the root.
 
@@ -104,43 +115,72 @@ class Chain:
     def _context(self, name: str, site: str, cell: Cell | None) -> TaskContext:
         return TaskContext(name, site, self._facts, self._metrics.add_group(name), cell)
 
-    def _build(self, node: NodeProgram) -> None:
-        outputs = self._outputs(node)
-        self._mains[node.id] = outputs.main
+    def _open(self, node: NodeProgram) -> None:
+        """Make the node's operator, and find out which node follows it in a row."""
         if node.spec is None:
-            self._root_outputs = outputs
-            self._pushes[node.id] = outputs.main
-            self._signals[node.id] = outputs.signal
-            return
-        operator = node.spec.build()
-        keyed = node.spec.traits.keyed
-        context = self._context(node.name, node.site, self.cell if keyed else None)
-        self.contexts[node.id] = context
-        self.operators[node.id] = operator
-        try:
-            operator.open(node, context, self.cell)
-        except Exception as error:
-            annotate(error)
-            raise
-        step = self._steps[node.id] = operator.step()
-        if step is None or step.only_in_loops:
-            self._pushes[node.id] = operator.bind(outputs)
+            self._steps[node.id] = None
         else:
-            row = (step, *self._behind(node))
-            self._pushes[node.id] = pushing(row, node.name)
-        if node.id == self.program.root:
-            self._root_outputs = outputs
-        self._signals[node.id] = self._signal_into(node.id, operator, outputs.signal)
+            operator = node.spec.build()
+            keyed = node.spec.traits.keyed
+            context = self._context(node.name, node.site, self.cell if keyed else None)
+            self.contexts[node.id] = context
+            self.operators[node.id] = operator
+            try:
+                operator.open(node, context, self.cell)
+            except Exception as error:
+                annotate(error)
+                raise
+            self._steps[node.id] = operator.step()
+        self._next[node.id] = self._follower(node)
 
-    def _signal_into(self, node_id: str, operator: Operator, signal: Signal) -> Signal:
-        def into(watermark: int, idle: bool) -> None:
-            operator.watermark(watermark, idle, signal)
+    def _follower(self, node: NodeProgram) -> str | None:
+        """The node whose step can follow this one's, unless the code would be too deep.
 
-        return into
+        The nodes after this one were opened before, so rows are cut from their ends on.
+        """
+        step = self._steps[node.id]
+        own = self._nested[node.id] = step.nesting if step is not None else Nesting()
+        only = node.links[0] if len(node.links) == 1 else None
+        kept = node.spec is not None and node.spec.traits.keeps_emitted
+        if only is None or only.tag is not None or only.kind != "node" or kept:
+            return None
+        if self._steps[only.target] is None or not (whole := own + self._nested[only.target]).fits:
+            return None
+        self._nested[node.id] = whole
+        return only.target
+
+    def _called(self) -> set[str]:
+        """The nodes that are called with a record, by another one or from outside."""
+        links = [
+            (node.id, link.target)
+            for node in self.program.nodes.values()
+            for link in node.links
+            if link.kind == "node"
+        ]
+        called = {target for source, target in links if self._next[source] != target}
+        return called | {self.program.root}
+
+    def _build(self, node: NodeProgram, called: bool) -> None:
+        """Make the functions that take the node's watermarks and, where it is called, records."""
+        step, operator = self._steps[node.id], self.operators.get(node.id)
+        if operator is None:
+            outputs = self._outputs(node)
+            self._pushes[node.id], self._signals[node.id] = outputs.main, outputs.signal
+            return
+        if step is None or step.only_in_loops:
+            self._pushes[node.id] = operator.bind(self._outputs(node))
+        elif called:
+            self._pushes[node.id] = pushing((step, *self._row_after(node)), node.name)
+        self._signals[node.id] = _signal_into(operator, self._signal_after(node))
 
     def _outputs(self, node: NodeProgram) -> Outputs:
+        made = self._outputs_made.get(node.id)
+        if made is None:
+            made = self._outputs_made[node.id] = self._make_outputs(node)
+        return made
+
+    def _make_outputs(self, node: NodeProgram) -> Outputs:
         by_tag: dict[str | None, list[Push]] = {}
-        signals: list[Signal] = []
         # Exchanges and sinks encode a record at once: they take it before an operator changes it.
         links = sorted(node.links, key=lambda link: link.kind == "node")
         # An operator may emit one object to several tags, in any order, or hold on to it.
@@ -148,16 +188,45 @@ class Chain:
             node.spec.traits.keeps_emitted or len({link.tag for link in links}) > 1
         )
         for index, link in enumerate(links):
-            push, signal = self._link(node.id, link)
+            push = self._push_into(link)
             if link.kind == "node" and (
                 shared or any(link.tag == other.tag for other in links[index + 1 :])
             ):
                 push = self._copying(push)
             by_tag.setdefault(link.tag, []).append(push)
-            if signal is not None and signal not in signals:
-                signals.append(signal)
         sides = {tag: _fan_out(pushes) for tag, pushes in by_tag.items() if tag is not None}
-        return Outputs(_fan_out(by_tag.get(None, [])), sides, _fan_out_signal(signals))
+        return Outputs(_fan_out(by_tag.get(None, [])), sides, self._signal_after(node))
+
+    def _push_into(self, link: Link) -> Push:
+        if link.kind == "node":
+            if link.target not in self._pushes:  # one that only follows in a row
+                child = self.program.nodes[link.target]
+                step = self._steps[link.target]
+                assert step is not None
+                self._pushes[link.target] = pushing((step, *self._row_after(child)), child.name)
+            return self._pushes[link.target]
+        if link.kind == "exchange":
+            return self._exchange_pushes[link.target]
+        return pushing((sink_step(self._sink(link.target)),), f"sink {link.target}")
+
+    def _sink(self, sink_id: str) -> Endpoint:
+        if sink_id not in self._sinks:
+            stage = self._job.sink_stage
+            self._sinks[sink_id] = Endpoint(self.outbox, stage, sink_id, 1, False, None)
+        return self._sinks[sink_id]
+
+    def _signal_after(self, node: NodeProgram) -> Signal:
+        """What takes a node's watermarks: every node and exchange that it feeds, each once."""
+        signals: list[Signal] = []
+        links = sorted(node.links, key=lambda link: link.kind == "node")
+        for kind, index in dict.fromkeys((link.kind, link.target) for link in links):
+            if kind == "exchange":
+                signals.append(self._exchanges[index].mark)
+            elif kind == "node":
+                signal = self._signals[index]
+                several = self._parents[index] > 1
+                signals.append(self._joined(node.id, index, signal) if several else signal)
+        return _fan_out_signal(signals)
 
     def _copying(self, push: Push) -> Push:
         """A push of a copy, where someone beside the receiver has the same record."""
@@ -169,55 +238,47 @@ class Chain:
 
         return copy
 
-    def _link(self, parent: str, link: Link) -> tuple[Push, Signal | None]:
-        if link.kind == "node":
-            signal = self._signals[link.target]
-            if self._parents[link.target] > 1:
-                signal = self._joined(parent, link.target, signal)
-            return self._pushes[link.target], signal
-        if link.kind == "exchange":
-            return self._exchange_pushes[link.target], self._exchanges[link.target].mark
-        endpoint = self._sinks.get(link.target)
-        if endpoint is None:
-            stage = self._job.sink_stage
-            endpoint = Endpoint(self.outbox, stage, link.target, 1, False, None)
-            self._sinks[link.target] = endpoint
-        return pushing((sink_step(endpoint),), f"sink {link.target}"), None
-
-    # Rows of operators: what stands behind a node in one generated function with it.
+    # Rows of operators: what follows a node in one generated function with it.
 
     def _loop(self) -> PushAll:
         """A function that takes a chunk of records at the root."""
         root = self.program.nodes[self.program.root]
-        step = self._steps.get(root.id)
+        step = self._steps[root.id]
         if root.spec is None:
-            row = self._behind(root, in_loop=True, fresh=True)
+            row = self._row_after(root, in_loop=True, fresh=True)
         elif step is not None:
-            row = (step, *self._behind(root, in_loop=True, fresh=step.passes_on))
+            row = (step, *self._row_after(root, in_loop=True, fresh=step.passes_on))
         else:
             row = (calling(self.push),)
         return pushing_all(row, root.name)
 
-    def _behind(
+    def _row_after(
         self, node: NodeProgram, in_loop: bool = False, fresh: bool = False
     ) -> tuple[Step, ...]:
-        """The steps behind a node; a call of its main output where records part or are shared.
+        """The steps after a node; a call of its main output where records part or are shared.
 
         ``fresh``: nobody but this row holds the records.
         """
+        row: list[Step] = []
+        while (following := self._next[node.id]) is not None:
+            step = self._steps[following]
+            assert step is not None, "a node without a step follows nobody"
+            if step.only_in_loops and not in_loop:
+                break
+            row.append(step)
+            fresh = fresh and step.passes_on
+            node = self.program.nodes[following]
+        return (*row, self._end_of_row(node, fresh))
+
+    def _end_of_row(self, node: NodeProgram, fresh: bool) -> Step:
         only = node.links[0] if len(node.links) == 1 else None
         if only is not None and only.tag is None:
             if only.kind == "exchange":
                 program = next(e for e in self.program.exchanges if e.id == only.target)
-                return (exchange_step(self._exchanges[only.target], program, fresh),)
+                return exchange_step(self._exchanges[only.target], program, fresh)
             if only.kind == "sink":
-                return (sink_step(self._sinks[only.target], fresh),)
-            step = self._steps[only.target]
-            kept = node.spec is not None and node.spec.traits.keeps_emitted
-            if not kept and step is not None and (in_loop or not step.only_in_loops):
-                child = self.program.nodes[only.target]
-                return (step, *self._behind(child, in_loop, fresh and step.passes_on))
-        return (calling(self._mains[node.id]),)
+                return sink_step(self._sink(only.target), fresh)
+        return calling(self._outputs(node).main)
 
     def _joined(self, parent: str, child: str, signal: Signal) -> Signal:
         inputs = self._inputs.setdefault(child, ChannelWatermarks())
@@ -236,6 +297,11 @@ class Chain:
     def push(self) -> Push:
         """Takes a record (value, timestamp in ms or None) at the root."""
         return self._pushes[self.program.root]
+
+    @property
+    def root_outputs(self) -> Outputs:
+        """Where the root emits."""
+        return self._outputs(self.program.nodes[self.program.root])
 
     def signal(self, watermark: int, idle: bool = False) -> None:
         """Pass a watermark (and idleness) through the chain and out to its receivers."""
@@ -353,6 +419,26 @@ def _with_own_functions(program: ChainProgram) -> ChainProgram:
         for exchange in program.exchanges
     )
     return replace(program, nodes=nodes, exchanges=exchanges)
+
+
+def _signal_into(operator: Operator, signal: Signal) -> Signal:
+    if type(operator).watermark is Operator.watermark:
+        return signal  # passed on as it is: a long row of operators is no deep call
+
+    def into(watermark: int, idle: bool) -> None:
+        operator.watermark(watermark, idle, signal)
+
+    return into
+
+
+def _allow_calls(functions: int) -> None:
+    """Let a record pass through so many functions, each called by the one before it.
+
+    Python's own limit is 1000 calls in each other. They take no room on the processor's stack.
+    """
+    if functions > _FEW_FUNCTIONS:
+        needed = _USUAL_CALLS + _CALLS_PER_FUNCTION * functions
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
 
 
 def _ticks(operator: Operator) -> bool:

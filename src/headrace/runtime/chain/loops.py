@@ -4,6 +4,9 @@ An operator that can be put into a row gives its part as a ``Step``: lines of Py
 variables ``value`` and ``timestamp``. From the steps of a row two functions are made: one that
 takes a record, and one that takes a chunk of them in a loop. On job (a) of the benchmarks the loop
 halves what the chain behind a source costs (docs/adr/0010-cost-per-record.md).
+
+Python limits how deep code may be nested, so a chain cuts a very long row into several functions,
+each of which calls the next (``Nesting.fits``).
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 Push = Callable[[Any, int | None], None]
@@ -28,24 +32,63 @@ _NAME = re.compile(r"\$(\w+)")
 class Step:
     """One operator's part of a generated function.
 
-    ``lines`` work on ``value`` and ``timestamp``; the steps that follow stand in the block that
-    the last line opens, or else at its depth, and ``after`` behind them. A word after ``$`` is a
-    name of the step's own: a variable, or one of ``names`` with what it stands for. ``before`` and
-    ``behind`` stand around the loop, so a step that has them can only be part of one.
+    ``lines`` work on the variables ``value`` and ``timestamp``. The steps that follow stand in the
+    block that the last line opens, or else at the depth of that line; ``cleanup`` stands after
+    them, at the same depth. A word after ``$`` is a name of the step's own: a variable, or one of
+    ``names`` with what it stands for. ``prologue`` and ``epilogue`` stand before and after the
+    loop over a chunk, so a step that has them can only be part of a loop.
     ``passes_on``: the record that goes on, if any, is the one that came.
     """
 
     lines: tuple[str, ...]
     names: Mapping[str, Any] = field(default_factory=dict)
-    after: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
-    behind: tuple[str, ...] = ()
+    cleanup: tuple[str, ...] = ()
+    prologue: tuple[str, ...] = ()
+    epilogue: tuple[str, ...] = ()
     passes_on: bool = False
 
     @property
     def only_in_loops(self) -> bool:
         """True when a single record is not enough to go by."""
-        return bool(self.before or self.behind)
+        return bool(self.prologue or self.epilogue)
+
+    @property
+    def nesting(self) -> Nesting:
+        """How much deeper the steps that follow stand."""
+        levels = _levels_opened(self.lines)
+        # The lines that lead to the last one, and stand around it, are at depths that only rise.
+        around: dict[int, str] = {}
+        for line in self.lines:
+            depth = _depth(line)
+            around = {d: outer for d, outer in around.items() if d < depth}
+            around[depth] = line.lstrip()
+        opened = [line for depth, line in around.items() if depth < levels]
+        return Nesting(levels, sum(line.startswith(_BLOCKS) for line in opened))
+
+
+@dataclass(frozen=True)
+class Nesting:
+    """A depth in generated code: ``levels`` of indentation, of which ``blocks`` are loops.
+
+    Python refuses more than 100 levels, and more than 20 loops, ``try`` and ``with`` in each other.
+    """
+
+    levels: int = 0
+    blocks: int = 0
+
+    def __add__(self, other: Nesting) -> Nesting:
+        """The depth of one inside the other."""
+        return Nesting(self.levels + other.levels, self.blocks + other.blocks)
+
+    @property
+    def fits(self) -> bool:
+        """Whether one generated function can be so deep, with room for its ends."""
+        return self.levels <= _MOST_LEVELS and self.blocks <= _MOST_BLOCKS
+
+
+_BLOCKS = ("for ", "while ", "try:", "with ")
+_MOST_LEVELS = 80
+_MOST_BLOCKS = 12
 
 
 def pushing(steps: Sequence[Step], label: str) -> Push:
@@ -75,30 +118,31 @@ def calling(push: Push) -> Step:
 
 _LOOP_WITH_TIMESTAMPS = """\
 def push(values, timestamps):
-    BEFORE
+    PROLOGUE
     for value, timestamp in zip(values, timestamps, strict=True):"""
 _LOOP_WITHOUT = """\
 def push(values):
-    BEFORE
+    PROLOGUE
     for value in values:
         timestamp = None"""
 
 
 def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
     names: dict[str, Any] = {}
-    before: list[str] = []
+    prologue: list[str] = []
     body: list[str] = []
-    after: list[str] = []
-    behind: list[str] = []
+    cleanups: list[list[str]] = []
+    epilogue: list[str] = []
     for number, step in enumerate(steps):
         names.update({f"{name}_{number}": value for name, value in step.names.items()})
         body += _own(step.lines, number, depth)
-        depth += _depth(step.lines[-1]) + step.lines[-1].endswith(":")
-        after = [*_own(step.after, number, depth), *after]
-        before += _own(step.before, number, 1)
-        behind += _own(step.behind, number, 1)
-    text = head.replace("    BEFORE", "\n".join(before or ["    pass"]))
-    source = "\n".join([text, *body, *after, *behind]) + "\n"
+        depth += _levels_opened(step.lines)
+        cleanups.append(_own(step.cleanup, number, depth))
+        prologue += _own(step.prologue, number, 1)
+        epilogue += _own(step.epilogue, number, 1)
+    text = head.replace("    PROLOGUE", "\n".join(prologue or ["    pass"]))
+    cleanup = chain.from_iterable(reversed(cleanups))
+    source = "\n".join([text, *body, *cleanup, *epilogue]) + "\n"
     # By its text, so that a job's next run in this process leaves nothing more behind.
     file = f"{GENERATED}{label!r} #{zlib.crc32(source.encode()):08x}>"
     # Tracebacks and debuggers find the text here.
@@ -109,6 +153,11 @@ def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
 
 def _own(lines: Sequence[str], number: int, depth: int) -> list[str]:
     return ["    " * depth + _NAME.sub(rf"\g<1>_{number}", line) for line in lines]
+
+
+def _levels_opened(lines: Sequence[str]) -> int:
+    """How many levels deeper than these lines begin the next step's lines begin."""
+    return _depth(lines[-1]) + lines[-1].endswith(":")
 
 
 def _depth(line: str) -> int:

@@ -22,6 +22,9 @@ class Timer(NamedTuple):
     namespace: Any = None
 
 
+RESERVED_NAMES = "headrace."
+"""The names of states that an operator itself keeps begin so; no state of a user's may."""
+
 EXPIRING = " that expires"
 """Behind the kind of a state with a time-to-live."""
 
