@@ -22,7 +22,7 @@ from headrace.errors import PlanError
 from headrace.runtime.chain.loops import Push, Step
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
-from headrace.runtime.state.handles import Cell
+from headrace.runtime.state.handles import KeyContext
 
 _BELOW_ALL = -(1 << 64)
 
@@ -66,7 +66,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         self._timeout_ms = spec.strategy.idle_timeout_ms
         self._active_ms: int | None = None
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """In a batch no watermark stands before the last one."""
         super().open(node, context, cell)
         self._silent = context.is_batch

@@ -30,7 +30,7 @@ from headrace.runtime.operator import (
     drop_record,
 )
 from headrace.runtime.program import ChainProgram, JobProgram
-from headrace.runtime.state.handles import Cell
+from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import close_function, open_function
 from headrace.runtime.watermarks import ChannelWatermarks
 
@@ -53,7 +53,7 @@ class Chain:
     ) -> None:
         program = self.program = _with_own_functions(program)
         self.outbox = Outbox(job.settings.object_reuse)
-        self.cell = Cell()
+        self.cell = KeyContext()
         self.operators: dict[int, Operator] = {}
         self.contexts: dict[int, TaskContext] = {}
         self._facts, self._metrics, self._job = facts, metrics, job
@@ -102,7 +102,7 @@ class Chain:
             pushes[program.index] = pushing((step,), program.label)
         return pushes
 
-    def _context(self, name: str, site: str, cell: Cell | None) -> TaskContext:
+    def _context(self, name: str, site: str, cell: KeyContext | None) -> TaskContext:
         return TaskContext(name, site, self._facts, self._metrics.add_group(name), cell)
 
     def _build(self, node: NodeProgram) -> None:

@@ -11,7 +11,7 @@ from headrace.runtime.state.backend import EXPIRING, MISSING, StateBackend, Time
 from headrace.runtime.state.ttl import CLEANUP, Ttl
 
 
-class Cell:
+class KeyContext:
     """Where a task stands: the current key, what is kept for it, and the two clocks (ms)."""
 
     __slots__ = (
@@ -75,7 +75,7 @@ class _Handle:
 
     kind = "value"
 
-    def __init__(self, cell: Cell, name: str, ttl: Ttl | None) -> None:
+    def __init__(self, cell: KeyContext, name: str, ttl: Ttl | None) -> None:
         self._cell = cell
         self._slot = name
         self._ttl = ttl
@@ -205,7 +205,7 @@ class ReducingHandle(_Handle):
     """One value per key, into which every added value is reduced."""
 
     def __init__(
-        self, cell: Cell, name: str, ttl: Ttl | None, reduce: Callable[[Any, Any], Any]
+        self, cell: KeyContext, name: str, ttl: Ttl | None, reduce: Callable[[Any, Any], Any]
     ) -> None:
         super().__init__(cell, name, ttl)
         self._reduce = reduce
@@ -227,7 +227,7 @@ class ReducingHandle(_Handle):
 class AggregatingHandle(_Handle):
     """One accumulator per key, fed by an ``AggregateFunction``."""
 
-    def __init__(self, cell: Cell, name: str, ttl: Ttl | None, function: Any) -> None:
+    def __init__(self, cell: KeyContext, name: str, ttl: Ttl | None, function: Any) -> None:
         super().__init__(cell, name, ttl)
         self._function = function
 
@@ -448,7 +448,7 @@ class MapHandle(_Handle):
 class StateStore:
     """Makes the handles of one operator; a state asked for twice is the same handle."""
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: KeyContext) -> None:
         self._cell = cell
         self._handles: dict[str, _Handle] = {}
         self._own: list[str] = []
