@@ -33,7 +33,7 @@ class Values(dict[Any, Any], ABC):
     """The values of an operator's only slot by key; a key without one gives ``MISSING``.
 
     Whoever sets a value tells the backend that it changed. ``fallback``, once set, gives what
-    is not here: entries, for whoever still asks for values behind ``dress``.
+    is not here: entries, for whoever still asks for values behind ``end_single_slot_view``.
     """
 
     __slots__ = ("fallback",)
@@ -118,15 +118,16 @@ class StateBackend(ABC):
         """
 
     @abstractmethod
-    def lay_bare(self, slot: str) -> Values | None:
+    def single_slot_view(self, slot: str) -> Values | None:
         """The values of the only slot, by key, without an entry around each: cheaper.
 
         None where a key is known to hold another slot. Until ``flush`` (with the heap backend:
-        until ``dress``) they are what counts, and an entry that ``enter`` gives is a copy.
+        until ``end_single_slot_view``) they are what counts, and an entry that ``enter`` gives
+        is a copy.
         """
 
     @abstractmethod
-    def dress(self) -> None:
+    def end_single_slot_view(self) -> None:
         """Go back to entries: there is a second slot. Values handed out before stay valid."""
 
     @abstractmethod

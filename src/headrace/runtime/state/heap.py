@@ -75,7 +75,7 @@ class HeapBackend(StateBackend):
     def declare(self, slot: str, kind: str) -> None:
         """Nothing to prepare."""
 
-    def lay_bare(self, slot: str) -> Values | None:
+    def single_slot_view(self, slot: str) -> Values | None:
         """The values of the only slot; entries are taken over."""
         if self._bare is None:
             if any(entry and [*entry] != [slot] for entry in self._entries.values()):
@@ -87,7 +87,7 @@ class HeapBackend(StateBackend):
             self.enter = self._copied
         return self._bare[0]
 
-    def dress(self) -> None:
+    def end_single_slot_view(self) -> None:
         """Go back to entries."""
         if self._bare is not None:
             values, slot = self._bare

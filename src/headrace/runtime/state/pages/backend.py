@@ -82,13 +82,13 @@ class PagedBackend(StateBackend):
         if self._opened is not None:
             self._opened.reshape()
 
-    def lay_bare(self, slot: str) -> Values | None:
+    def single_slot_view(self, slot: str) -> Values | None:
         """The values of the only slot, page by page as they are asked for."""
         if self._bare is None:
             self._bare = PagedValues(self._open(), slot)
         return self._bare
 
-    def dress(self) -> None:
+    def end_single_slot_view(self) -> None:
         """Go back to entries."""
         if self._bare is not None:
             self._bare.fold()

@@ -33,12 +33,12 @@ class BucketPages(HashedPages):
             return ODD_PAGE
 
     @staticmethod
-    def slim(value: Any) -> Any:
+    def compact(value: Any) -> Any:
         """The value itself, if nobody can change it any more."""
         return value if is_plain(value) else MISSING
 
     @staticmethod
-    def fat(stored: Any) -> Any:
+    def expanded(stored: Any) -> Any:
         """The value itself."""
         return stored
 

@@ -15,10 +15,10 @@ from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
 from headrace.runtime.state.pages.chunked_list import ChunkedList, remove_list
 from headrace.runtime.state.pages.compact import (
     Shape,
-    fattener,
+    compactor,
+    expander,
     holds_containers,
     shape_of,
-    slimmer,
 )
 from headrace.runtime.state.pages.hashed import HashedPages
 from headrace.runtime.state.pages.page import Page, PageTable, Stored, required
@@ -32,7 +32,7 @@ _BIG = frozenset({ChunkedList, BucketedMap})
 class EntryPages(HashedPages):
     """Pages of entries.
 
-    An entry whose states were declared and hold plain values lies in its page in its slim form.
+    An entry whose states were declared and hold plain values lies in its page in its compact form.
     Any other small one is pickled alone. Once it exceeds ``SPILL_PAGES`` pages it is stored as
     ``(rest, refs)``: each slot above one page moves out (a list as ``ChunkedList``, a map as
     ``BucketedMap``, any other value whole, as record ``v<id>``), ``refs`` says where to, and
@@ -66,17 +66,17 @@ class EntryPages(HashedPages):
         """Take note of the states declared since; not once pages were read."""
         if not self._pages:
             self._shape = shape_of(self._kinds)
-            self.slim = slimmer(self._shape)
-            self.fat = fattener(self._shape)
+            self.compact = compactor(self._shape)
+            self.expanded = expander(self._shape)
             self.watched = holds_containers(self._shape)
 
     def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
-        """What lies in a page, slim and pickled; entries of another shape are pickled here."""
+        """What lies in a page, compact and pickled; entries of another shape are pickled here."""
         shape, plain, packed = pickle.loads(data)
         if shape != self._shape:
             self._compare(shape)
-            fat = fattener(shape)
-            packed.update({key: pickle.dumps(fat(value), 5) for key, value in plain.items()})
+            expanded = expander(shape)
+            packed.update({key: pickle.dumps(expanded(value), 5) for key, value in plain.items()})
             plain = {}
         return plain, packed
 
@@ -134,7 +134,7 @@ class EntryPages(HashedPages):
         limit = SPILL_PAGES * self._page_bytes
         big = [key for key, value in page.plain.items() if len(pickle.dumps(value, 5)) > limit]
         for key in big:
-            page.packed[key] = self._spill(self.fat(page.plain.pop(key)), None)
+            page.packed[key] = self._spill(self.expanded(page.plain.pop(key)), None)
         return bool(big)
 
     def flush(self) -> None:

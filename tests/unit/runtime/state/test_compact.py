@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from headrace.runtime.state.backend import MISSING
 from headrace.runtime.state.pages.compact import (
     Shape,
-    fattener,
+    compactor,
+    expander,
     holds_containers,
     shape_of,
-    slimmer,
 )
 from headrace.runtime.state.pages.entries import EntryPages
 from headrace.runtime.state.pages.page import PageTable
@@ -36,11 +36,11 @@ entries = st.fixed_dictionaries(
 @given(entries, st.sets(st.sampled_from(sorted(KINDS)), min_size=1))
 def test_what_is_slim_comes_back(entry: dict[str, Any], declared: set[str]) -> None:
     shape = shape_of({slot: KINDS[slot] for slot in declared})
-    stored = slimmer(shape)(entry)
+    stored = compactor(shape)(entry)
     if set(entry) <= declared and (len(declared) > 1 or entry):
         assert stored is not MISSING
     if stored is not MISSING:
-        back = fattener(shape)(pickle.loads(pickle.dumps(stored)))
+        back = expander(shape)(pickle.loads(pickle.dumps(stored)))
         assert back == entry
         assert {slot: type(value) for slot, value in back.items()} == {
             slot: type(value) for slot, value in entry.items()
@@ -62,15 +62,15 @@ def test_what_is_slim_comes_back(entry: dict[str, Any], declared: set[str]) -> N
     ],
 )
 def test_any_other_entry_is_pickled_alone(shape: Shape, entry: dict[Any, Any]) -> None:
-    assert slimmer(shape)(entry) is MISSING
+    assert compactor(shape)(entry) is MISSING
 
 
 @pytest.mark.parametrize("kinds", [{"seen": "list"}, KINDS])
 def test_an_entry_shares_nothing_that_can_be_changed_with_its_page(kinds: dict[str, str]) -> None:
     shape = shape_of(kinds)
-    stored = slimmer(shape)({"seen": [1]})
-    fattener(shape)(stored)["seen"].append(2)
-    assert fattener(shape)(stored) == {"seen": [1]}
+    stored = compactor(shape)({"seen": [1]})
+    expander(shape)(stored)["seen"].append(2)
+    assert expander(shape)(stored) == {"seen": [1]}
     assert holds_containers(shape)
     assert not holds_containers(shape_of({"total": "value"}))
 
