@@ -112,7 +112,7 @@ def test_a_time_to_live_neither_comes_nor_goes(expires: bool) -> None:
     store = CountingStore()
     assert call(value(expires)) == [None]
     assert call(value(expires), value(not expires, "another")) == [(1, 2), None]
-    with pytest.raises(CheckpointError, match="'total' was stored with"):
+    with pytest.raises(CheckpointError, match="'total' was stored as value with"):
         call(value(not expires))
 
 

@@ -33,7 +33,7 @@ class TaskContext:
         self._site = site
         self._facts = facts
         self._metrics = metrics
-        self.states = StateStore(cell) if cell is not None else None
+        self.states = StateStore(cell, name) if cell is not None else None
 
     @property
     def is_batch(self) -> bool:

@@ -6,7 +6,7 @@ from headrace.runtime.state.handles.handle import Handle
 from headrace.runtime.state.handles.list import ListHandle
 from headrace.runtime.state.handles.map import MapHandle
 from headrace.runtime.state.handles.reducing import ReducingHandle
-from headrace.runtime.state.handles.store import StateStore
+from headrace.runtime.state.handles.store import NamespacedStates, StateStore
 from headrace.runtime.state.handles.value import ValueHandle
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "KeyContext",
     "ListHandle",
     "MapHandle",
+    "NamespacedStates",
     "ReducingHandle",
     "StateStore",
     "ValueHandle",

@@ -6,14 +6,24 @@ from typing import Any
 
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
+from headrace.runtime.state.kinds import AGGREGATING
 from headrace.runtime.state.ttl import Ttl
 
 
 class AggregatingHandle(Handle):
     """One accumulator per key, fed by an ``AggregateFunction``."""
 
-    def __init__(self, context: KeyContext, name: str, ttl: Ttl | None, function: Any) -> None:
-        super().__init__(context, name, ttl)
+    kind = AGGREGATING
+
+    def __init__(
+        self,
+        context: KeyContext,
+        name: str,
+        ttl: Ttl | None,
+        type_text: str | None,
+        function: Any,
+    ) -> None:
+        super().__init__(context, name, ttl, type_text)
         self._function = function
 
     def get(self) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
-from headrace.runtime.state.backend import StateBackend, Timer, Values
+from headrace.runtime.state.backend import EntrySpace, StateBackend, Timer, Values
 from headrace.runtime.state.ttl import CLEANUP, Ttl
 
 
@@ -16,6 +16,7 @@ class KeyContext:
     __slots__ = (
         "backend",
         "clocked",
+        "entries",
         "entry",
         "event_ms",
         "key",
@@ -27,6 +28,9 @@ class KeyContext:
 
     backend: StateBackend
     """The backend of the micro-batch and key group at hand."""
+
+    entries: EntrySpace
+    """Where the entries of the states lie: the backend itself, or its namespaces."""
 
     look_up: Callable[[Any], Any]
     """Gives what ``entry`` shall be for a key."""

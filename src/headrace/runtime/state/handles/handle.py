@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.errors import NotKeyedError
-from headrace.runtime.state.backend import EXPIRING, MISSING
+from headrace.runtime.state.backend import MISSING
 from headrace.runtime.state.handles.context import KeyContext
+from headrace.runtime.state.kinds import VALUE, StateKind
 from headrace.runtime.state.ttl import Ttl
 
 
 class Handle:
     """One state of the current key. ``slot`` is the state's name."""
 
-    kind = "value"
+    kind = VALUE
 
-    def __init__(self, context: KeyContext, name: str, ttl: Ttl | None) -> None:
+    def __init__(
+        self, context: KeyContext, name: str, ttl: Ttl | None, type_text: str | None
+    ) -> None:
         self._context = context
         self._slot = name
         self._ttl = ttl
-
-    @property
-    def stored_kind(self) -> str:
+        self.stored_kind = StateKind(self.kind, type_text, ttl is not None)
         """What a backend is told of the slot."""
-        return self.kind if self._ttl is None else self.kind + EXPIRING
 
     def _entry(self) -> Any:
         entry = self._context.entry
@@ -36,7 +36,7 @@ class Handle:
 
     def _changed(self) -> None:
         context = self._context
-        context.backend.changed(context.key)
+        context.entries.changed(context.key)
 
     def clear(self) -> None:
         """Forget the value under the current key."""
@@ -68,7 +68,7 @@ class Handle:
             entry[self._slot] = held
         else:
             context.entry = context.values[context.key] = held
-        context.backend.changed(context.key)
+        context.entries.changed(context.key)
 
     def _read(self) -> Any:
         ttl, held = self._ttl, self._held()

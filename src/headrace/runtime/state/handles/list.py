@@ -7,13 +7,14 @@ from typing import Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.runtime.state.handles.handle import Handle
+from headrace.runtime.state.kinds import LIST
 from headrace.runtime.state.ttl import Ttl
 
 
 class ListHandle(Handle):
     """A list per key; with a time-to-live each element expires by itself."""
 
-    kind = "list"
+    kind = LIST
 
     def get(self) -> list[Any]:
         """The elements under the current key, oldest first; empty when there are none."""

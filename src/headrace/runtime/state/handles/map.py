@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from headrace.runtime.state.handles.handle import Handle
+from headrace.runtime.state.kinds import MAP
 
 
 class MapHandle(Handle):
     """A map per key; with a time-to-live each entry of it expires by itself."""
 
-    kind = "map"
+    kind = MAP
 
     def _find(self, key: Any) -> tuple[bool, Any]:
         held = self._held()
@@ -59,7 +60,7 @@ class MapHandle(Handle):
             value = (value, stamp)
             self._context.schedule_cleanup(ttl, stamp)
         held[key] = value
-        context.backend.changed(context.key)
+        context.entries.changed(context.key)
 
     def put_all(self, dict_value: Any) -> None:
         """Set several entries: from a mapping, or from pairs."""

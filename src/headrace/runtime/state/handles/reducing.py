@@ -7,16 +7,24 @@ from typing import Any
 
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
+from headrace.runtime.state.kinds import REDUCING
 from headrace.runtime.state.ttl import Ttl
 
 
 class ReducingHandle(Handle):
     """One value per key, into which every added value is reduced."""
 
+    kind = REDUCING
+
     def __init__(
-        self, context: KeyContext, name: str, ttl: Ttl | None, reduce: Callable[[Any, Any], Any]
+        self,
+        context: KeyContext,
+        name: str,
+        ttl: Ttl | None,
+        type_text: str | None,
+        reduce: Callable[[Any, Any], Any],
     ) -> None:
-        super().__init__(context, name, ttl)
+        super().__init__(context, name, ttl, type_text)
         self._reduce = reduce
 
     def get(self) -> Any:

@@ -33,7 +33,7 @@ class ValueHandle(Handle):
                     entry[self._slot] = value
                 else:
                     context.entry = values[key] = value
-                context.backend.changed(key)
+                context.entries.changed(key)
                 return
         self._write(value)
 

@@ -119,6 +119,10 @@ class BucketedMap(MutableMapping[Any, Any]):
         """The values, bucket by bucket."""
         return _Values(self, self._pages.items)
 
+    def scan(self) -> Iterator[tuple[Any, Any]]:
+        """The items, to be read only: bucket by bucket, none of which is kept."""
+        return self._pages.scan()
+
     def clear(self) -> None:
         """Remove everything."""
         self._pages.clear()

@@ -11,18 +11,27 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
-from headrace.runtime.state.backend import EXPIRING, MISSING, Entry
+from headrace.runtime.state.backend import MISSING, Entry
+from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind, stored_kind
 
-Shape = tuple[tuple[str, str], ...]
+StoredKind = tuple[str, str | None, bool] | str
+"""A ``StateKind`` as a plain tuple; older formats have a text."""
+
+Shape = tuple[tuple[str, StoredKind], ...]
 """The declared states as pairs (slot, kind), in the order of their names."""
 
 _MOST_ITEMS = 64
 """A list or map of more may be on its way to records of its own, so it is pickled alone."""
 
 
-def shape_of(kinds: Mapping[str, str]) -> Shape:
+def shape_of(kinds: Mapping[str, StateKind]) -> Shape:
     """The shape of entries whose slots were declared so."""
-    return tuple(sorted(kinds.items()))
+    return tuple((slot, kinds[slot].stored()) for slot in sorted(kinds))
+
+
+def layout_of(shape: Shape) -> list[tuple[str, str]]:
+    """Each slot with how its value lies in an entry; equal layouts are stored alike."""
+    return [(slot, stored_kind(kind).layout) for slot, kind in shape]
 
 
 def compactor(shape: Shape) -> Callable[[Entry], Any]:
@@ -31,7 +40,7 @@ def compactor(shape: Shape) -> Callable[[Entry], Any]:
         return lambda entry: MISSING
     if len(shape) > 1:
         return _compactor_of_many(shape)
-    slot, kind = shape[0]
+    ((slot, kind),) = layout_of(shape)
     compact_value = _COMPACT[kind]
 
     def compact(entry: Entry) -> Any:
@@ -45,7 +54,7 @@ def compactor(shape: Shape) -> Callable[[Entry], Any]:
             return value if value is not None or slot in entry else MISSING
         return compact(entry)
 
-    return compact_atoms if kind == "value" else compact
+    return compact_atoms if kind == VALUE else compact
 
 
 def expander(shape: Shape) -> Callable[[Any], Entry]:
@@ -54,7 +63,8 @@ def expander(shape: Shape) -> Callable[[Any], Entry]:
         return _expander_of_many(shape)
     if not shape:
         return lambda stored: stored  # nothing is compact
-    slot, expand_value = shape[0][0], _EXPAND.get(shape[0][1])
+    ((slot, kind),) = layout_of(shape)
+    expand_value = _EXPAND.get(kind)
     if expand_value is None:
         return lambda stored: {slot: stored}
     own = expand_value
@@ -63,11 +73,11 @@ def expander(shape: Shape) -> Callable[[Any], Entry]:
 
 def holds_containers(shape: Shape) -> bool:
     """True when something in an entry's compact form could be changed in place."""
-    return any(kind in _EXPAND for _, kind in shape)
+    return any(kind in _EXPAND for _, kind in layout_of(shape))
 
 
 def _compactor_of_many(shape: Shape) -> Callable[[Entry], Any]:
-    slots = [(slot, _COMPACT[kind]) for slot, kind in shape]
+    slots = [(slot, _COMPACT[kind]) for slot, kind in layout_of(shape)]
     known = {slot for slot, _ in shape}.issuperset
 
     def compact(entry: Entry) -> Any:
@@ -89,7 +99,7 @@ def _compactor_of_many(shape: Shape) -> Callable[[Entry], Any]:
 
 
 def _expander_of_many(shape: Shape) -> Callable[[Any], Entry]:
-    slots = [(slot, _EXPAND.get(kind)) for slot, kind in shape]
+    slots = [(slot, _EXPAND.get(kind)) for slot, kind in layout_of(shape)]
 
     def expanded(stored: Any) -> Entry:
         return {
@@ -121,9 +131,9 @@ def _compact_map(value: Any) -> Any:
     return value if only_atoms(map(type, held)) or all(map(is_plain, held)) else MISSING
 
 
-def _of_both(functions: dict[str, Callable[[Any], Any]]) -> dict[str, Callable[[Any], Any]]:
-    return functions | {kind + EXPIRING: function for kind, function in functions.items()}
-
-
-_COMPACT = _of_both({"value": _compact_value, "list": _compact_list, "map": _compact_map})
-_EXPAND = _of_both({"list": list, "map": dict})
+_COMPACT: dict[str, Callable[[Any], Any]] = {
+    VALUE: _compact_value,
+    LIST: _compact_list,
+    MAP: _compact_map,
+}
+_EXPAND: dict[str, Callable[[Any], Any]] = {LIST: list, MAP: dict}

@@ -157,6 +157,22 @@ class HashedPages(ABC):
                 live = value is MISSING or self.watched
                 yield key, self.fetch(key) if live else self.expanded(value)
 
+    def scan(self) -> Iterator[tuple[Any, Any]]:
+        """Every key and value, to be read only; what was not touched before is not kept."""
+        for page in self._each_page():
+            for key in [*{**page.plain, **page.packed, **page.live}]:
+                if not self._holds(page, key):
+                    continue
+                value = page.live.get(key, MISSING)
+                if value is MISSING:
+                    stored = page.packed.get(key)
+                    value = self.expanded(page.plain[key]) if stored is None else self.copy(stored)
+                yield key, value
+
+    def copy(self, stored: Stored) -> Any:
+        """A fresh object of which nothing else is remembered."""
+        return self.thaw(stored)
+
     def clear(self) -> None:
         """Remove everything, also from the store, at once."""
         for number in self._numbers():
