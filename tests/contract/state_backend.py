@@ -10,9 +10,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headrace.common.typeinfo import Types
+from headrace.datastream.state import ValueStateDescriptor
+from headrace.errors import CheckpointError
 from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.handles import KeyContext, StateStore
+from headrace.runtime.state.kinds import StateKind
 
 from .state_walk import KEYS, LIST, MAP, SLOTS, STEPS, VALUE, Cart, Span, Walk, drain
+
+LIST_KIND, MAP_KIND = "list", "map"
+KINDS = [
+    StateKind("value"),
+    StateKind("reducing"),
+    StateKind("aggregating"),
+    StateKind(LIST_KIND),
+    StateKind(MAP_KIND),
+    StateKind("value", expires=True),
+    StateKind("value", "INT"),
+    StateKind("value", "STRING"),
+]
 
 
 class StateBackendContract(ABC):
@@ -69,8 +86,8 @@ class StateBackendContract(ABC):
     @pytest.mark.parametrize("size", [0, 1, 5, 3000])
     def test_change_in_place_is_kept_without_report(self, size: int) -> None:
         backend = self.make()
-        backend.declare(LIST, "list")
-        backend.declare(MAP, "map")
+        backend.declare(LIST, StateKind("list"))
+        backend.declare(MAP, StateKind("map"))
         entry = backend.enter("a")
         entry[LIST] = [[number] for number in range(size)]
         entry[MAP] = {number: [number] for number in range(size)}
@@ -98,7 +115,7 @@ class StateBackendContract(ABC):
     @pytest.mark.parametrize("size", [1, 3000])
     def test_cleared_entry_is_gone(self, size: int) -> None:
         backend = self.make()
-        backend.declare(LIST, "list")
+        backend.declare(LIST, StateKind("list"))
         backend.enter("a")[LIST] = [*range(size)]
         backend.changed("a")
         backend = self.next_call(backend)
@@ -112,7 +129,7 @@ class StateBackendContract(ABC):
     def test_slots_keep_their_order(self) -> None:
         backend = self.make()
         slots: list[Any] = [(LIST, Span(9, 10)), MAP, (LIST, Span(1, 2)), VALUE]
-        backend.declare(LIST, "list")
+        backend.declare(LIST, StateKind("list"))
         for slot in slots:
             backend.enter("a")[slot] = {} if slot == MAP else [*range(3000)]
         backend.changed("a")
@@ -121,7 +138,7 @@ class StateBackendContract(ABC):
 
     def test_a_value_moves_to_another_namespace(self) -> None:
         backend = self.make()
-        backend.declare(LIST, "list")
+        backend.declare(LIST, StateKind("list"))
         first, second = (LIST, Span(0, 1)), (LIST, Span(0, 2))
         backend.enter("a")[first] = [*range(3000)]
         backend.changed("a")
@@ -136,7 +153,7 @@ class StateBackendContract(ABC):
 
     def test_a_big_list_given_to_another_key_is_independent(self) -> None:
         backend = self.make()
-        backend.declare(LIST, "list")
+        backend.declare(LIST, StateKind("list"))
         backend.enter("a")[LIST] = [*range(3000)]
         backend.changed("a")
         backend = self.next_call(backend)
@@ -248,6 +265,107 @@ class StateBackendContract(ABC):
         walk.reopen()
         walk.check()
         self.check_empty(walk.backend)
+
+    def test_timers_are_scanned_in_the_order_of_firing(self) -> None:
+        backend = self.make()
+        for key in range(3000):
+            backend.event_timers.register(Timer(key % 7, key))
+        backend.event_timers.register(Timer(9, "namespaced", Span(0, 4)))
+        backend = self.next_call(backend)
+        timers = backend.event_timers
+        for key in range(0, 3000, 3):
+            timers.delete(Timer(key % 7, key))
+            timers.register(Timer(3, f"late {key}"))
+        found = [*timers.scan()]
+        assert found == [*timers.scan()]
+        assert [timer for _, timer in found] == drain(backend, 1 << 60)
+        by_moment = sorted((timer.time_ms, order) for order, timer in found)
+        assert by_moment == [(timer.time_ms, order) for order, timer in found]
+
+    @pytest.mark.parametrize("before", KINDS, ids=str)
+    @pytest.mark.parametrize("now", KINDS, ids=str)
+    def test_a_state_keeps_its_kind(self, before: StateKind, now: StateKind) -> None:
+        backend = self.make()
+        backend.declare("s", before)
+        backend.enter("a")["s"] = {LIST_KIND: [1], MAP_KIND: {1: 2}}.get(before.kind, 1)
+        backend.changed("a")
+        backend.flush()
+        backend = self.reopen(backend)
+
+        def use() -> None:
+            backend.declare("s", now)
+            backend.enter("a")
+
+        untyped = before.type is None or now.type is None
+        if before == now or (untyped and before[::2] == now[::2]):
+            use()
+        else:
+            with pytest.raises(CheckpointError, match=f"{before}, and is {now} now"):
+                use()
+
+    def test_entries_of_namespaces_are_apart(self) -> None:
+        backend = self.make()
+        space = backend.in_namespaces
+        space.declare(VALUE, SLOTS[VALUE])
+        space.declare(LIST, SLOTS[LIST])
+        pairs = [(key, end) for key in KEYS for end in (None, 10, Span(0, 10))]
+        held = dict(zip(pairs, range(len(pairs)), strict=True))
+        for pair, number in held.items():
+            entry = space.enter(pair)
+            entry[VALUE], entry[LIST] = number, [*range(number * 50)]
+            space.changed(pair)
+        backend.enter(("a", 10))[VALUE] = "of the key"
+        backend.changed(("a", 10))
+        backend = self.next_call(backend)
+        assert [*backend.keys()] == [("a", 10)]
+        assert backend.enter("a") == {}
+        space = backend.in_namespaces
+        found = [*space.keys()]
+        assert len(found) == len(held)
+        assert set(found) == held.keys()
+        for pair, entry in space.scan():
+            assert entry[VALUE] == held[pair]
+            assert list(entry[LIST]) == [*range(held[pair] * 50)]
+        for pair in held:
+            space.enter(pair).clear()
+            space.changed(pair)
+        backend = self.next_call(backend)
+        assert [*backend.in_namespaces.keys()] == []
+        assert backend.enter(("a", 10)) == {VALUE: "of the key"}
+        backend.enter(("a", 10)).clear()
+        backend.changed(("a", 10))
+        backend = self.next_call(backend)
+        self.check_empty(backend)
+
+    @pytest.mark.parametrize("keys", [1, 700])
+    def test_sums_per_key_and_window(self, keys: int) -> None:
+        task = KeyContext()
+        states = StateStore(task, "sums")
+        windows = states.in_namespaces()
+        total = windows.get_state(ValueStateDescriptor("total", Types.INT()))
+        ends = range(10_000)
+        backend = self.make()
+        for _ in range(2):
+            states.attach(backend)
+            for end in ends:
+                task.key = end % keys
+                windows.enter(end)
+                total.update((total.value() or 0) + end)
+            backend.flush()
+            backend = self.reopen(backend)
+        states.attach(backend)
+        assert len([*backend.in_namespaces.keys()]) == 10_000
+        for end in ends:
+            task.key = end % keys
+            windows.enter(end)
+            assert total.value() == end * 2
+            assert windows.namespace == end
+            windows.clear()
+            assert total.value() is None
+        backend.flush()
+        backend = self.reopen(backend)
+        assert [*backend.in_namespaces.keys()] == []
+        self.check_empty(backend)
 
     def check_empty(self, backend: StateBackend) -> None:
         """Check a backend whose entries and timers were all removed and flushed."""

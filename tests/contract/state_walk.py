@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.kinds import StateKind
 
 
 class Span(NamedTuple):
@@ -27,7 +28,7 @@ class Cart:
 
 KEYS: list[Any] = ["a", "b", "ä", 1, 2, -7, 2.5, None, b"x", ("a", 1), (), Span(0, 10), True]
 LIST, MAP, VALUE = "elements", "items", "value"
-SLOTS = {LIST: "list", MAP: "map", VALUE: "value"}
+SLOTS = {LIST: StateKind("list"), MAP: StateKind("map"), VALUE: StateKind("value")}
 
 
 def plain(value: Any) -> Any:

@@ -19,7 +19,7 @@ from headrace.datastream.state import (
 )
 from headrace.errors import CheckpointError, NotKeyedError
 from headrace.runtime.state.backend import MISSING, StateBackend
-from headrace.runtime.state.handles import Cell, StateStore, ValueHandle
+from headrace.runtime.state.handles import KeyContext, StateStore, ValueHandle
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
 
@@ -59,7 +59,7 @@ class Task:
     """A user function's part: one value state, and the key at hand."""
 
     def __init__(self, reopen: Reopen) -> None:
-        self.cell = Cell()
+        self.cell = KeyContext()
         self.store = StateStore(self.cell)
         self.state: ValueHandle = self.store.get_state(ValueStateDescriptor(SLOT))
         self._reopen = reopen
@@ -98,7 +98,7 @@ def test_a_time_to_live_neither_comes_nor_goes(expires: bool) -> None:
         return descriptor
 
     def call(*descriptors: ValueStateDescriptor) -> Any:
-        cell = Cell()
+        cell = KeyContext()
         states = StateStore(cell)
         handles = [states.get_state(descriptor) for descriptor in descriptors]
         states.attach(PagedBackend(store, 4))
@@ -112,7 +112,7 @@ def test_a_time_to_live_neither_comes_nor_goes(expires: bool) -> None:
     store = CountingStore()
     assert call(value(expires)) == [None]
     assert call(value(expires), value(not expires, "another")) == [(1, 2), None]
-    with pytest.raises(CheckpointError, match="'total' was stored with"):
+    with pytest.raises(CheckpointError, match="'total' was stored as value with"):
         call(value(not expires))
 
 
@@ -217,7 +217,7 @@ def test_only_a_value_state_alone_is_bare(reopen: Reopen) -> None:
     task = Task(reopen)
     assert task.cell.values is not None
     assert task.cell.look_up("nobody") is MISSING
-    cell = Cell()
+    cell = KeyContext()
     store = StateStore(cell)
     store.get_list_state(ListStateDescriptor("seen", Types.INT()))
     store.attach(HeapBackend())
@@ -242,7 +242,7 @@ class Latest(AggregateFunction):
 
 @pytest.mark.parametrize("states", [1, 2])
 def test_an_accumulator_of_none_is_none(reopen: Reopen, states: int) -> None:
-    cell = Cell()
+    cell = KeyContext()
     store = StateStore(cell)
     if states == 2:
         store.get_state(ValueStateDescriptor("other"))

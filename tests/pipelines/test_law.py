@@ -86,3 +86,24 @@ def test_the_law(
     check(program, cuts=other_cuts, backends="paged", restarts=True, **spread)
     check(program, mode="batch")
     check(program, mode="batch", **spread)
+
+
+spreads = st.lists(st.tuples(st.integers(1, 7), st.integers(1, 3)), min_size=1, max_size=3)
+
+
+@settings(max_examples=20)
+@given(programs, cuts, spreads, st.sampled_from(["heap", "paged"]))
+def test_the_law_through_the_neutral_form(
+    program: Program, cuts: list[int], spreads: list[tuple[int, int]], backends: str
+) -> None:
+    key_groups, parallelism = spreads[0]
+    check(
+        program,
+        cuts=cuts,
+        backends=backends,
+        restarts="neutral",
+        key_groups=key_groups,
+        parallelism=parallelism,
+        regroup=spreads[1:] + spreads[:1],
+    )
+    check(program, cuts=cuts, backends=backends, restarts="neutral")

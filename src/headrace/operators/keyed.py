@@ -8,7 +8,7 @@ from typing import Any
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import KeyedOperator, NodeProgram
 from headrace.runtime.state.backend import Timer
-from headrace.runtime.state.handles import Cell
+from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.ttl import CLEANUP
 from headrace.runtime.user_function import open_function
 
@@ -16,7 +16,7 @@ from headrace.runtime.user_function import open_function
 class StatefulOperator(KeyedOperator):
     """A keyed operator whose states may expire."""
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Open the user functions with a context that gives out state."""
         self.node, self.cell, self.context = node, cell, context
         for function in node.spec.functions if node.spec else ():

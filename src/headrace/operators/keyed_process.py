@@ -15,7 +15,7 @@ from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.chain.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import Timer
-from headrace.runtime.state.handles import Cell
+from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction
 
 
@@ -57,7 +57,7 @@ class KeyedProcessSpec(OperatorSpec):
 class KeyedContext:
     """What ``process_element`` sees: the key, the timestamp, and the timers."""
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: KeyContext) -> None:
         self._cell = cell
         self._timestamp: int | None = None
 
@@ -104,7 +104,7 @@ class KeyedContext:
 class TimerContext(KeyedContext):
     """What ``on_timer`` sees."""
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: KeyContext) -> None:
         super().__init__(cell)
         self._domain = TimeDomain.EVENT_TIME
 

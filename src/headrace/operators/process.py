@@ -10,7 +10,7 @@ from headrace.errors import NotKeyedError
 from headrace.operators.emission import emitter
 from headrace.runtime.chain.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
-from headrace.runtime.state.handles import Cell
+from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction
 
 
@@ -40,7 +40,7 @@ class ProcessSpec(OperatorSpec):
 class ProcessContext:
     """The context of a process function without keys: it can read time, not set timers."""
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: KeyContext) -> None:
         self._cell = cell
         self._timestamp: int | None = None
         self._watermark = MIN_WATERMARK

@@ -10,7 +10,7 @@ from headrace.runtime.chain.loops import Push
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import RESERVED_NAMES, StateBackend, Timer
-from headrace.runtime.state.handles import Cell
+from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction
 
 SLOT = RESERVED_NAMES + "reduce"
@@ -54,7 +54,7 @@ class ReduceOperator(StatefulOperator):
         self._down = outputs.main
         return self.push_keyed
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Open the user's function, and say what is kept."""
         super().open(node, context, cell)
         assert context.states is not None, "a reduction is keyed"

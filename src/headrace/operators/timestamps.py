@@ -22,7 +22,7 @@ from headrace.errors import PlanError
 from headrace.runtime.chain.loops import Push, Step
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
-from headrace.runtime.state.handles import Cell
+from headrace.runtime.state.handles import KeyContext
 
 _BELOW_ALL = -(1 << 64)
 
@@ -67,7 +67,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         self._timeout_ms = spec.strategy.idle_timeout_ms
         self._active_ms: int | None = None
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """In a batch no watermark stands before the last one."""
         super().open(node, context, cell)
         self._silent = context.is_batch
@@ -180,15 +180,28 @@ class TimestampsOperator(Operator, WatermarkOutput):
             self._signal(self._last, False)
 
     def snapshot(self) -> Any:
-        """The generator with its state, its last watermark, its idleness and its last activity."""
-        return (self._generator, self._last, self._idle, self._active_ms)
+        """What the generator saw, its last watermark, its idleness and its last activity.
+
+        Of a generator of the user's that is the generator; of Headrace's own the highest timestamp,
+        so that nothing stored depends on where their classes live.
+        """
+        known: Any = self._generator
+        if not self._is_users:
+            known = getattr(known, "max_timestamp", None)
+        return (known, self._last, self._idle, self._active_ms)
 
     def restore(self, state: Any | None) -> None:
         """Go on with a generator, or start a new one."""
         if state is None:
             state = (None, MIN_WATERMARK, False, None)
+        known: Any
         known, self._last, self._idle, self._active_ms = state
-        if known is not None and not sees_highest_only(type(known)) and self._is_users:
+        if isinstance(known, BoundedOutOfOrderness) and not (
+            self._is_users and not sees_highest_only(type(known))
+        ):
+            known = known.max_timestamp  # as older versions stored it
+        is_highest = known is None or isinstance(known, int)
+        if self._is_users and not is_highest:
             self._generator = known
             return
         # The strategy may have changed since: what it makes now has the bound of now.
@@ -199,6 +212,6 @@ class TimestampsOperator(Operator, WatermarkOutput):
                 where={"operator": f"{self.node.name}, built at {self.node.site}"},
                 hint="a watermark strategy's generators must be of one class",
             )
-        if isinstance(made, BoundedOutOfOrderness) and isinstance(known, BoundedOutOfOrderness):
-            made.max_timestamp = known.max_timestamp
+        if isinstance(made, BoundedOutOfOrderness) and is_highest:
+            made.max_timestamp = known
         self._generator = made

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.errors import NotKeyedError
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runtime.state.handles import Cell, StateStore
+from headrace.runtime.state.handles import KeyContext, StateStore
 
 
 @dataclass
@@ -27,13 +27,13 @@ class TaskContext:
     """The ``RuntimeContext`` of one operator in one task."""
 
     def __init__(
-        self, name: str, site: str, facts: TaskFacts, metrics: MetricGroup, cell: Cell | None
+        self, name: str, site: str, facts: TaskFacts, metrics: MetricGroup, cell: KeyContext | None
     ) -> None:
         self._name = name
         self._site = site
         self._facts = facts
         self._metrics = metrics
-        self.states = StateStore(cell) if cell is not None else None
+        self.states = StateStore(cell, name) if cell is not None else None
 
     @property
     def is_batch(self) -> bool:

@@ -12,7 +12,7 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.runtime.chain.loops import Push, Step, calling, pushing
 from headrace.runtime.context import TaskContext
 from headrace.runtime.state.backend import StateBackend, Timer
-from headrace.runtime.state.handles import Cell
+from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction, close_function, open_function, own_copy
 
 Signal = Callable[[int, bool], None]
@@ -127,7 +127,7 @@ class NodeProgram:
 class Operator:
     """The mutable logic of one operator in one task, made by its spec."""
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Prepare for records; called once before ``bind``."""
         self.node = node
         self.cell = cell

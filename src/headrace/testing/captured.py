@@ -19,7 +19,7 @@ from headrace.runtime.operator import (
     Traits,
 )
 from headrace.runtime.state.backend import StateBackend, Timer
-from headrace.runtime.state.handles import Cell
+from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction
 
 Emitted = list[tuple[Any, int | None]]
@@ -34,7 +34,7 @@ class Captured:
     sides: dict[str, Emitted] = field(default_factory=dict)
     watermarks: list[int] = field(default_factory=list)
     context: TaskContext | None = None
-    cell: Cell | None = None
+    cell: KeyContext | None = None
 
     def clear(self) -> None:
         """Forget what was emitted."""
@@ -126,7 +126,7 @@ class CapturedOperator(KeyedOperator):
         self._inner = inner
         self._captured = captured
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Open the operator."""
         self._captured.context, self._captured.cell = context, cell
         self._inner.open(node, context, cell)

@@ -6,7 +6,7 @@ import itertools
 import json
 import pickle
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,10 +22,13 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.delivery import Delivery
 from headrace.runners.launch import program_of
 from headrace.runners.local import LocalRun
+from headrace.runtime.neutral.form import NeutralForm
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.testing.clock import ManualClock
+from headrace.testing.moves import neutral_form, restore, splits_of, written_and_read
 from headrace.testing.snapshot import MemoryStore
 
 Streams = DataStream | Mapping[str, DataStream]
@@ -77,7 +80,8 @@ def run_pipeline(
     backends: Literal["heap", "paged"] = "heap",
     key_groups: int | None = None,
     parallelism: int | None = None,
-    restarts: bool = False,
+    restarts: bool | Literal["neutral"] = False,
+    regroup: Sequence[tuple[int, int]] = (),
     micro_batches: int | None = None,
 ) -> PipelineResults:
     """Run a program to its end; gives the records of its streams.
@@ -89,7 +93,8 @@ def run_pipeline(
     they run out is taken at once. ``key_groups``: spread keyed state over so many, instead of
     keeping it in one. ``parallelism``: of operators that set none, in place of the environment's
     (or 1). ``restarts``: begin anew from the stored state after every micro-batch, as after a crash
-    (with ``backends="paged"``).
+    (with ``backends="paged"``), or, if ``"neutral"``, as from a savepoint.
+    ``regroup``: the key groups and the parallelism after each such restart, in turn.
     ``micro_batches``: stop after so many, where the input has no end. ``clock``: gives the time
     (ms), asked once per micro-batch; it stands at 0 otherwise.
 
@@ -100,15 +105,24 @@ def run_pipeline(
     batch = mode == "batch"
     if cuts is not None and batch:
         raise PlanError("a batch is one micro-batch: it has no cuts")
-    if restarts and backends != "paged":
+    if restarts is True and backends != "paged":
         raise PlanError("only paged state outlives a restart", hint='backends="paged"')
-    job, streams = _job(program, batch, parallelism, key_groups)
+    if regroup and (restarts != "neutral" or key_groups is None):
+        raise PlanError(
+            "key groups change in a neutral form only, and where there are some",
+            hint='restarts="neutral", key_groups=1',
+        )
+    plan, streams = _planner(program, batch)
+    job = plan(key_groups, parallelism)
+    others = [cloudpickle.dumps(plan(*spread)) for spread in regroup]
     if micro_batches is None and not all(source.source.bounded for source in job.sources):
         raise PlanError(
             "a source of the program has no end", hint="say after how many micro_batches to stop"
         )
     budgets = _budgets(cuts)
-    runs = _Runs(job, streams, clock or ManualClock(), budgets, backends, key_groups, restarts)
+    runs = _Runs(
+        job, streams, clock or ManualClock(), budgets, backends, key_groups, restarts, others
+    )
     try:
         while not runs.run.ended and runs.run.batch_id != micro_batches:
             if restarts and runs.run.batch_id:
@@ -124,9 +138,10 @@ def run_pipeline(
     return PipelineResults(streams, runs.run.batch_id, dict(runs.run.metrics.snapshot()))
 
 
-def _job(
-    program: Streams | Build, batch: bool, parallelism: int | None, key_groups: int | None
-) -> tuple[JobProgram, dict[str, list[Any]]]:
+def _planner(
+    program: Streams | Build, batch: bool
+) -> tuple[Callable[[int | None, int | None], JobProgram], dict[str, list[Any]]]:
+    """A function from key groups and parallelism to the job, and the streams to collect."""
     made = program
     if not isinstance(made, DataStream | Mapping):
         made = made(StreamExecutionEnvironment())
@@ -148,14 +163,18 @@ def _job(
         sink = _collecting(stream)
         sink.name = name
         sinks.append(sink)
-    configuration = Configuration(env._configuration)
-    configuration.set_string(options.TARGET.key, "local")
-    configuration.set_string(options.RUNTIME_MODE.key, "BATCH" if batch else "STREAMING")
-    if parallelism is not None or options.read(configuration, options.PARALLELISM) is None:
-        configuration.set_integer(options.PARALLELISM.key, parallelism or 1)
-    if key_groups is not None:
-        configuration.set_integer(options.MAX_PARALLELISM.key, key_groups)
-    return program_of(StreamGraph.of(sinks), configuration, None), {name: [] for name in named}
+
+    def plan(key_groups: int | None, parallelism: int | None) -> JobProgram:
+        configuration = Configuration(env._configuration)
+        configuration.set_string(options.TARGET.key, "local")
+        configuration.set_string(options.RUNTIME_MODE.key, "BATCH" if batch else "STREAMING")
+        if parallelism is not None or options.read(configuration, options.PARALLELISM) is None:
+            configuration.set_integer(options.PARALLELISM.key, parallelism or 1)
+        if key_groups is not None:
+            configuration.set_integer(options.MAX_PARALLELISM.key, key_groups)
+        return program_of(StreamGraph.of(sinks), configuration, None)
+
+    return plan, {name: [] for name in named}
 
 
 def _budgets(cuts: Iterable[int] | None) -> Iterator[int]:
@@ -188,22 +207,28 @@ class _Runs:
         budgets: Iterator[int],
         backends: str,
         key_groups: int | None,
-        restarts: bool,
+        restarts: bool | Literal["neutral"],
+        others: Sequence[bytes],
     ) -> None:
         self._job, self._clock, self._budgets = job, clock, budgets
         # as it is before any function was called: what they keep in attributes is lost
-        self._sent = cloudpickle.dumps(job) if restarts else b""
+        self._sent = itertools.cycle(others or ([cloudpickle.dumps(job)] if restarts else []))
+        self._neutral = restarts == "neutral"
         self._delivery = _Gathering(streams)
         self._collapse = key_groups is None
         self._stores: dict[tuple[str, int], MemoryStore] = {}
+        self._heap: dict[tuple[str, int], HeapBackend] = {}
         self._paged = backends == "paged"
         self.run = self._start(job)
 
     def _start(self, job: JobProgram) -> LocalRun:
-        backends = self._backend if self._paged else None
-        return LocalRun(job, self._delivery, self._clock, self._budgets, backends, self._collapse)
+        return LocalRun(
+            job, self._delivery, self._clock, self._budgets, self._backend, self._collapse
+        )
 
     def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
+        if not self._paged:
+            return self._heap.setdefault((vertex.id, group), HeapBackend())
         store = self._stores.setdefault((vertex.id, group), MemoryStore())
         groups = 1 if self._collapse else vertex.groups
         return PagedBackend(store, groups, self._job.settings.page_bytes)
@@ -211,11 +236,27 @@ class _Runs:
     def restart(self) -> None:
         """Go on in a new run, with nothing but what a checkpoint keeps."""
         before = self.run
-        after = self._start(pickle.loads(self._sent))
+        if self._neutral:
+            form = written_and_read(self._form())
+            self._stores, self._heap = {}, {}
+        after = self._start(pickle.loads(next(self._sent)))
+        if self._neutral:
+            restore(form, after.program, self._backend)
         # what sources wrote for themselves lies with the checkpoint
         shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
         after._offset = after._planned = json.loads(json.dumps(before._offset))
         after._states = pickle.loads(pickle.dumps(before._states))
         after.batch_id = before.batch_id
+        if self._neutral:
+            after._states = splits_of(form)
+            after._offset = after._planned = dict(form.manifest.offset)
+            after.batch_id = form.manifest.batch_id
         before.close()
         self.run = after
+
+    def _form(self) -> NeutralForm:
+        run = self.run
+        vertices = {vertex.id: vertex for stage in run.program.stages for vertex in stage}
+        known = self._stores if self._paged else self._heap
+        backends = {(at, group): self._backend(vertices[at], group) for at, group in known}
+        return neutral_form(run.program, backends, run._states, run._offset, run.batch_id)

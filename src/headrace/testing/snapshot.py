@@ -6,7 +6,9 @@ import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headrace.common.watermark_strategy import MAX_WATERMARK, WatermarkGenerator
+from headrace.common.watermark_strategy import WatermarkGenerator
+from headrace.runtime.neutral.read import import_backend
+from headrace.runtime.neutral.write import export_backend
 from headrace.runtime.state.backend import StateBackend, Timer, TimerStore
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
@@ -62,22 +64,11 @@ class Snapshot:
 
 def copy_state(source: StateBackend, target: StateBackend) -> None:
     """Put everything that ``source`` holds into an empty ``target``, sharing no object."""
-    for key in list(source.keys()):
-        # pickling makes plain lists and dicts of those that lie in chunks and buckets
-        target.enter(key).update(pickle.loads(pickle.dumps(dict(source.enter(key)), 5)))
-        target.changed(key)
-    for timer in pending_timers(source.event_timers):
-        target.event_timers.register(timer)
-    for timer in pending_timers(source.processing_timers):
-        target.processing_timers.register(timer)
+    records = export_backend("", source, 0)
+    import_backend(records, target, source.kinds(), source.in_namespaces.kinds())
     target.header.update(pickle.loads(pickle.dumps(source.header, 5)))
 
 
 def pending_timers(timers: TimerStore) -> list[Timer]:
     """The timers that are set, in the order in which they will fire."""
-    found: list[Timer] = []
-    while (timer := timers.pop_due(MAX_WATERMARK)) is not None:
-        found.append(timer)
-    for timer in found:
-        timers.register(timer)
-    return found
+    return [timer for _, timer in timers.scan()]

@@ -32,7 +32,7 @@ from headrace.runtime.operator import (
     drop_record,
 )
 from headrace.runtime.program import ChainProgram, JobProgram
-from headrace.runtime.state.handles import Cell
+from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import close_function, open_function
 from headrace.runtime.watermarks import ChannelWatermarks
 
@@ -59,7 +59,7 @@ class Chain:
     ) -> None:
         program = self.program = _with_own_functions(program)
         self.outbox = Outbox(job.settings.object_reuse)
-        self.cell = Cell()
+        self.cell = KeyContext()
         self.operators: dict[str, Operator] = {}
         self.contexts: dict[str, TaskContext] = {}
         self._facts, self._metrics, self._job = facts, metrics, job
@@ -112,7 +112,7 @@ class Chain:
             pushes[program.id] = pushing((step,), program.label)
         return pushes
 
-    def _context(self, name: str, site: str, cell: Cell | None) -> TaskContext:
+    def _context(self, name: str, site: str, cell: KeyContext | None) -> TaskContext:
         return TaskContext(name, site, self._facts, self._metrics.add_group(name), cell)
 
     def _open(self, node: NodeProgram) -> None:

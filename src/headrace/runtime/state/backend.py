@@ -1,15 +1,18 @@
 """The seam between operators and whatever keeps their state.
 
 A backend belongs to one operator in one key group. Everything it keeps for one key is an
-**entry**: a dictionary from slot (a state's name, or ``(name, namespace)``) to value. Operators
-work on live entries; the backend decides when they are fetched and written.
+**entry**: a dictionary from slot (a state's name) to value. Operators work on live entries; the
+backend decides when they are fetched and written. State in namespaces (of windows, say) has
+entries of its own, one for each pair of key and namespace.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
+
+from headrace.runtime.state.kinds import StateKind
 
 Entry = dict[Any, Any]
 
@@ -25,9 +28,6 @@ class Timer(NamedTuple):
 RESERVED_NAMES = "headrace."
 """The names of states that an operator itself keeps begin so; no state of a user's may."""
 
-EXPIRING = " that expires"
-"""Behind the kind of a state with a time-to-live."""
-
 MISSING: Any = object()
 """Stands for the value of a key that is not there."""
 
@@ -36,7 +36,7 @@ class Values(dict[Any, Any], ABC):
     """The values of an operator's only slot by key; a key without one gives ``MISSING``.
 
     Whoever sets a value tells the backend that it changed. ``fallback``, once set, gives what
-    is not here: entries, for whoever still asks for values behind ``dress``.
+    is not here: entries, for whoever still asks for values after ``end_single_slot_view``.
     """
 
     __slots__ = ("fallback",)
@@ -92,14 +92,13 @@ class TimerStore(ABC):
         Timers of one moment come in the order in which they were registered.
         """
 
+    @abstractmethod
+    def scan(self) -> Iterator[tuple[int, Timer]]:
+        """Every timer with its order of registration, as they will fire; nothing changes."""
 
-class StateBackend(ABC):
-    """Entries, timers and a small header for one operator in one key group."""
 
-    event_timers: TimerStore
-    processing_timers: TimerStore
-    header: dict[str, Any]
-    """A few values of the task itself (watermarks and such); written at ``flush`` if changed."""
+class EntrySpace(ABC):
+    """Entries by key."""
 
     enter: Callable[[Any], Entry]
     """Gives the live entry of a key, empty when nothing is stored.
@@ -112,29 +111,60 @@ class StateBackend(ABC):
     """Is told that the entry of a key was changed (also when it became empty)."""
 
     @abstractmethod
-    def declare(self, slot: str, kind: str) -> None:
-        """Say what a slot holds: ``value``, ``list`` (list values) or ``map`` (dict values).
+    def declare(self, slot: str, kind: StateKind) -> None:
+        """Say what a slot holds: a value, a list (of values) or a map (a dict of values).
 
-        ``EXPIRING`` stands behind it where a value lies beside the time of its last use.
-        A backend may give list and map values back as objects of its own that behave like a
-        ``list`` (append, extend, iteration, len) or a ``dict``.
+        Where it expires, each value is a pair with the time (ms) of its last use. A backend may
+        give list and map values back as objects of its own that behave like a ``list`` (append,
+        extend, iteration, len) or a ``dict``.
+
+        Raises:
+            CheckpointError: what is stored is of another kind or type.
         """
 
     @abstractmethod
-    def lay_bare(self, slot: str) -> Values | None:
+    def kinds(self) -> Mapping[str, StateKind]:
+        """The kinds of the slots that were declared, or are stored, by slot."""
+
+    @abstractmethod
+    def single_slot_view(self, slot: str) -> Values | None:
         """The values of the only slot, by key, without an entry around each: cheaper.
 
         None where a key is known to hold another slot. Until ``flush`` (with the heap backend:
-        until ``dress``) they are what counts, and an entry that ``enter`` gives is a copy.
+        until ``end_single_slot_view``) they are what counts, and an entry that ``enter`` gives
+        is a copy.
         """
 
     @abstractmethod
-    def dress(self) -> None:
+    def end_single_slot_view(self) -> None:
         """Go back to entries: there is a second slot. Values handed out before stay valid."""
 
     @abstractmethod
     def keys(self) -> Iterator[Any]:
         """Every key that has a non-empty entry, in no order."""
+
+    @abstractmethod
+    def scan(self) -> Iterator[tuple[Any, Entry]]:
+        """Every key and its non-empty entry, to be read only; what is read for it is not kept."""
+
+
+class StateBackend(EntrySpace):
+    """Entries, timers and a small header for one operator in one key group."""
+
+    event_timers: TimerStore
+    processing_timers: TimerStore
+    header: dict[str, Any]
+    """A few values of the task itself (watermarks and such); written at ``flush`` if changed."""
+
+    owner: str | None = None
+    """The operator's name, for messages."""
+
+    in_namespaces: EntrySpace
+    """The entries of pairs ``(key, namespace)``, apart from those of keys.
+
+    All namespaces of a key lie in its key group, near each other. To clear one pair's state, clear
+    its entry and report it as changed.
+    """
 
     @abstractmethod
     def flush(self) -> None:

@@ -5,14 +5,25 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headrace.runtime.state.backend import Entry, StateBackend, Timer, TimerStore, Values
+from headrace.runtime.state.backend import (
+    Entry,
+    EntrySpace,
+    StateBackend,
+    Timer,
+    TimerStore,
+    Values,
+)
+from headrace.runtime.state.kinds import StateKind, check_state
+
+DEAD_TIMERS = 64
+"""A heap with fewer deleted timers than this is left as it is."""
 
 
 class HeapTimers(TimerStore):
-    """A heap of timers; deleted ones are left in it and passed over."""
+    """A heap of timers; deleted ones are passed over, and removed once they are the majority."""
 
     __slots__ = ("_heap", "_live", "_order")
 
@@ -31,6 +42,10 @@ class HeapTimers(TimerStore):
     def delete(self, timer: Timer) -> None:
         """Remove a timer; one that is not there is no error."""
         self._live.pop(timer, None)
+        if len(self._heap) > 2 * len(self._live) + DEAD_TIMERS:
+            live = self._live
+            self._heap = [item for item in self._heap if live.get(item[2]) == item[1]]
+            heapq.heapify(self._heap)
 
     def earliest_ms(self) -> int | None:
         """The time of the next timer, or None."""
@@ -46,6 +61,11 @@ class HeapTimers(TimerStore):
         del self._live[timer]
         return timer
 
+    def scan(self) -> Iterator[tuple[int, Timer]]:
+        """Every timer with its order of registration, as they will fire."""
+        for timer, order in sorted(self._live.items(), key=lambda item: (item[0][0], item[1])):
+            yield order, timer
+
     def _drop_deleted(self) -> None:
         heap, live = self._heap, self._live
         while heap and live.get(heap[0][2]) != heap[0][1]:
@@ -59,56 +79,87 @@ class _HeapValues(Values):
         del self[key]
 
 
-class HeapBackend(StateBackend):
-    """Everything in memory, for as long as the object lives."""
+class HeapEntries(EntrySpace):
+    """Entries in a dictionary."""
+
+    owner: str | None = None
 
     def __init__(self) -> None:
         self._entries: defaultdict[Any, Entry] = defaultdict(dict)
-        self._bare: tuple[Values, str] | None = None
+        self._kinds: dict[str, StateKind] = {}
+        self._view: tuple[Values, str] | None = None
         self.enter = self._entries.__getitem__
         # The entry is the store, so there is nothing to note: a queue of no length takes anything.
         self.changed = deque(maxlen=0).append
-        self.event_timers = HeapTimers()
-        self.processing_timers = HeapTimers()
-        self.header: dict[str, Any] = {}
 
-    def declare(self, slot: str, kind: str) -> None:
-        """Nothing to prepare."""
+    def declare(self, slot: str, kind: StateKind) -> None:
+        """Note the kind; it must be the one of before."""
+        known = self._kinds.setdefault(slot, kind)
+        if known != kind:
+            check_state(slot, known, kind, self.owner)
+            self._kinds[slot] = kind
 
-    def lay_bare(self, slot: str) -> Values | None:
+    def kinds(self) -> Mapping[str, StateKind]:
+        """The kinds of the slots that were declared."""
+        return self._kinds
+
+    def single_slot_view(self, slot: str) -> Values | None:
         """The values of the only slot; entries are taken over."""
-        if self._bare is None:
+        if self._view is None:
             if any(entry and [*entry] != [slot] for entry in self._entries.values()):
                 return None
             values = _HeapValues()
             values.update({key: entry[slot] for key, entry in self._entries.items() if entry})
             self._entries.clear()
-            self._bare = values, slot
+            self._view = values, slot
             self.enter = self._copied
-        return self._bare[0]
+        return self._view[0]
 
-    def dress(self) -> None:
+    def end_single_slot_view(self) -> None:
         """Go back to entries."""
-        if self._bare is not None:
-            values, slot = self._bare
-            self._bare = None
+        if self._view is not None:
+            values, slot = self._view
+            self._view = None
             self._entries.update({key: {slot: value} for key, value in values.items()})
             values.clear()
             self.enter = values.fallback = self._entries.__getitem__
 
     def _copied(self, key: Any) -> Entry:
-        assert self._bare is not None
-        values, slot = self._bare
+        assert self._view is not None
+        values, slot = self._view
         return {slot: values[key]} if key in values else {}
 
     def keys(self) -> Iterator[Any]:
         """Every key that has a non-empty entry."""
-        if self._bare is not None:
-            return iter(self._bare[0])
+        if self._view is not None:
+            return iter(self._view[0])
         return (key for key, entry in self._entries.items() if entry)
+
+    def scan(self) -> Iterator[tuple[Any, Entry]]:
+        """Every key and its non-empty entry."""
+        if self._view is not None:
+            values, slot = self._view
+            return ((key, {slot: value}) for key, value in values.items())
+        return ((key, entry) for key, entry in self._entries.items() if entry)
 
     def flush(self) -> None:
         """Drop the entries that are empty."""
         empty = [key for key, entry in self._entries.items() if not entry]
         for key in empty:
             del self._entries[key]
+
+
+class HeapBackend(HeapEntries, StateBackend):
+    """Everything in memory, for as long as the object lives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.in_namespaces = self._namespaced = HeapEntries()
+        self.event_timers = HeapTimers()
+        self.processing_timers = HeapTimers()
+        self.header: dict[str, Any] = {}
+
+    def flush(self) -> None:
+        """Drop the entries that are empty."""
+        super().flush()
+        self._namespaced.flush()

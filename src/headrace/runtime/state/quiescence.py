@@ -37,6 +37,9 @@ class _Quiescent(TimerStore):
     def pop_due(self, time_ms: int) -> Timer | None:
         return self._store.pop_due(time_ms)
 
+    def scan(self) -> Iterator[tuple[int, Timer]]:
+        return self._store.scan()
+
 
 @contextmanager
 def quiescent(backend: StateBackend) -> Iterator[Dropped]:

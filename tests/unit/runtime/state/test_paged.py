@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from headrace.errors import CheckpointError
+from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.bucketed_map import BucketedMap
 from headrace.runtime.state.pages.chunked_list import ChunkedList
@@ -47,8 +48,8 @@ def call(store: CountingStore, page_bytes: int = 16384) -> PagedBackend:
     """The backend of a new call, with a list, a map and a value slot; counts from zero."""
     store.reset()
     backend = PagedBackend(store, 8, page_bytes)
-    backend.declare("list", "list")
-    backend.declare("map", "map")
+    backend.declare("list", StateKind("list"))
+    backend.declare("map", StateKind("map"))
     return backend
 
 
@@ -206,7 +207,7 @@ def test_the_size_of_pages_outlives_their_call_and_the_format_before_it(
     for key in range(50_000):
         set_slot(backend, key, "v", key)
     backend.flush()
-    _, next_id, header, sizes, *timers = pickle.loads(store.records["h"])
+    _, next_id, header, sizes, _, *timers, _ = pickle.loads(store.records["h"])
     count, size_bytes, entries, grain, regret = sizes
     assert (grain, regret) == (16, 0)
     store.records["h"] = pickle.dumps((2, next_id, header, (count, size_bytes, entries), *timers))
@@ -407,11 +408,11 @@ def test_copies_of_big_lists_and_maps_are_plain(store: CountingStore) -> None:
 
 def test_a_big_list_moved_into_a_value_slot_becomes_a_list(store: CountingStore) -> None:
     backend = call(store, 100)
-    backend.declare("v", "value")
+    backend.declare("v", StateKind("value"))
     set_slot(backend, "a", "list", [*range(1000)])
     backend.flush()
     backend = call(store, 100)
-    backend.declare("v", "value")
+    backend.declare("v", StateKind("value"))
     set_slot(backend, "a", "v", backend.enter("a").pop("list"))
     backend.flush()
     assert call(store, 100).enter("a")["v"] == [*range(1000)]
@@ -425,7 +426,7 @@ def test_keys_do_not_keep_pages(store: CountingStore) -> None:
     backend.flush()
     backend = call(store)
     assert len([*backend.keys()]) == 20_000
-    assert not backend._open()._pages
+    assert not backend._plain.pages()._pages
 
 
 def test_a_backend_can_be_used_after_flush(store: CountingStore) -> None:

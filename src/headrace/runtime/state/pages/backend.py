@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headrace.errors import CheckpointError
 from headrace.runtime.key_groups import page_hasher
-from headrace.runtime.state.backend import Entry, PageStore, StateBackend, Values
+from headrace.runtime.state.backend import Entry, EntrySpace, PageStore, StateBackend, Values
+from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.pages.entries import EntryPages
 from headrace.runtime.state.pages.page import PageTable
-from headrace.runtime.state.pages.values import PagedValues
+from headrace.runtime.state.pages.space import KINDS_OF_NONE, NO_PAGES, PagedEntries, SpaceState
 from headrace.runtime.state.timers.leaves import LeafStore
 from headrace.runtime.state.timers.pages import TimerPages, TimerState
 
-FORMAT = 3
+FORMAT = 4
 """The layout of the records; whoever changes it must still read the older ones."""
-
-NO_PAGES = (1, 0, 0, 1, 0)
 
 HEADER = "h"
 """The name of the record that every call reads, and most write."""
@@ -27,10 +26,11 @@ HEADER = "h"
 class PagedBackend(StateBackend):
     """The state of one operator in one key group, for one call: enter, change, flush.
 
-    Records: ``h`` the header, ``p<page>`` entries, ``l<id>.<chunk>`` and ``m<id>.<bucket>`` big
-    lists and maps, ``v<id>`` and ``e<id>`` other big values and entries, ``e``/``t`` timers:
-    ``E<leaf>.<bucket>`` and ``Ed`` (event time), ``P...`` (processing time). The header is read
-    at the first use; a call that touches nothing reads nothing else and writes nothing.
+    Records: ``h`` the header, ``p<page>`` entries of keys, ``n<page>`` those of keys in namespaces,
+    ``l<id>.<chunk>`` and ``m<id>.<bucket>`` big lists and maps, ``v<id>`` and ``e<id>`` other big
+    values and entries, ``e``/``t`` timers: ``E<leaf>.<bucket>`` and ``Ed`` (event time), ``P...``
+    (processing time). The header is read at the first use; a call that touches nothing reads
+    nothing else and writes nothing.
 
     ``page_bytes``: what a page holds on average; an entry of more than four times this moves
     out of its page. Objects that one entry refers to twice stay one object only while they lie
@@ -39,21 +39,19 @@ class PagedBackend(StateBackend):
 
     def __init__(self, store: PageStore, max_parallelism: int, page_bytes: int = 16384) -> None:
         self._store = store
-        self._max_parallelism = max_parallelism
         self._page_bytes = page_bytes
-        self._kinds: dict[str, str] = {}
-        self._live = _LiveEntries(self)
-        self._changed: set[Any] = set()
-        self._bare: PagedValues | None = None
-        self.enter = self._live.__getitem__
-        self.changed = self._changed.add
-        self._opened: EntryPages | None = None
+        hash_of, new_id = page_hasher(max_parallelism), self._new_id
+        self._hash_of = hash_of
+        self._plain = self._space("p", hash_of)
+        self._namespaced: PagedEntries | None = None
+        self._namespaced_stored: tuple[SpaceState, str] | None = None
+        self.enter, self.changed = self._plain.enter, self._plain.changed
+        self._is_open = False
         self._stored: bytes | None = None
         self._next_id = 0
         self._header: dict[str, Any] = {}
         self._event_state: TimerState = None
         self._processing_state: TimerState = None
-        hash_of, new_id = page_hasher(max_parallelism), self._new_id
         self._events = TimerPages(LeafStore(store, "E", hash_of, new_id), self._event_timers)
         self._processing = TimerPages(
             LeafStore(store, "P", hash_of, new_id), self._processing_timers
@@ -72,55 +70,54 @@ class PagedBackend(StateBackend):
         self._open()
         self._header = values
 
-    def declare(self, slot: str, kind: str) -> None:
-        """Say what a slot holds: ``value``, ``list`` or ``map``.
+    @property
+    def in_namespaces(self) -> EntrySpace:  # type: ignore[override]
+        """The entries of pairs ``(key, namespace)``; a page holds all namespaces of a key."""
+        space = self._namespaced
+        if space is None:
+            hash_of = self._hash_of
+            space = self._namespaced = self._space("n", lambda pair: hash_of(pair[0]))
+            if self._namespaced_stored is not None:
+                space.set_stored(*self._namespaced_stored)
+        return space
 
-        Big lists come back as ``ChunkedList``, big maps as ``BucketedMap``, which is iterated
-        over bucket by bucket; small maps keep the order of insertion.
-        """
-        self._kinds[slot] = kind
-        if self._opened is not None:
-            self._opened.reshape()
+    def declare(self, slot: str, kind: StateKind) -> None:
+        """Say what a slot holds."""
+        self._plain.declare(slot, kind)
 
-    def lay_bare(self, slot: str) -> Values | None:
+    def kinds(self) -> Mapping[str, StateKind]:
+        """The kinds of the slots that were declared, or are stored."""
+        return self._plain.kinds()
+
+    def single_slot_view(self, slot: str) -> Values | None:
         """The values of the only slot, page by page as they are asked for."""
-        if self._bare is None:
-            self._bare = PagedValues(self._open(), slot)
-        return self._bare
+        return self._plain.single_slot_view(slot)
 
-    def dress(self) -> None:
+    def end_single_slot_view(self) -> None:
         """Go back to entries."""
-        if self._bare is not None:
-            self._bare.fold()
-            self._bare.clear()
-            self._bare.fallback = self.enter
-            self._bare = None
+        self._plain.end_single_slot_view()
 
     def keys(self) -> Iterator[Any]:
         """Every key that has a non-empty entry, page by page."""
-        if self._bare is not None:
-            self._bare.fold()
-        return self._open().keys()
+        return self._plain.keys()
+
+    def scan(self) -> Iterator[tuple[Any, Entry]]:
+        """Every key and its non-empty entry, to be read only, page by page."""
+        return self._plain.scan()
 
     def flush(self) -> None:
         """Write what changed. Live entries are invalid afterwards."""
-        pages = self._opened
-        if pages is None:
+        if not self._is_open:
             return
-        if self._bare is not None:
-            self._bare.settle()
-            self._bare = None
-        pages.flush()
-        self._live.clear()
+        plain = self._plain.flush()
+        if self._namespaced is not None:
+            self._namespaced_stored = self._namespaced.flush()
+            if self._namespaced_stored == (NO_PAGES, KINDS_OF_NONE):
+                self._namespaced_stored = None
         self._event_state = self._events.flush()
         self._processing_state = self._processing.flush()
-        table = pages.table
-        rest = (
-            (table.count, table.size_bytes, table.entries, table.grain, table.regret),
-            self._event_state,
-            self._processing_state,
-        )
-        if rest == (NO_PAGES, None, None):
+        rest = (*plain, self._event_state, self._processing_state, self._namespaced_stored)
+        if rest == (NO_PAGES, KINDS_OF_NONE, None, None, None):
             self._next_id = 0  # nothing is stored, so no id is taken
             if not self._header:
                 if self._stored is not None:
@@ -132,35 +129,54 @@ class PagedBackend(StateBackend):
             self._store.put(HEADER, data)
             self._stored = data
 
-    def _open(self) -> EntryPages:
-        """The pages; reads the header when it is asked for first."""
-        pages = self._opened
-        if pages is not None:
-            return pages
-        table = PageTable()
+    def _space(self, prefix: str, hash_of: Callable[[Any], int]) -> PagedEntries:
+        def make_pages(
+            table: PageTable, kinds: dict[str, StateKind], changed: set[Any]
+        ) -> EntryPages:
+            return EntryPages(
+                self._store,
+                prefix,
+                table,
+                self._page_bytes,
+                hash_of,
+                kinds,
+                self._new_id,
+                changed,
+                self.owner,
+            )
+
+        return PagedEntries(self._open, make_pages, lambda: self.owner)
+
+    def _open(self) -> None:
+        """Read the header, once."""
+        if self._is_open:
+            return
+        self._is_open = True
         data = self._stored = self._store.get(HEADER)
-        if data is not None:
-            found = pickle.loads(data)
-            if found[0] not in (2, FORMAT):
-                raise CheckpointError(
-                    f"the keyed state has format {found[0]}, this version reads {FORMAT}",
-                    hint="take a savepoint with the version that wrote it and restore from that",
-                )
-            _, self._next_id, header, sizes, self._event_state, self._processing_state = found
-            self._header = pickle.loads(header)
-            count, size_bytes, entries = sizes[:3]
-            grain, regret = sizes[3:] or (1, 0)  # format 2 had neither
-            table = PageTable(count, size_bytes, entries, grain=grain, regret=regret)
-        pages = self._opened = EntryPages(
-            self._store,
-            table,
-            self._page_bytes,
-            self._max_parallelism,
-            self._kinds,
-            self._new_id,
-            self._changed,
-        )
-        return pages
+        if data is None:
+            return
+        found = pickle.loads(data)
+        if found[0] not in (2, 3, FORMAT):
+            raise CheckpointError(
+                f"the keyed state has format {found[0]}, this version reads {FORMAT}",
+                hint="take a savepoint with the version that wrote it and restore from that",
+            )
+        if found[0] < FORMAT:
+            found = _from_format_3(found)
+        (
+            _,
+            self._next_id,
+            header,
+            sizes,
+            kinds,
+            self._event_state,
+            self._processing_state,
+            self._namespaced_stored,
+        ) = found
+        self._header = pickle.loads(header)
+        self._plain.set_stored(sizes, kinds)
+        if self._namespaced is not None and self._namespaced_stored is not None:
+            self._namespaced.set_stored(*self._namespaced_stored)
 
     def _event_timers(self) -> TimerState:
         self._open()
@@ -175,16 +191,9 @@ class PagedBackend(StateBackend):
         return self._next_id
 
 
-class _LiveEntries(dict[Any, Entry]):
-    """The entries touched so far; one that is not there is fetched."""
-
-    __slots__ = ("_backend",)
-
-    def __init__(self, backend: PagedBackend) -> None:
-        super().__init__()
-        self._backend = backend
-
-    def __missing__(self, key: Any) -> Entry:
-        entry: Entry = self._backend._open().fetch(key, {})
-        self[key] = entry
-        return entry
+def _from_format_3(found: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A header of format 2 or 3 as one of format 4: it knew no kinds and no namespaces."""
+    format_, next_id, header, sizes, events, processing = found
+    if format_ == 2:
+        sizes = (*sizes, 1, 0)  # neither grain nor regret
+    return (FORMAT, next_id, header, sizes, KINDS_OF_NONE, events, processing, None)

@@ -33,12 +33,12 @@ class BucketPages(HashedPages):
             return ODD_PAGE
 
     @staticmethod
-    def slim(value: Any) -> Any:
+    def compact(value: Any) -> Any:
         """The value itself, if nobody can change it any more."""
         return value if is_plain(value) else MISSING
 
     @staticmethod
-    def fat(stored: Any) -> Any:
+    def expanded(stored: Any) -> Any:
         """The value itself."""
         return stored
 
@@ -118,6 +118,10 @@ class BucketedMap(MutableMapping[Any, Any]):
     def values(self) -> ValuesView[Any]:
         """The values, bucket by bucket."""
         return _Values(self, self._pages.items)
+
+    def scan(self) -> Iterator[tuple[Any, Any]]:
+        """The items, to be read only: bucket by bucket, none of which is kept."""
+        return self._pages.scan()
 
     def clear(self) -> None:
         """Remove everything."""

@@ -65,6 +65,17 @@ class ChunkedList:
             yield from self._chunk(number)
         yield from self._new  # sees what is appended meanwhile, as a list's iterator does
 
+    def scan(self) -> Iterator[Any]:
+        """The elements, to be read only: chunk by chunk, none of which is kept."""
+        for number in range(self._chunks):
+            held = self._held.get(number)
+            yield from (
+                pickle.loads(required(self._store, self._name(number)))
+                if (held is None)
+                else held[0]
+            )
+        yield from self._new
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, list | ChunkedList):
             return NotImplemented

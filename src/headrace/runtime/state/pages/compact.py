@@ -11,73 +11,83 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
-from headrace.runtime.state.backend import EXPIRING, MISSING, Entry
+from headrace.runtime.state.backend import MISSING, Entry
+from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind, stored_kind
 
-Shape = tuple[tuple[str, str], ...]
+StoredKind = tuple[str, str | None, bool] | str
+"""A ``StateKind`` as a plain tuple; older formats have a text."""
+
+Shape = tuple[tuple[str, StoredKind], ...]
 """The declared states as pairs (slot, kind), in the order of their names."""
 
 _MOST_ITEMS = 64
 """A list or map of more may be on its way to records of its own, so it is pickled alone."""
 
 
-def shape_of(kinds: Mapping[str, str]) -> Shape:
+def shape_of(kinds: Mapping[str, StateKind]) -> Shape:
     """The shape of entries whose slots were declared so."""
-    return tuple(sorted(kinds.items()))
+    return tuple((slot, kinds[slot].stored()) for slot in sorted(kinds))
 
 
-def slimmer(shape: Shape) -> Callable[[Entry], Any]:
-    """A function that gives the slim form of an entry, or ``MISSING`` where it has none."""
+def layout_of(shape: Shape) -> list[tuple[str, str]]:
+    """Each slot with how its value lies in an entry; equal layouts are stored alike."""
+    return [(slot, stored_kind(kind).layout) for slot, kind in shape]
+
+
+def compactor(shape: Shape) -> Callable[[Entry], Any]:
+    """A function that gives the compact form of an entry, or ``MISSING`` where it has none."""
     if not shape:
         return lambda entry: MISSING
     if len(shape) > 1:
-        return _slimmer_of_many(shape)
-    slot, kind = shape[0]
-    slim_value = _SLIM[kind]
+        return _compactor_of_many(shape)
+    ((slot, kind),) = layout_of(shape)
+    compact_value = _COMPACT[kind]
 
-    def slim(entry: Entry) -> Any:
+    def compact(entry: Entry) -> Any:
         value = entry.get(slot, MISSING)
-        return MISSING if value is MISSING or len(entry) != 1 else slim_value(value)
+        return MISSING if value is MISSING or len(entry) != 1 else compact_value(value)
 
-    def slim_atoms(entry: Entry) -> Any:
+    def compact_atoms(entry: Entry) -> Any:
         value: Any = entry.get(slot)
         of = type(value)  # the usual cases, without another call
         if (of in ATOMS or (of is tuple and only_atoms(map(type, value)))) and len(entry) == 1:
             return value if value is not None or slot in entry else MISSING
-        return slim(entry)
+        return compact(entry)
 
-    return slim_atoms if kind == "value" else slim
+    return compact_atoms if kind == VALUE else compact
 
 
-def fattener(shape: Shape) -> Callable[[Any], Entry]:
-    """A function that makes an entry, sharing nothing that can be changed, from its slim form."""
+def expander(shape: Shape) -> Callable[[Any], Entry]:
+    """A function that makes an entry from its compact form; they share nothing changeable."""
     if len(shape) > 1:
-        return _fattener_of_many(shape)
+        return _expander_of_many(shape)
     if not shape:
-        return lambda stored: stored  # nothing is slim
-    slot, fat_value = shape[0][0], _FAT.get(shape[0][1])
-    if fat_value is None:
+        return lambda stored: stored  # nothing is compact
+    ((slot, kind),) = layout_of(shape)
+    expand_value = _EXPAND.get(kind)
+    if expand_value is None:
         return lambda stored: {slot: stored}
-    own = fat_value
+    own = expand_value
     return lambda stored: {slot: own(stored)}
 
 
 def holds_containers(shape: Shape) -> bool:
-    """True when something in an entry's slim form could be changed in place."""
-    return any(kind in _FAT for _, kind in shape)
+    """True when something in an entry's compact form could be changed in place."""
+    return any(kind in _EXPAND for _, kind in layout_of(shape))
 
 
-def _slimmer_of_many(shape: Shape) -> Callable[[Entry], Any]:
-    slots = [(slot, _SLIM[kind]) for slot, kind in shape]
+def _compactor_of_many(shape: Shape) -> Callable[[Entry], Any]:
+    slots = [(slot, _COMPACT[kind]) for slot, kind in layout_of(shape)]
     known = {slot for slot, _ in shape}.issuperset
 
-    def slim(entry: Entry) -> Any:
+    def compact(entry: Entry) -> Any:
         if not known(entry):
             return MISSING
         values = []
-        for slot, slim_value in slots:
+        for slot, compact_value in slots:
             value = entry.get(slot)
             if value is not None:
-                value = slim_value(value)
+                value = compact_value(value)
                 if value is MISSING:
                     return MISSING
             elif slot in entry:
@@ -85,45 +95,45 @@ def _slimmer_of_many(shape: Shape) -> Callable[[Entry], Any]:
             values.append(value)
         return tuple(values)
 
-    return slim
+    return compact
 
 
-def _fattener_of_many(shape: Shape) -> Callable[[Any], Entry]:
-    slots = [(slot, _FAT.get(kind)) for slot, kind in shape]
+def _expander_of_many(shape: Shape) -> Callable[[Any], Entry]:
+    slots = [(slot, _EXPAND.get(kind)) for slot, kind in layout_of(shape)]
 
-    def fat(stored: Any) -> Entry:
+    def expanded(stored: Any) -> Entry:
         return {
             slot: value if own is None else own(value)
             for (slot, own), value in zip(slots, stored, strict=True)
             if value is not None
         }
 
-    return fat
+    return expanded
 
 
-def _slim_value(value: Any) -> Any:
+def _compact_value(value: Any) -> Any:
     kind = type(value)
     if kind in ATOMS or (kind is tuple and only_atoms(map(type, value))) or is_plain(value):
         return value
     return MISSING
 
 
-def _slim_list(value: Any) -> Any:
+def _compact_list(value: Any) -> Any:
     if type(value) is not list or len(value) > _MOST_ITEMS:
         return MISSING
     return value if only_atoms(map(type, value)) or all(map(is_plain, value)) else MISSING
 
 
-def _slim_map(value: Any) -> Any:
+def _compact_map(value: Any) -> Any:
     if type(value) is not dict or len(value) > _MOST_ITEMS or not all(map(is_plain, value)):
         return MISSING
     held = value.values()
     return value if only_atoms(map(type, held)) or all(map(is_plain, held)) else MISSING
 
 
-def _of_both(functions: dict[str, Callable[[Any], Any]]) -> dict[str, Callable[[Any], Any]]:
-    return functions | {kind + EXPIRING: function for kind, function in functions.items()}
-
-
-_SLIM = _of_both({"value": _slim_value, "list": _slim_list, "map": _slim_map})
-_FAT = _of_both({"list": list, "map": dict})
+_COMPACT: dict[str, Callable[[Any], Any]] = {
+    VALUE: _compact_value,
+    LIST: _compact_list,
+    MAP: _compact_map,
+}
+_EXPAND: dict[str, Callable[[Any], Any]] = {LIST: list, MAP: dict}

@@ -7,18 +7,17 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-from headrace.errors import CheckpointError
 from headrace.runtime.block import pickled_plain
-from headrace.runtime.key_groups import page_hasher
-from headrace.runtime.state.backend import EXPIRING, Entry, PageStore
+from headrace.runtime.state.backend import Entry, PageStore
+from headrace.runtime.state.kinds import StateKind, check_state, stored_kind
 from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
 from headrace.runtime.state.pages.chunked_list import ChunkedList, remove_list
 from headrace.runtime.state.pages.compact import (
-    Shape,
-    fattener,
+    compactor,
+    expander,
     holds_containers,
+    layout_of,
     shape_of,
-    slimmer,
 )
 from headrace.runtime.state.pages.hashed import HashedPages
 from headrace.runtime.state.pages.page import Page, PageTable, Stored, required
@@ -32,7 +31,7 @@ _BIG = frozenset({ChunkedList, BucketedMap})
 class EntryPages(HashedPages):
     """Pages of entries.
 
-    An entry whose states were declared and hold plain values lies in its page in its slim form.
+    An entry whose states were declared and hold plain values lies in its page in its compact form.
     Any other small one is pickled alone. Once it exceeds ``SPILL_PAGES`` pages it is stored as
     ``(rest, refs)``: each slot above one page moves out (a list as ``ChunkedList``, a map as
     ``BucketedMap``, any other value whole, as record ``v<id>``), ``refs`` says where to, and
@@ -45,16 +44,19 @@ class EntryPages(HashedPages):
     def __init__(
         self,
         store: PageStore,
+        prefix: str,
         table: PageTable,
         page_bytes: int,
-        max_parallelism: int,
-        kinds: dict[str, str],
+        hash_of: Callable[[Any], int],
+        kinds: dict[str, StateKind],
         new_id: Callable[[], int],
         changed: set[Any],
+        owner: str | None = None,
     ) -> None:
-        super().__init__(store, "p", table, page_bytes, changed)
-        self.hash_of = page_hasher(max_parallelism)
+        super().__init__(store, prefix, table, page_bytes, changed)
+        self.hash_of = hash_of
         self._kinds = kinds
+        self._owner = owner
         self.reshape()
         self._new_id = new_id
         self._read: dict[int, bytes] = {}
@@ -66,29 +68,23 @@ class EntryPages(HashedPages):
         """Take note of the states declared since; not once pages were read."""
         if not self._pages:
             self._shape = shape_of(self._kinds)
-            self.slim = slimmer(self._shape)
-            self.fat = fattener(self._shape)
+            self.compact = compactor(self._shape)
+            self.expanded = expander(self._shape)
             self.watched = holds_containers(self._shape)
 
     def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
-        """What lies in a page, slim and pickled; entries of another shape are pickled here."""
+        """What lies in a page, compact and pickled; entries of another shape are pickled here."""
         shape, plain, packed = pickle.loads(data)
         if shape != self._shape:
-            self._compare(shape)
-            fat = fattener(shape)
-            packed.update({key: pickle.dumps(fat(value), 5) for key, value in plain.items()})
-            plain = {}
+            for slot, before in shape:
+                now = self._kinds.get(slot)
+                if now is not None:
+                    check_state(slot, stored_kind(before), now, self._owner)
+            if layout_of(shape) != layout_of(self._shape):
+                expanded = expander(shape)
+                packed |= {key: pickle.dumps(expanded(value), 5) for key, value in plain.items()}
+                plain = {}
         return plain, packed
-
-    def _compare(self, stored: Shape) -> None:
-        for slot, before in stored:
-            now = self._kinds.get(slot, before)
-            if now.endswith(EXPIRING) != before.endswith(EXPIRING):
-                had, has = ("a", "none") if before.endswith(EXPIRING) else ("no", "one")
-                raise CheckpointError(
-                    f"the state {slot!r} was stored with {had} time-to-live, and has {has} now",
-                    hint="give the state another name, or start anew with headrace run --fresh",
-                )
 
     def written(self, page: Page) -> bytes:
         """A page's bytes, which tell the shape of its entries."""
@@ -120,6 +116,14 @@ class EntryPages(HashedPages):
                 entry[slot] = pickle.loads(self._record("v", ref[1]))
         return entry
 
+    def copy(self, stored: Stored) -> Entry:
+        """A fresh entry of which nothing else is remembered."""
+        before = {*self._read}
+        entry = self.thaw(stored)
+        for id_ in self._read.keys() - before:
+            del self._read[id_]
+        return entry
+
     def discard(self, stored: Stored) -> None:
         """Remove the records of an entry that is gone, unless another has taken them over."""
         if isinstance(stored, tuple):
@@ -134,7 +138,7 @@ class EntryPages(HashedPages):
         limit = SPILL_PAGES * self._page_bytes
         big = [key for key, value in page.plain.items() if len(pickle.dumps(value, 5)) > limit]
         for key in big:
-            page.packed[key] = self._spill(self.fat(page.plain.pop(key)), None)
+            page.packed[key] = self._spill(self.expanded(page.plain.pop(key)), None)
         return bool(big)
 
     def flush(self) -> None:
@@ -173,8 +177,8 @@ class EntryPages(HashedPages):
         self, slot: Any, value: Any, old: tuple[Any, ...] | None
     ) -> tuple[tuple[Any, ...] | None, Any]:
         """Where the value of a slot lies, once written there, or None and what stays inline."""
-        kind = self._kinds.get(slot[0] if isinstance(slot, tuple) else slot)
-        kind = kind and kind.removesuffix(EXPIRING)
+        declared = self._kinds.get(slot[0] if isinstance(slot, tuple) else slot)
+        kind = None if declared is None else declared.layout
         # One record belongs to one slot: whoever shares it gets a copy.
         if isinstance(value, ChunkedList):
             if kind in ("list", None) and value.id not in self._kept:

@@ -67,17 +67,17 @@ class HashedPages(ABC):
     hash_of: Callable[[Any], int]
     """Gives the hash that chooses a key's page, or ``ODD_PAGE``."""
 
-    slim: Callable[[Any], Any]
+    compact: Callable[[Any], Any]
     """Gives what lies in a page for a value, or ``MISSING`` for one that is pickled alone."""
 
-    fat: Callable[[Any], Any]
+    expanded: Callable[[Any], Any]
     """Gives the live value of what lies in a page: a fresh object, if it can be changed."""
 
     adapts = False
     """True when the size of pages follows how many of their keys a micro-batch touches."""
 
     watched = False
-    """True when a slim value can be changed without a word, so that what was read is compared."""
+    """True when compact values can be changed without a report: what was read is compared."""
 
     @abstractmethod
     def freeze(self, value: Any, old: Stored | None) -> Stored:
@@ -92,7 +92,7 @@ class HashedPages(ABC):
         """Called with what was stored for a key that is gone."""
 
     def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
-        """What lies in a page, slim and pickled, from its bytes."""
+        """What lies in a page, compact and pickled, from its bytes."""
         plain, packed = pickle.loads(data)
         return plain, packed
 
@@ -115,7 +115,7 @@ class HashedPages(ABC):
             return live[key]
         value = page.plain.get(key, MISSING)
         if value is not MISSING:
-            value = self.fat(value)
+            value = self.expanded(value)
         else:
             stored = page.packed.get(key)
             if stored is not None:
@@ -155,7 +155,23 @@ class HashedPages(ABC):
                     continue
                 value = MISSING if key in page.live else page.plain.get(key, MISSING)
                 live = value is MISSING or self.watched
-                yield key, self.fetch(key) if live else self.fat(value)
+                yield key, self.fetch(key) if live else self.expanded(value)
+
+    def scan(self) -> Iterator[tuple[Any, Any]]:
+        """Every key and value, to be read only; what was not touched before is not kept."""
+        for page in self._each_page():
+            for key in [*{**page.plain, **page.packed, **page.live}]:
+                if not self._holds(page, key):
+                    continue
+                value = page.live.get(key, MISSING)
+                if value is MISSING:
+                    stored = page.packed.get(key)
+                    value = self.expanded(page.plain[key]) if stored is None else self.copy(stored)
+                yield key, value
+
+    def copy(self, stored: Stored) -> Any:
+        """A fresh object of which nothing else is remembered."""
+        return self.thaw(stored)
 
     def clear(self) -> None:
         """Remove everything, also from the store, at once."""
@@ -194,7 +210,7 @@ class HashedPages(ABC):
     def _settle(self, page: Page) -> None:
         """Fold the live values into what is to be stored."""
         changed, plain, packed = self.changed, page.plain, page.packed
-        slim, drops_empty = self.slim, self.drops_empty
+        compact, drops_empty = self.compact, self.drops_empty
         for key, value in page.live.items():
             old, told = packed.get(key), key in changed
             if not told and old is None and self._same(page, key, value):
@@ -208,7 +224,7 @@ class HashedPages(ABC):
                     page.dirty = True
                 continue
             pickled = type(old) is tuple or (old is not None and not told)
-            lean = MISSING if pickled else slim(value)
+            lean = MISSING if pickled else compact(value)
             if lean is not MISSING:
                 plain[key] = lean
                 if old is not None:
@@ -223,7 +239,7 @@ class HashedPages(ABC):
 
     def _same(self, page: Page, key: Any, value: Any) -> bool:
         """True when a value nobody spoke of is as it was read."""
-        return not self.watched or key not in page.plain or self.slim(value) == page.plain[key]
+        return not self.watched or key not in page.plain or self.compact(value) == page.plain[key]
 
     def _weigh(self, dirty: list[Page], entries_before: int) -> int:
         """The bytes of all pages as they will be; an estimate where sizes are not known yet."""

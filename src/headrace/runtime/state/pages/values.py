@@ -1,7 +1,7 @@
 """The values of an operator's only slot, taken straight from pages of entries.
 
-A page of slim entries is a dictionary from key to value already. Handing it out as it is, instead
-of an entry per key, halves what a key costs that a micro-batch sees only once
+A page of compact entries is a dictionary from key to value already. Handing it out as it is,
+instead of an entry per key, halves what a key costs that a micro-batch sees only once
 (docs/adr/0010-cost-per-record.md).
 """
 

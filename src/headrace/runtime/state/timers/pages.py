@@ -8,8 +8,8 @@ buckets by hash of the key, so that asking whether a key's timer exists reads on
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
 from itertools import chain
 from operator import itemgetter
 
@@ -76,6 +76,8 @@ class TimerPages(TimerStore):
             self._reach(timer)
         if self._live.pop(timer, None) is not None:
             self._touch(timer)
+            if len(self._heap) + len(self._ready) > 2 * len(self._live) + LEAF_TIMERS:
+                self._remove_deleted()
 
     def earliest_ms(self) -> int | None:
         """The time of the next timer, or None."""
@@ -103,6 +105,32 @@ class TimerPages(TimerStore):
         if self._clean:
             self._touch(timer)
         return timer
+
+    def scan(self) -> Iterator[tuple[int, Timer]]:
+        """Every timer with its order of registration, as they will fire, leaf by leaf."""
+        live = sorted((timer[0], order, timer) for timer, order in self._live.items())
+        firsts = self._directory()
+        start = 0
+        for index, id_ in enumerate(self._ids):
+            end = len(live)
+            if index + 1 < len(firsts):
+                end = bisect_left(live, firsts[index + 1], start, key=itemgetter(0))
+            items = live[start:end]
+            start = end
+            for bucket in range(self._wide.get(id_, (1, 0))[0]):
+                if (id_, bucket) not in self._loaded:
+                    items += self._leaves.read((id_, bucket), id_ in self._wide)
+            for _, order, timer in sorted(items):
+                yield order, timer
+        for _, order, timer in live[start:]:
+            yield order, timer
+
+    def _remove_deleted(self) -> None:
+        """Forget deleted timers, which are the majority of those in memory."""
+        live = self._live
+        self._heap = [item for item in self._heap if live.get(item[2]) == item[1]]
+        heapq.heapify(self._heap)
+        self._ready = [item for item in self._ready if live.get(item[2]) == item[1]]
 
     def flush(self) -> TimerState:
         """Write the leaves that changed; the result belongs into the header."""

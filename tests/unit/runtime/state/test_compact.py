@@ -9,19 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.state.backend import MISSING
+from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.pages.compact import (
     Shape,
-    fattener,
+    compactor,
+    expander,
     holds_containers,
     shape_of,
-    slimmer,
 )
 from headrace.runtime.state.pages.entries import EntryPages
 from headrace.runtime.state.pages.page import PageTable
 from headrace.testing.snapshot import MemoryStore
 
-KINDS = {"total": "value", "seen": "list", "by day": "map"}
+VALUE, LIST = StateKind("value"), StateKind("list")
+KINDS = {"total": VALUE, "seen": LIST, "by day": StateKind("map")}
 atoms = st.none() | st.integers() | st.text(max_size=3)
 entries = st.fixed_dictionaries(
     {},
@@ -34,13 +37,13 @@ entries = st.fixed_dictionaries(
 
 
 @given(entries, st.sets(st.sampled_from(sorted(KINDS)), min_size=1))
-def test_what_is_slim_comes_back(entry: dict[str, Any], declared: set[str]) -> None:
+def test_what_is_compact_comes_back(entry: dict[str, Any], declared: set[str]) -> None:
     shape = shape_of({slot: KINDS[slot] for slot in declared})
-    stored = slimmer(shape)(entry)
+    stored = compactor(shape)(entry)
     if set(entry) <= declared and (len(declared) > 1 or entry):
         assert stored is not MISSING
     if stored is not MISSING:
-        back = fattener(shape)(pickle.loads(pickle.dumps(stored)))
+        back = expander(shape)(pickle.loads(pickle.dumps(stored)))
         assert back == entry
         assert {slot: type(value) for slot, value in back.items()} == {
             slot: type(value) for slot, value in entry.items()
@@ -62,17 +65,19 @@ def test_what_is_slim_comes_back(entry: dict[str, Any], declared: set[str]) -> N
     ],
 )
 def test_any_other_entry_is_pickled_alone(shape: Shape, entry: dict[Any, Any]) -> None:
-    assert slimmer(shape)(entry) is MISSING
+    assert compactor(shape)(entry) is MISSING
 
 
-@pytest.mark.parametrize("kinds", [{"seen": "list"}, KINDS])
-def test_an_entry_shares_nothing_that_can_be_changed_with_its_page(kinds: dict[str, str]) -> None:
+@pytest.mark.parametrize("kinds", [{"seen": LIST}, KINDS])
+def test_an_entry_shares_nothing_that_can_be_changed_with_its_page(
+    kinds: dict[str, StateKind],
+) -> None:
     shape = shape_of(kinds)
-    stored = slimmer(shape)({"seen": [1]})
-    fattener(shape)(stored)["seen"].append(2)
-    assert fattener(shape)(stored) == {"seen": [1]}
+    stored = compactor(shape)({"seen": [1]})
+    expander(shape)(stored)["seen"].append(2)
+    assert expander(shape)(stored) == {"seen": [1]}
     assert holds_containers(shape)
-    assert not holds_containers(shape_of({"total": "value"}))
+    assert not holds_containers(shape_of({"total": VALUE}))
 
 
 class Group:
@@ -82,21 +87,21 @@ class Group:
         self.store = MemoryStore()
         self.table = PageTable()
 
-    def pages(self, **kinds: str) -> EntryPages:
-        return EntryPages(self.store, self.table, 16_384, 128, kinds, lambda: 1, set())
+    def pages(self, **kinds: StateKind) -> EntryPages:
+        return EntryPages(self.store, "p", self.table, 16_384, stable_hash, kinds, lambda: 1, set())
 
 
 def test_a_program_with_another_state_reads_the_entries() -> None:
     group = Group()
-    pages = group.pages(total="value")
+    pages = group.pages(total=VALUE)
     for key in range(10):
         pages.put(key, {"total": key})
     pages.flush()
-    pages = group.pages(total="value", seen="list")
+    pages = group.pages(total=VALUE, seen=LIST)
     assert pages.fetch(3) == {"total": 3}
     pages.put(3, {"total": 3, "seen": [1]})
     pages.flush()
-    pages = group.pages(seen="list")
+    pages = group.pages(seen=LIST)
     assert dict(pages.items()) == {
         key: {"total": key} if key != 3 else {"total": 3, "seen": [1]} for key in range(10)
     }
@@ -105,14 +110,14 @@ def test_a_program_with_another_state_reads_the_entries() -> None:
 @pytest.mark.parametrize("change", ["append", "clear"])
 def test_a_change_that_nobody_told_of_is_written(change: str) -> None:
     group = Group()
-    pages = group.pages(seen="list")
+    pages = group.pages(seen=LIST)
     pages.put("a", {"seen": [1]})
     pages.flush()
-    pages = group.pages(seen="list")
+    pages = group.pages(seen=LIST)
     if change == "append":
         pages.fetch("a")["seen"].append(2)
     else:
         pages.fetch("a").clear()
     pages.flush()
-    found = group.pages(seen="list").fetch("a", None)
+    found = group.pages(seen=LIST).fetch("a", None)
     assert found == ({"seen": [1, 2]} if change == "append" else None)

@@ -1,0 +1,60 @@
+"""The tables of the neutral form as Arrow record batches, with the records' fields as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, get_type_hints
+
+import pyarrow as pa
+
+from headrace.runtime.neutral.records import TABLES
+
+BATCH_RECORDS = 8192
+BATCH_BYTES = 16 << 20
+
+_TYPES = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), bytes: pa.binary()}
+
+
+def schema_of(table: str) -> pa.Schema:
+    """The columns of a table."""
+    fields = []
+    for name, hint in get_type_hints(TABLES[table]).items():
+        kinds = getattr(hint, "__args__", (hint,))
+        nullable = type(None) in kinds
+        kind = next(kind for kind in kinds if kind is not type(None))
+        fields.append(pa.field(name, _TYPES[kind], nullable=nullable))
+    return pa.schema(fields, metadata={"table": table})
+
+
+def to_batches(table: str, records: Iterable[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
+    """The records of a table in batches of bounded numbers and bytes."""
+    schema = schema_of(table)
+    binary = [index for index, kind in enumerate(schema.types) if kind == pa.binary()]
+    rows: list[tuple[Any, ...]] = []
+    size_bytes = 0
+    for record in records:
+        rows.append(record)
+        size_bytes += sum(len(record[index] or b"") for index in binary)
+        if len(rows) >= BATCH_RECORDS or size_bytes >= BATCH_BYTES:
+            yield _batch(rows, schema)
+            rows, size_bytes = [], 0
+    if rows:
+        yield _batch(rows, schema)
+
+
+def from_batches(table: str, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+    """The records of a table from its batches."""
+    make, names = TABLES[table]._make, schema_of(table).names
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name in names]
+        yield from map(make, zip(*columns, strict=True))
+
+
+def _batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [
+        pa.array(column, kind)
+        for column, kind in zip(islice(columns, len(schema)), schema.types, strict=True)
+    ]
+    return pa.record_batch(arrays, schema=schema)

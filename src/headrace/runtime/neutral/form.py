@@ -1,0 +1,78 @@
+"""A neutral form in memory: a manifest, and the records of each part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from headrace.errors import CheckpointError
+from headrace.runtime.neutral.manifest import Manifest, Part, Tally, verified
+from headrace.runtime.neutral.read import regrouped
+from headrace.runtime.neutral.records import StateRecord, TimerRecord
+
+
+def part_name(table: str, operator: str | None = None, key_group: int | None = None) -> str:
+    """``table``, or ``table/operator/key group`` where it is written in parts."""
+    return table if operator is None else f"{table}/{operator}/{key_group}"
+
+
+class Parts:
+    """The parts as they are written; ``sums`` is what the manifest says of them."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, list[Any]] = {}
+        self.sums: dict[str, Part] = {}
+
+    def put(self, name: str, records: Iterable[Any]) -> None:
+        """Write a part; one without records is left out."""
+        tally = Tally()
+        found = list(tally.passing(records))
+        if found:
+            self.records[name], self.sums[name] = found, tally.part
+
+
+@dataclass(frozen=True)
+class NeutralForm:
+    """All of a job's state. ``parts`` by the names of the manifest."""
+
+    manifest: Manifest
+    parts: Mapping[str, list[Any]] = field(default_factory=dict)
+
+    def read(self, name: str) -> Iterator[Any]:
+        """The records of a part; none where the manifest knows of none.
+
+        Raises:
+            CheckpointError: the part is missing, or not what was written.
+        """
+        part = self.manifest.parts.get(name)
+        if part is None:
+            return iter(())
+        if name not in self.parts:
+            raise CheckpointError(
+                f"part {name!r} of the neutral form is missing",
+                hint="the neutral form is incomplete; restore from another one",
+            )
+        return verified(self.parts[name], part, name)
+
+    def keyed(self, operator: str, key_groups: int) -> dict[int, list[StateRecord | TimerRecord]]:
+        """States, then timers, of an operator, by key group among as many as there are now."""
+        entry = self.manifest.operator(operator)
+        before = range(0 if entry is None else entry.key_groups)
+        groups: dict[int, list[StateRecord | TimerRecord]] = {}
+        states = chain.from_iterable(
+            self.read(part_name("states", operator, group)) for group in before
+        )
+        for state in regrouped(states, key_groups):
+            groups.setdefault(state.key_group, []).append(state)
+        timers: Iterator[TimerRecord] = chain.from_iterable(
+            self.read(part_name("timers", operator, group)) for group in before
+        )
+        for timer in sorted(regrouped(timers, key_groups), key=_turn):
+            groups.setdefault(timer.key_group, []).append(timer)
+        return groups
+
+
+def _turn(timer: TimerRecord) -> tuple[int, int]:
+    return timer.time_ms, timer.order

@@ -1,0 +1,162 @@
+"""What the tasks of an operator keep in their headers: once per operator, whatever its key groups.
+
+A header is a dictionary. Known fields: ``channels`` (input channel to ``(watermark, idle)``),
+``watermark``, ``now`` (ms), ``finished``, ``nodes`` (node to what it remembers). Channels and nodes
+may be values of any type that can be pickled. Every key group is told every watermark, so groups
+agree; where they do not, what holds nothing back too early counts:
+
+    watermark, channels   the least; a channel is idle if it is in every group
+    now                   the greatest: the clock does not go back
+    finished              if every group has finished
+    nodes                 that of the group whose node has the least watermark
+    anything else         that of the first group
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.runtime.channel import ALL_TASKS, Channel
+from headrace.runtime.neutral.records import TaskRecord, WatermarkRecord, decode, encode
+
+Header = Mapping[str, Any]
+
+ChannelState = tuple[int, bool]
+"""Watermark (ms), idle."""
+
+NODES = "nodes"
+
+
+def exchange_of_group_channel(channel: Sequence[Any]) -> str | None:
+    """The exchange whose groups have a channel each, for the channel of one of them; else None."""
+    exchange, _, group = Channel(*channel)
+    return exchange if group is not None and group != ALL_TASKS else None
+
+
+def header_to_neutral(
+    operator: str, headers: Iterable[Header]
+) -> tuple[list[WatermarkRecord], list[TaskRecord]]:
+    """The headers of an operator's key groups, in their order, as records.
+
+    Groups that were never called have an empty header; they say nothing.
+    """
+    used = [header for header in headers if header]
+    watermarks = [
+        WatermarkRecord(operator, encode((*channel,)), *state)
+        for channel, state in _merged_channels(used).items()
+    ]
+    known = [header["watermark"] for header in used if "watermark" in header]
+    if known:
+        watermarks.append(WatermarkRecord(operator, None, min(known), False))
+    tasks = [
+        TaskRecord(operator, NODES, encode(node), encode(state))
+        for node, state in _merged_nodes(used).items()
+    ]
+    fields: dict[str, Any] = {}
+    for header in used:
+        for field, value in header.items():
+            fields.setdefault(field, value)
+    if "now" in fields:
+        fields["now"] = max(header["now"] for header in used if "now" in header)
+    if "finished" in fields:
+        fields["finished"] = all(header.get("finished", False) for header in used)
+    for field in ("channels", "watermark", NODES):
+        fields.pop(field, None)
+    tasks += [TaskRecord(operator, field, None, encode(value)) for field, value in fields.items()]
+    return watermarks, tasks
+
+
+def header_from_neutral(
+    watermarks: Iterable[WatermarkRecord],
+    tasks: Iterable[TaskRecord],
+    input_channels: Sequence[Any] = (),
+    exchange_of: Callable[[Any], Hashable | None] = exchange_of_group_channel,
+) -> dict[str, Any]:
+    """The header that every key group of an operator begins with; empty without any record.
+
+    ``input_channels``: those that the operator has from the start in the program that goes on. Some
+    of them stand for key groups upstream, whose number may have changed: see ``channels_now``.
+    """
+    header: dict[str, Any] = {}
+    channels: dict[Any, ChannelState] = {}
+    for record in watermarks:
+        if record.channel is None:
+            header["watermark"] = record.watermark_ms
+        else:
+            channels[decode(record.channel)] = (record.watermark_ms, record.idle)
+    nodes: dict[Any, Any] = {}
+    for task in tasks:
+        if task.name is None:
+            header[task.field] = decode(task.value)
+        else:
+            nodes[decode(task.name)] = decode(task.value)
+    if nodes:
+        header[NODES] = nodes
+    if channels or header:
+        header["channels"] = channels_now(channels, input_channels, exchange_of)
+    return header
+
+
+def channels_now(
+    channels: Mapping[Any, ChannelState],
+    input_channels: Sequence[Any],
+    exchange_of: Callable[[Any], Hashable | None] = exchange_of_group_channel,
+) -> dict[Any, ChannelState]:
+    """Channels before, for the inputs of now.
+
+    Where the groups of an exchange are others than before, none of the old watermarks belongs to a
+    new group. All of them begin with the least of the old ones, and are idle until they have a
+    watermark of their own, as groups are that never had a record. An input that was not there
+    before begins with the least watermark there is.
+    """
+    before, now = _by_exchange(channels, exchange_of), _by_exchange(input_channels, exchange_of)
+    found = {channel: state for channel, state in channels.items() if exchange_of(channel) is None}
+    for channel in now.pop(None, []):
+        found.setdefault(channel, (MIN_WATERMARK, False))
+    before.pop(None, None)
+    for exchange, members in now.items():
+        old = before.get(exchange, [])
+        if set(old) == set(members):
+            found.update((channel, channels[channel]) for channel in members)
+            continue
+        spoken = [channels[channel][0] for channel in old if channels[channel][0] > MIN_WATERMARK]
+        least = min(spoken, default=MIN_WATERMARK)
+        idle = MIN_WATERMARK < least < MAX_WATERMARK
+        found.update((channel, (least, idle)) for channel in members)
+    return found
+
+
+def _by_exchange(
+    channels: Iterable[Any], exchange_of: Callable[[Any], Hashable | None]
+) -> dict[Hashable | None, list[Any]]:
+    found: dict[Hashable | None, list[Any]] = {}
+    for channel in channels:
+        found.setdefault(exchange_of(channel), []).append(channel)
+    return found
+
+
+def _merged_channels(headers: Sequence[Header]) -> dict[Any, ChannelState]:
+    merged: dict[Any, ChannelState] = {}
+    for header in headers:
+        for channel, (watermark, idle) in header.get("channels", {}).items():
+            known = merged.get(channel, (watermark, idle))
+            merged[channel] = (min(known[0], watermark), known[1] and idle)
+    return merged
+
+
+def _merged_nodes(headers: Sequence[Header]) -> dict[Any, Any]:
+    merged: dict[Any, Any] = {}
+    for header in headers:
+        for node, state in header.get(NODES, {}).items():
+            if node not in merged or _watermark_of(state) < _watermark_of(merged[node]):
+                merged[node] = state
+    return merged
+
+
+def _watermark_of(node_state: Any) -> int:
+    """The watermark in what a node remembers: by convention the second of a tuple."""
+    if isinstance(node_state, tuple) and len(node_state) > 1 and isinstance(node_state[1], int):
+        return node_state[1]
+    return MIN_WATERMARK

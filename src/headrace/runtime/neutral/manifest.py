@@ -1,0 +1,154 @@
+"""The manifest of a neutral form: whose state it is, and what it must contain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeVar
+from zlib import crc32
+
+from headrace.errors import CheckpointError
+from headrace.runtime.neutral.records import PICKLE
+from headrace.runtime.state.kinds import StateKind
+
+FORMAT = 1
+
+_MASK = (1 << 64) - 1
+
+R = TypeVar("R", bound=tuple[Any, ...])
+
+
+@dataclass(frozen=True)
+class OperatorEntry:
+    """One operator; ``states`` by name, ``namespaced`` those that it has per key and namespace."""
+
+    id: str
+    kind: str
+    name: str
+    uid: str | None
+    key_groups: int
+    states: Mapping[str, StateKind] = field(default_factory=dict)
+    namespaced: Mapping[str, StateKind] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """How many records a part has, and a sum over them that does not depend on their order."""
+
+    count: int
+    checksum: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """``offset``: source positions, as the coordinator has them (JSON).
+
+    ``parts``: by table and, where a table is written in parts, ``table/operator/key group``.
+    """
+
+    job: str
+    max_parallelism: int
+    batch_id: int
+    operators: tuple[OperatorEntry, ...]
+    offset: Mapping[str, Any]
+    parts: Mapping[str, Part]
+    key_encoding: str = PICKLE
+
+    def operator(self, id_: str) -> OperatorEntry | None:
+        """The operator of an id, if it is there."""
+        return next((operator for operator in self.operators if operator.id == id_), None)
+
+    def states(self) -> dict[str, Mapping[str, StateKind]]:
+        """The states by operator, as ``check_states`` compares them."""
+        return {operator.id: operator.states for operator in self.operators}
+
+    def to_json(self) -> str:
+        """The manifest as text."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Manifest:
+        """The manifest from text.
+
+        Raises:
+            CheckpointError: it is of another format, or no manifest.
+        """
+        try:
+            found = json.loads(text)
+            format_ = found.pop("format")
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise _unreadable(error) from error
+        if format_ != FORMAT:
+            raise CheckpointError(
+                f"the neutral form has format {format_}, this version reads {FORMAT}",
+                hint="read it with the version that wrote it, or a later one",
+            )
+        try:
+            found["operators"] = tuple(_operator(entry) for entry in found["operators"])
+            found["parts"] = {name: Part(**part) for name, part in found["parts"].items()}
+            return cls(**found)
+        except (KeyError, AttributeError, TypeError) as error:
+            raise _unreadable(error) from error
+
+
+def _operator(entry: Mapping[str, Any]) -> OperatorEntry:
+    kinds = {
+        field: {name: StateKind(*kind) for name, kind in entry[field].items()}
+        for field in ("states", "namespaced")
+    }
+    return OperatorEntry(**{**entry, **kinds})
+
+
+def _unreadable(error: Exception) -> CheckpointError:
+    return CheckpointError(
+        f"the manifest of the neutral form cannot be read: {type(error).__name__}: {error}",
+        hint="the file is damaged; restore from another one",
+    )
+
+
+class Tally:
+    """Counts records as they pass."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._checksum = 0
+
+    def passing(self, records: Iterable[R]) -> Iterator[R]:
+        """The same records, counted."""
+        for record in records:
+            self.count += 1
+            self._checksum += checksum(record)
+            yield record
+
+    @property
+    def part(self) -> Part:
+        """What passed."""
+        return Part(self.count, self._checksum & _MASK)
+
+
+def checksum(record: tuple[Any, ...]) -> int:
+    """A checksum of one record; which column a value stands in counts."""
+    found = 0
+    for value in record:
+        data = value if isinstance(value, bytes) else repr(value).encode()
+        found = crc32(data, crc32(b"%d" % len(data), found))
+    return found
+
+
+def verified(records: Iterable[R], part: Part, name: str) -> Iterator[R]:
+    """The same records, compared with the manifest once all have passed.
+
+    Raises:
+        CheckpointError: records are missing, changed, or too many.
+    """
+    tally = Tally()
+    yield from tally.passing(records)
+    if tally.part != part:
+        raise CheckpointError(
+            f"part {name!r} of the neutral form has {tally.count} records, not the {part.count}"
+            " that were written"
+            if tally.count != part.count
+            else f"part {name!r} of the neutral form is not what was written",
+            hint="the file is damaged; restore from another one",
+        )

@@ -1,0 +1,140 @@
+"""From records to a backend, with as many key groups as there are now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from headrace.errors import CheckpointError
+from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.neutral.records import PICKLE, StateRecord, TimerRecord, decode
+from headrace.runtime.neutral.write import EVENT
+from headrace.runtime.state.backend import Entry, EntrySpace, StateBackend, Timer
+from headrace.runtime.state.kinds import LIST, MAP, StateKind
+
+FLUSH_BYTES = 64 << 20
+"""So many bytes are put into a backend before it is flushed: what is live stays below that."""
+
+Kinds = Mapping[str, StateKind]
+
+Keyed = TypeVar("Keyed", StateRecord, TimerRecord)
+
+
+def regrouped(records: Iterable[Keyed], key_groups: int) -> Iterator[Keyed]:
+    """The same records with the key groups that their keys have among ``key_groups``.
+
+    Their order stays. What lies in one group afterwards may come from several groups before:
+    states may be imported as they come, timers of one moment keep their order where they had one.
+    """
+    last, group = None, 0
+    for record in records:
+        if record.key != last:
+            last, group = record.key, key_group_of(decode(record.key), key_groups)
+        yield record if record.key_group == group else record._replace(key_group=group)
+
+
+def import_backend(
+    records: Iterable[StateRecord | TimerRecord],
+    backend: StateBackend,
+    kinds: Kinds | None = None,
+    namespaced_kinds: Kinds | None = None,
+) -> None:
+    """Put the records of one operator and key group into a backend, and flush it.
+
+    The records of one state of one key are in the order of their positions; a timer's moment and
+    order decide nothing here: timers of one moment are registered as they come. ``kinds``: those of
+    the manifest, which also know the declared types.
+
+    Raises:
+        CheckpointError: a record is missing or comes twice, or its encoding is unknown.
+    """
+    states = {
+        False: _Importer(backend, kinds or {}),
+        True: _Importer(backend.in_namespaces, namespaced_kinds or {}),
+    }
+    size_bytes = 0
+    for record in records:
+        if isinstance(record, TimerRecord):
+            _register(record, backend)
+            continue
+        states[record.namespace is not None].take(record)
+        size_bytes += len(record.key) + len(record.value)
+        if size_bytes > FLUSH_BYTES:
+            backend.flush()
+            size_bytes = 0
+            for importer in states.values():
+                importer.leave()
+    backend.flush()
+
+
+def _register(record: TimerRecord, backend: StateBackend) -> None:
+    timers = backend.event_timers if record.clock == EVENT else backend.processing_timers
+    namespace = None if record.namespace is None else decode(record.namespace)
+    timers.register(Timer(record.time_ms, decode(record.key), namespace))
+
+
+class _Importer:
+    """Puts records into entries, of which one is at hand."""
+
+    def __init__(self, space: EntrySpace, kinds: Kinds) -> None:
+        self._space = space
+        self._kinds: dict[str, StateKind] = {}
+        for state, kind in kinds.items():
+            self._declare(state, kind)
+        self.leave()
+
+    def leave(self) -> None:
+        """Forget the entry at hand: the backend was flushed."""
+        self._place: tuple[bytes, bytes | None] | None = None
+        self._entry: Entry = {}
+
+    def take(self, record: StateRecord) -> None:
+        """Put one record into its entry."""
+        if record.encoding != PICKLE:
+            raise _damaged(record, f"has the encoding {record.encoding!r}, which is unknown here")
+        place = record.key, record.namespace
+        if place != self._place:
+            key = decode(record.key)
+            if record.namespace is not None:
+                key = (key, decode(record.namespace))
+            self._place, self._entry = place, self._space.enter(key)
+            self._space.changed(key)
+        expires = record.stamp_ms is not None
+        kind = self._kinds.get(record.state)
+        if kind is None:
+            kind = self._declare(record.state, StateKind(record.kind, None, expires))
+        if (kind.kind, kind.expires) != (record.kind, expires):
+            raise _damaged(record, f"is a record of {record.kind} state, but was said to be {kind}")
+        value = decode(record.value)
+        self._put(record, (value, record.stamp_ms) if expires else value)
+
+    def _put(self, record: StateRecord, value: Any) -> None:
+        entry, state = self._entry, record.state
+        held: Any = entry.get(state)
+        if record.kind not in (LIST, MAP):
+            if state in entry:
+                raise _damaged(record, "comes twice")
+            entry[state] = value
+            return
+        if held is None:
+            held = entry[state] = [] if record.kind == LIST else {}
+        if len(held) != record.position:
+            raise _damaged(record, f"has the position {record.position}, not {len(held)}")
+        if record.kind == LIST:
+            held.append(value)
+        else:
+            assert record.item is not None
+            held[decode(record.item)] = value
+
+    def _declare(self, state: str, kind: StateKind) -> StateKind:
+        self._space.declare(state, kind)
+        self._kinds[state] = kind
+        return kind
+
+
+def _damaged(record: StateRecord, what: str) -> CheckpointError:
+    return CheckpointError(
+        f"a record of state {record.state!r} of operator {record.operator!r} {what}",
+        where={"key": repr(decode(record.key)), "key group": str(record.key_group)},
+        hint="the neutral form is damaged or incomplete; restore from another one",
+    )

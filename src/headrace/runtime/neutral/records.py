@@ -1,0 +1,106 @@
+"""The records of the neutral form: tables with these columns, in any container.
+
+Every record names its operator. Keys, namespaces and values are bytes in the encoding that the
+record (or, for keys and namespaces, the manifest) names. So far there is one: ``pickle``, protocol
+5, in which classes of users stand with their module, and no class of Headrace but its public
+values, such as ``headrace.common.types.Row``.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+PICKLE = "pickle"
+
+encode: Callable[[Any], bytes] = partial(pickle.dumps, protocol=5)
+"""A key, namespace or value as bytes."""
+
+decode: Callable[[bytes], Any] = pickle.loads
+
+
+class StateRecord(NamedTuple):
+    """A piece of keyed state that can be read alone.
+
+    One per key (and namespace) of value, reducing and aggregating state, one per element of a list
+    (``position`` is its index), and one per item of a map (``item`` is its key, ``position`` tells
+    the order of insertion where that is kept). ``kind``: see ``runtime.state.kinds``. ``namespace``
+    is None for state of a key alone. ``stamp_ms`` is the time of the last use where there is a
+    time-to-live.
+    """
+
+    operator: str
+    state: str
+    kind: str
+    encoding: str
+    key_group: int
+    key: bytes
+    namespace: bytes | None
+    position: int
+    item: bytes | None
+    stamp_ms: int | None
+    value: bytes
+
+
+class TimerRecord(NamedTuple):
+    """A timer. ``clock``: ``event`` or ``processing``.
+
+    Timers of one moment and key group fire by their ``order``.
+    """
+
+    operator: str
+    clock: str
+    key_group: int
+    time_ms: int
+    order: int
+    key: bytes
+    namespace: bytes | None
+
+
+class WatermarkRecord(NamedTuple):
+    """The watermark of one input channel of an operator; of the operator itself under None."""
+
+    operator: str
+    channel: bytes | None
+    watermark_ms: int
+    idle: bool
+
+
+class TaskRecord(NamedTuple):
+    """What the tasks of an operator keep besides: ``now``, ``finished``, ``nodes`` (one by one)."""
+
+    operator: str
+    field: str
+    name: bytes | None
+    value: bytes
+
+
+class SplitRecord(NamedTuple):
+    """What is remembered of a split that is not read to its end. ``nodes``: by node, encoded."""
+
+    source: str
+    split: str
+    watermark_ms: int
+    nodes: bytes
+
+
+class SinkRecord(NamedTuple):
+    """What a sink's committer holds back, in a form of its own."""
+
+    sink: str
+    held: bytes
+
+
+Record = StateRecord | TimerRecord | WatermarkRecord | TaskRecord | SplitRecord | SinkRecord
+
+TABLES: dict[str, type[Any]] = {
+    "states": StateRecord,
+    "timers": TimerRecord,
+    "watermarks": WatermarkRecord,
+    "tasks": TaskRecord,
+    "splits": SplitRecord,
+    "sinks": SinkRecord,
+}
+"""The records of each table."""

@@ -1,0 +1,87 @@
+"""From a backend to records, in pieces: what is read for it does not stay in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from headrace.runtime.neutral.records import PICKLE, StateRecord, TimerRecord, encode
+from headrace.runtime.state.backend import Entry, StateBackend
+from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
+from headrace.runtime.state.pages.bucketed_map import BucketedMap
+from headrace.runtime.state.pages.chunked_list import ChunkedList
+
+EVENT, PROCESSING = "event", "processing"
+"""The clocks of timers."""
+
+_UNDECLARED = StateKind(VALUE)
+
+
+def export_backend(
+    operator: str, backend: StateBackend, key_group: int
+) -> Iterator[StateRecord | TimerRecord]:
+    """The state and timers of one operator in one key group; the backend stays as it is.
+
+    Entries come page by page, big lists chunk by chunk and big maps bucket by bucket. All records
+    of one state of one key follow each other, by their positions.
+    """
+    yield from export_states(operator, backend, key_group)
+    yield from export_timers(operator, backend, key_group)
+
+
+def export_states(operator: str, backend: StateBackend, key_group: int) -> Iterator[StateRecord]:
+    """The state of keys, then that of keys in namespaces."""
+    kinds = backend.kinds()
+    for key, entry in backend.scan():
+        yield from _of_entry(operator, key_group, encode(key), None, entry, kinds)
+    kinds = backend.in_namespaces.kinds()
+    for (key, namespace), entry in backend.in_namespaces.scan():
+        yield from _of_entry(operator, key_group, encode(key), encode(namespace), entry, kinds)
+
+
+def export_timers(operator: str, backend: StateBackend, key_group: int) -> Iterator[TimerRecord]:
+    """The timers of both clocks, each in the order in which they will fire."""
+    for clock, timers in ((EVENT, backend.event_timers), (PROCESSING, backend.processing_timers)):
+        for order, (time_ms, key, namespace) in timers.scan():
+            space = None if namespace is None else encode(namespace)
+            yield TimerRecord(operator, clock, key_group, time_ms, order, encode(key), space)
+
+
+def _of_entry(
+    operator: str,
+    key_group: int,
+    key: bytes,
+    namespace: bytes | None,
+    entry: Entry,
+    kinds: Any,
+) -> Iterator[StateRecord]:
+    for state, held in entry.items():
+        kind, _, expires = kinds.get(state, _UNDECLARED)
+        for position, (item, value) in enumerate(_pieces(kind, held)):
+            stamp = None
+            if expires:
+                value, stamp = value
+            yield StateRecord(
+                operator,
+                state,
+                kind,
+                PICKLE,
+                key_group,
+                key,
+                namespace,
+                position,
+                item,
+                stamp,
+                encode(value),
+            )
+
+
+def _pieces(kind: str, held: Any) -> Iterable[tuple[bytes | None, Any]]:
+    """What becomes a record each: (a map's key, a value)."""
+    if kind == LIST:
+        elements = held.scan() if isinstance(held, ChunkedList) else held
+        return ((None, element) for element in elements)
+    if kind == MAP:
+        items = held.scan() if isinstance(held, BucketedMap) else held.items()
+        return ((encode(item), value) for item, value in items)
+    return ((None, held),)

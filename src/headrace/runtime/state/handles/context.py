@@ -1,0 +1,73 @@
+"""Where a task stands: the key at hand, with what is kept for it, and the clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.runtime.state.backend import EntrySpace, StateBackend, Timer, Values
+from headrace.runtime.state.ttl import CLEANUP, Ttl
+
+
+class KeyContext:
+    """Where a task stands: the current key, what is kept for it, and the two clocks (ms)."""
+
+    __slots__ = (
+        "backend",
+        "clocked",
+        "entries",
+        "entry",
+        "event_ms",
+        "key",
+        "look_up",
+        "now_ms",
+        "values",
+        "watermark",
+    )
+
+    backend: StateBackend
+    """The backend of the micro-batch and key group at hand."""
+
+    entries: EntrySpace
+    """Where the entries of the states lie: the backend itself, or its namespaces."""
+
+    look_up: Callable[[Any], Any]
+    """Gives what ``entry`` shall be for a key."""
+
+    def __init__(self) -> None:
+        self.key: Any = None
+        self.entry: Any = None
+        """The live entry of the key, or its bare value or ``MISSING``; None outside of any key."""
+        self.values: Values | None = None
+        """The bare values of the backend, when there is one slot that holds a value."""
+        self.now_ms = 0
+        self.event_ms: int | None = None
+        self.watermark = MIN_WATERMARK
+        self.clocked = False
+        """The task is also run when nothing but time has passed; those of sources are not."""
+
+    def enter(self, key: Any) -> None:
+        """Make ``key`` the current key."""
+        self.key = key
+        self.entry = self.look_up(key)
+
+    def enter_timer(self, timer: Timer, event_time: bool) -> None:
+        """Make a timer's key the current one; its time is that of its own clock only.
+
+        Under a processing-time timer event time is the watermark.
+        """
+        self.enter(timer.key)
+        self.event_ms = timer.time_ms if event_time else self.watermark
+
+    def clock(self, ttl: Ttl) -> int:
+        """The time (ms) by which a value expires."""
+        if not ttl.event_time:
+            return self.now_ms
+        return self.event_ms if self.event_ms is not None else MIN_WATERMARK
+
+    def schedule_cleanup(self, ttl: Ttl, now_ms: int) -> None:
+        """Ask for a look at this key's expired values once they may have expired."""
+        backend = self.backend
+        timers = backend.event_timers if ttl.event_time else backend.processing_timers
+        timers.register(Timer(ttl.cleanup_ms(now_ms), self.key, CLEANUP))

@@ -1,0 +1,104 @@
+"""What all states have in common: a slot in the entry of the current key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.errors import NotKeyedError
+from headrace.runtime.state.backend import MISSING
+from headrace.runtime.state.handles.context import KeyContext
+from headrace.runtime.state.kinds import VALUE, StateKind
+from headrace.runtime.state.ttl import Ttl
+
+
+class Handle:
+    """One state of the current key. ``slot`` is the state's name."""
+
+    kind = VALUE
+
+    def __init__(
+        self, context: KeyContext, name: str, ttl: Ttl | None, type_text: str | None
+    ) -> None:
+        self._context = context
+        self._slot = name
+        self._ttl = ttl
+        self.stored_kind = StateKind(self.kind, type_text, ttl is not None)
+        """What a backend is told of the slot."""
+
+    def _entry(self) -> Any:
+        entry = self._context.entry
+        if entry is None:
+            raise NotKeyedError(
+                f"state {self._slot!r} is read or written outside of a keyed record or timer",
+                hint="use state in process_element, map, reduce … or on_timer, not in open()",
+            )
+        return entry
+
+    def _changed(self) -> None:
+        context = self._context
+        context.entries.changed(context.key)
+
+    def clear(self) -> None:
+        """Forget the value under the current key."""
+        context, entry = self._context, self._entry()
+        if context.values is None:
+            if entry.pop(self._slot, None) is not None:
+                self._changed()
+        elif entry is not MISSING:
+            context.values.drop(context.key)
+            context.entry = MISSING
+            self._changed()
+
+    def purge(self) -> None:
+        """Remove what has expired under the current key."""
+        raise NotImplementedError
+
+    def _held(self) -> Any:
+        """What the slot holds under the current key, or None."""
+        entry = self._entry()
+        if self._context.values is None:
+            return entry.get(self._slot)
+        return None if entry is MISSING else entry
+
+    # The value of a single-valued slot, with or without a time-to-live.
+
+    def _hold(self, held: Any) -> None:
+        context, entry = self._context, self._entry()
+        if context.values is None:
+            entry[self._slot] = held
+        else:
+            context.entry = context.values[context.key] = held
+        context.entries.changed(context.key)
+
+    def _read(self) -> Any:
+        ttl, held = self._ttl, self._held()
+        if ttl is None or held is None:
+            return held
+        value, stamp = held
+        now = self._context.clock(ttl)
+        if ttl.expired(stamp, now):
+            self.clear()
+            return value if ttl.return_expired else None
+        if ttl.refresh_on_read:
+            self._write(value)
+        return value
+
+    def _write(self, value: Any) -> None:
+        """Set the value; None is none, whoever gave it."""
+        if value is None:
+            self.clear()
+            return
+        ttl = self._ttl
+        if ttl is None:
+            self._hold(value)
+            return
+        held, stamp = self._held(), self._context.clock(ttl)
+        if held is not None:
+            stamp = max(stamp, held[1])  # a late record does not make a value older
+        self._hold((value, stamp))
+        self._context.schedule_cleanup(ttl, stamp)
+
+    def _purge_single(self) -> None:
+        ttl, held = self._ttl, self._held()
+        if ttl is not None and held is not None and ttl.expired(held[1], self._context.clock(ttl)):
+            self.clear()

@@ -1,0 +1,89 @@
+"""List state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.runtime.state.handles.handle import Handle
+from headrace.runtime.state.kinds import LIST
+from headrace.runtime.state.ttl import Ttl
+
+
+class ListHandle(Handle):
+    """A list per key; with a time-to-live each element expires by itself."""
+
+    kind = LIST
+
+    def get(self) -> list[Any]:
+        """The elements under the current key, oldest first; empty when there are none."""
+        return list(self)
+
+    def __iter__(self) -> Iterator[Any]:
+        held = self._held()
+        if held is None:
+            return iter(())
+        if self._ttl is None:
+            return iter(held)
+        return iter(self._live(held, self._ttl))
+
+    def _live(self, held: Iterable[tuple[Any, int]], ttl: Ttl) -> list[Any]:
+        now = self._context.clock(ttl)
+        if not ttl.return_expired:
+            held = [item for item in held if not ttl.expired(item[1], now)]
+        items = list(held)
+        if ttl.refresh_on_read:
+            self._replace([(value, max(stamp, now)) for value, stamp in items])
+            for stamp in {max(stamp, now) for _, stamp in items}:
+                self._context.schedule_cleanup(ttl, stamp)
+        return [value for value, _ in items]
+
+    def _stamped(self, values: Iterable[Any], least: int = MIN_WATERMARK) -> Iterable[Any]:
+        ttl = self._ttl
+        if ttl is None:
+            return values
+        stamp = max(self._context.clock(ttl), least)
+        self._context.schedule_cleanup(ttl, stamp)
+        return [(value, stamp) for value in values]
+
+    def add(self, value: Any) -> None:
+        """Append one element."""
+        self.add_all((value,))
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        """Append several elements."""
+        entry = self._entry()
+        held = entry.get(self._slot)
+        if held is None:
+            held = entry[self._slot] = []
+        held.extend(self._stamped(values))
+        if not held:
+            del entry[self._slot]
+        self._changed()
+
+    def update(self, values: Iterable[Any]) -> None:
+        """Replace the whole list."""
+        ttl, least = self._ttl, MIN_WATERMARK
+        if ttl is not None and ttl.event_time:
+            # A late record that rewrites the list does not make it older.
+            held = self._held() or ()
+            least = max((stamp for _, stamp in held), default=MIN_WATERMARK)
+        self._replace(list(self._stamped(values, least)))
+
+    def _replace(self, new: list[Any]) -> None:
+        if new:
+            self._entry()[self._slot] = new
+            self._changed()
+        else:
+            self.clear()
+
+    def purge(self) -> None:
+        """Remove expired elements."""
+        ttl, held = self._ttl, self._held()
+        if ttl is None or held is None:
+            return
+        now = self._context.clock(ttl)
+        kept = [item for item in held if not ttl.expired(item[1], now)]
+        if len(kept) < len(held):
+            self._replace(kept)

@@ -1,0 +1,176 @@
+"""The states of one operator."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from headrace.errors import PlanError
+from headrace.runtime.state.backend import MISSING, EntrySpace, StateBackend
+from headrace.runtime.state.handles.aggregating import AggregatingHandle
+from headrace.runtime.state.handles.context import KeyContext
+from headrace.runtime.state.handles.handle import Handle
+from headrace.runtime.state.handles.list import ListHandle
+from headrace.runtime.state.handles.map import MapHandle
+from headrace.runtime.state.handles.reducing import ReducingHandle
+from headrace.runtime.state.handles.value import ValueHandle
+from headrace.runtime.state.kinds import VALUE, StateKind
+from headrace.runtime.state.ttl import Ttl
+
+H = TypeVar("H", bound=Handle)
+
+
+class StateStore:
+    """Makes the handles of one operator; a state asked for twice is the same handle."""
+
+    def __init__(self, context: KeyContext, operator: str | None = None) -> None:
+        self._context = context
+        self._operator = operator
+        self._handles: dict[str, Handle] = {}
+        self._own: list[str] = []
+        self._namespaced: NamespacedStates | None = None
+
+    def attach(self, backend: StateBackend) -> None:
+        """Work on another backend from now on, outside of any key."""
+        backend.owner = self._operator
+        self._context.backend = backend
+        self._attach_entries(backend)
+        if self._namespaced is not None:
+            self._namespaced.attach(backend)
+
+    def _attach_entries(self, entries: EntrySpace) -> None:
+        context = self._context
+        context.entries = entries
+        context.entry = context.values = None
+        for name in self._own:
+            entries.declare(name, StateKind(VALUE))
+        for name, handle in self._handles.items():
+            entries.declare(name, handle.stored_kind)
+        if len(self._handles) == 1 and not self._own and handle.stored_kind.layout == VALUE:
+            context.values = entries.single_slot_view(name)
+        if context.values is None:
+            entries.end_single_slot_view()
+            context.look_up = entries.enter
+        else:
+            context.look_up = context.values.__getitem__
+
+    def declare(self, slot: str) -> None:
+        """A value that the operator itself keeps, without a handle."""
+        self._own.append(slot)
+
+    def in_namespaces(self) -> NamespacedStates:
+        """The states that the operator has for each pair of key and namespace."""
+        states = self._namespaced
+        if states is None:
+            states = self._namespaced = NamespacedStates(self._context, self._operator)
+            if hasattr(self._context, "backend"):
+                states.attach(self._context.backend)
+        return states
+
+    def get_state(self, state_descriptor: Any) -> ValueHandle:
+        """A value per key."""
+        return self._handle(state_descriptor, ValueHandle)
+
+    def get_list_state(self, state_descriptor: Any) -> ListHandle:
+        """A list per key."""
+        return self._handle(state_descriptor, ListHandle)
+
+    def get_map_state(self, state_descriptor: Any) -> MapHandle:
+        """A map per key."""
+        return self._handle(state_descriptor, MapHandle)
+
+    def get_reducing_state(self, state_descriptor: Any) -> ReducingHandle:
+        """A reduced value per key."""
+        function = state_descriptor.get_reduce_function()
+        return self._handle(state_descriptor, ReducingHandle, function.reduce)
+
+    def get_aggregating_state(self, state_descriptor: Any) -> AggregatingHandle:
+        """An accumulator per key."""
+        return self._handle(
+            state_descriptor, AggregatingHandle, state_descriptor.get_agg_function()
+        )
+
+    def _handle(self, descriptor: Any, kind: type[H], *more: Any) -> H:
+        name = descriptor.get_name()
+        handle: Any = self._handles.get(name)
+        if handle is None:
+            ttl = self._ttl_of(descriptor)
+            type_info = getattr(descriptor, "type_info", None)
+            text = None if type_info is None else repr(type_info)
+            handle = self._handles[name] = kind(self._context, name, ttl, text, *more)
+            if hasattr(self._context, "entries"):
+                self._declare_late(name, handle.stored_kind)
+        elif type(handle) is not kind:
+            raise TypeError(
+                f"state {name!r} is declared twice, as {type(handle).__name__[:-6]}State"
+                f" and as {kind.__name__[:-6]}State"
+            )
+        found: H = handle
+        return found
+
+    def _ttl_of(self, descriptor: Any) -> Ttl | None:
+        return Ttl.of(getattr(descriptor, "_ttl_config", None))
+
+    def _declare_late(self, name: str, kind: StateKind) -> None:
+        context, entries = self._context, self._context.entries
+        entries.declare(name, kind)
+        if context.values is not None:
+            context.values = None
+            entries.end_single_slot_view()
+            context.look_up = entries.enter
+            if context.entry is not None:
+                context.enter(context.key)
+
+    def purge(self, event_time: bool) -> None:
+        """Remove what has expired under the current key by one clock.
+
+        Every write has scheduled a look at what it wrote, so none is scheduled here.
+        """
+        for handle in self._handles.values():
+            ttl = handle._ttl
+            if ttl is not None and ttl.event_time is event_time:
+                handle.purge()
+
+
+class NamespacedStates(StateStore):
+    """The states of one operator for each pair of key and namespace, such as a window.
+
+    Its handles work on the pair that ``enter`` was given last. They cost what states of a key cost.
+    """
+
+    def __init__(self, task: KeyContext, operator: str | None) -> None:
+        super().__init__(KeyContext(), operator)
+        self._task = task
+
+    @property
+    def namespace(self) -> Any:
+        """The namespace entered last."""
+        return self._context.key[1]
+
+    def attach(self, backend: StateBackend) -> None:
+        """Work on another backend from now on, outside of any key."""
+        self._context.backend = backend
+        self._attach_entries(backend.in_namespaces)
+
+    def enter(self, namespace: Any) -> None:
+        """Go to a namespace of the task's current key; it is hashable, and picklable."""
+        context = self._context
+        context.key = pair = (self._task.key, namespace)
+        context.entry = context.look_up(pair)
+
+    def clear(self) -> None:
+        """Forget all states of the pair at hand."""
+        context = self._context
+        if context.values is None:
+            context.entry.clear()
+        elif context.entry is not MISSING:
+            context.values.drop(context.key)
+            context.entry = MISSING
+        context.entries.changed(context.key)
+
+    def _ttl_of(self, descriptor: Any) -> Ttl | None:
+        if super()._ttl_of(descriptor) is not None:
+            raise PlanError(
+                f"state {descriptor.get_name()!r} lies in a namespace, and has a time-to-live",
+                hint="leave the time-to-live out, and clear the state when its namespace ends",
+            )
+        return None

@@ -1,0 +1,121 @@
+"""What a state holds: its kind, its declared type, and whether it expires.
+
+A state that was stored as one kind cannot be read as another: a list is no map, and what a reducing
+state added up is no accumulator. The same holds for declared types, as far as they are known: a
+state that declares none, or ``Types.PICKLED_BYTE_ARRAY()``, may hold anything, so it goes together
+with every type. Types are compared by their text (``ROW<a: INT>``); a wider number is another type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from headrace.errors import CheckpointError
+
+VALUE, REDUCING, AGGREGATING, LIST, MAP = "value", "reducing", "aggregating", "list", "map"
+
+SINGLE = "single value"
+"""A kind that older formats stored for value, reducing and aggregating state alike."""
+
+_ANY_TYPE = "PICKLED_BYTE_ARRAY"
+_EXPIRED_BEFORE = " that expires"
+
+
+class StateKind(NamedTuple):
+    """``kind``: one of the five above. ``type``: the declared type's text, or None."""
+
+    kind: str
+    type: str | None = None
+    expires: bool = False
+
+    @property
+    def layout(self) -> str:
+        """How it lies in an entry: ``value``, ``list`` (of values) or ``map`` (a dict)."""
+        return self.kind if self.kind in (LIST, MAP) else VALUE
+
+    def stored(self) -> tuple[str, str | None, bool]:
+        """A plain tuple, which names no class of Headrace when it is pickled."""
+        return self.kind, self.type, self.expires
+
+    def __str__(self) -> str:
+        words = [self.kind]
+        if self.type is not None:
+            words.append(f"of {self.type}")
+        words.append("with a time-to-live" if self.expires else "without a time-to-live")
+        return " ".join(words)
+
+
+def stored_kind(found: Any) -> StateKind:
+    """The kind from what is stored: a tuple, or the text of an older format."""
+    if not isinstance(found, str):
+        return StateKind(*found)
+    kind = found.removesuffix(_EXPIRED_BEFORE)
+    return StateKind(SINGLE if kind == VALUE else kind, None, found.endswith(_EXPIRED_BEFORE))
+
+
+def is_compatible(before: StateKind, now: StateKind) -> bool:
+    """True when a state stored as ``before`` can be read as ``now``."""
+    same_kind = now.layout == VALUE if before.kind == SINGLE else before.kind == now.kind
+    return (
+        same_kind
+        and before.expires == now.expires
+        and (
+            before.type is None
+            or now.type is None
+            or before.type == now.type
+            or _covers(before.type, now.type)
+            or _covers(now.type, before.type)
+        )
+    )
+
+
+def _covers(wide: str, narrow: str) -> bool:
+    """True when one type is the other, but for parts that may hold anything."""
+    pattern = re.escape(wide).replace(_ANY_TYPE, ".+")
+    return re.fullmatch(pattern, narrow) is not None
+
+
+def check_state(state: str, before: StateKind, now: StateKind, operator: str | None = None) -> None:
+    """Refuse to read a state as something else than it was stored as.
+
+    Raises:
+        CheckpointError: the kind, the type or the time-to-live changed.
+    """
+    if not is_compatible(before, now):
+        raise _refusal([_change(operator, state, before, now)])
+
+
+def check_states(
+    before: Mapping[str, Mapping[str, StateKind]], now: Mapping[str, Mapping[str, StateKind]]
+) -> None:
+    """Compare the states of a checkpoint with those of a program; both by operator and state.
+
+    An operator or a state that only one of them has is no concern of this function.
+
+    Raises:
+        CheckpointError: states changed their kind, type or time-to-live; it names all of them.
+    """
+    changes = [
+        _change(operator, state, kind, now[operator][state])
+        for operator, states in before.items()
+        for state, kind in states.items()
+        if operator in now
+        and state in now[operator]
+        and not is_compatible(kind, now[operator][state])
+    ]
+    if changes:
+        raise _refusal(changes)
+
+
+def _change(operator: str | None, state: str, before: StateKind, now: StateKind) -> str:
+    of = "" if operator is None else f" of operator {operator!r}"
+    return f"the state {state!r}{of} was stored as {before}, and is {now} now"
+
+
+def _refusal(changes: list[str]) -> CheckpointError:
+    return CheckpointError(
+        "; ".join(changes),
+        hint="give the state another name, or start anew with headrace run --fresh",
+    )

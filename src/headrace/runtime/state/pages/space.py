@@ -1,0 +1,155 @@
+"""Entries by key in pages, as operators see them for one call: enter, change, flush."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from headrace.runtime.state.backend import Entry, EntrySpace, Values
+from headrace.runtime.state.kinds import StateKind, check_state
+from headrace.runtime.state.pages.entries import EntryPages
+from headrace.runtime.state.pages.page import PageTable
+from headrace.runtime.state.pages.values import PagedValues
+
+SpaceState = tuple[int, int, int, int, int]
+"""For the header: pages, bytes, entries, grain, regret (see ``PageTable``)."""
+
+NO_PAGES: SpaceState = (1, 0, 0, 1, 0)
+
+KINDS_OF_NONE = "{}"
+"""The kinds of no state, as JSON: slot to ``[kind, type, expires]``. A text, as the bytes of a
+pickled dictionary depend on which objects it shares, and an equal header is not written again."""
+
+MakePages = Callable[[PageTable, dict[str, StateKind], set[Any]], EntryPages]
+
+
+class PagedEntries(EntrySpace):
+    """The entries of keys, or of pairs of key and namespace.
+
+    ``open_header`` reads what ``set_stored`` is told of, at the first use; ``make_pages`` makes the
+    pages then.
+    """
+
+    def __init__(
+        self,
+        open_header: Callable[[], None],
+        make_pages: MakePages,
+        owner: Callable[[], str | None],
+    ) -> None:
+        self._open_header = open_header
+        self._make_pages = make_pages
+        self._owner = owner
+        self._kinds: dict[str, StateKind] = {}
+        self._stored_kinds: dict[str, StateKind] = {}
+        self._kinds_text = KINDS_OF_NONE
+        self._live = _LiveEntries(self)
+        self._changed: set[Any] = set()
+        self._view: PagedValues | None = None
+        self._opened: EntryPages | None = None
+        self._state = NO_PAGES
+        self.enter = self._live.__getitem__
+        self.changed = self._changed.add
+
+    def set_stored(self, state: SpaceState, kinds: str) -> None:
+        """Take what the header says, and compare the kinds with those declared."""
+        self._state = state
+        self._kinds_text = kinds
+        if kinds != KINDS_OF_NONE:
+            self._stored_kinds = {
+                slot: StateKind(*kind) for slot, kind in json.loads(kinds).items()
+            }
+        for slot in self._kinds:
+            self._check(slot)
+
+    def declare(self, slot: str, kind: StateKind) -> None:
+        """Say what a slot holds.
+
+        Big lists come back as ``ChunkedList``, big maps as ``BucketedMap``, which is iterated
+        over bucket by bucket; small maps keep the order of insertion.
+        """
+        self._kinds[slot] = kind
+        self._check(slot)
+        if self._opened is not None:
+            self._opened.reshape()
+
+    def _check(self, slot: str) -> None:
+        before = self._stored_kinds.get(slot)
+        if before is not None:
+            check_state(slot, before, self._kinds[slot], self._owner())
+
+    def kinds(self) -> Mapping[str, StateKind]:
+        """The kinds of the slots that were declared, or are stored."""
+        self._open_header()
+        return {**self._stored_kinds, **self._kinds}
+
+    def single_slot_view(self, slot: str) -> Values | None:
+        """The values of the only slot, page by page as they are asked for."""
+        if self._view is None:
+            self._view = PagedValues(self.pages(), slot)
+        return self._view
+
+    def end_single_slot_view(self) -> None:
+        """Go back to entries."""
+        if self._view is not None:
+            self._view.fold()
+            self._view.clear()
+            self._view.fallback = self.enter
+            self._view = None
+
+    def keys(self) -> Iterator[Any]:
+        """Every key that has a non-empty entry, page by page."""
+        return self._folded().keys()
+
+    def scan(self) -> Iterator[tuple[Any, Entry]]:
+        """Every key and its non-empty entry, to be read only, page by page."""
+        return self._folded().scan()
+
+    def _folded(self) -> EntryPages:
+        if self._view is not None:
+            self._view.fold()
+        return self.pages()
+
+    def pages(self) -> EntryPages:
+        """The pages; reads the header when they are asked for first."""
+        pages = self._opened
+        if pages is None:
+            self._open_header()
+            count, size_bytes, entries, grain, regret = self._state
+            table = PageTable(count, size_bytes, entries, grain=grain, regret=regret)
+            pages = self._opened = self._make_pages(table, self._kinds, self._changed)
+        return pages
+
+    def flush(self) -> tuple[SpaceState, str]:
+        """Write what changed; the result belongs into the header."""
+        pages = self._opened
+        if pages is not None:
+            if self._view is not None:
+                self._view.settle()
+                self._view = None
+            pages.flush()
+            self._live.clear()
+            table = pages.table
+            self._state = (table.count, table.size_bytes, table.entries, table.grain, table.regret)
+            self._note({**self._stored_kinds, **self._kinds} if table.entries else {})
+        return self._state, self._kinds_text
+
+    def _note(self, kinds: dict[str, StateKind]) -> None:
+        if kinds != self._stored_kinds:
+            self._stored_kinds = kinds
+            self._kinds_text = json.dumps(kinds, sort_keys=True)
+
+
+class _LiveEntries(dict[Any, Entry]):
+    """The entries touched so far; one that is not there is fetched."""
+
+    __slots__ = ("_space",)
+
+    def __init__(self, space: PagedEntries) -> None:
+        super().__init__()
+        self._space = space
+
+    def __missing__(self, key: Any) -> Entry:
+        entry: Entry = self._space.pages().fetch(key, {})
+        self[key] = entry
+        return entry

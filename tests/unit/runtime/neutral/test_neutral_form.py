@@ -1,0 +1,65 @@
+"""The manifest and its sums: nothing unknown, missing or changed is read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from headrace.errors import CheckpointError
+from headrace.runtime.neutral.form import NeutralForm, Parts
+from headrace.runtime.neutral.manifest import Manifest, OperatorEntry, Part, checksum
+from headrace.runtime.neutral.records import SplitRecord
+from headrace.runtime.state.kinds import StateKind
+
+SPLITS = [SplitRecord("0", "a", 5, b"x"), SplitRecord("0", "b", 6, b"")]
+
+
+def form() -> NeutralForm:
+    parts = Parts()
+    parts.put("splits", SPLITS)
+    parts.put("sinks", [])
+    states = {"total": StateKind("value", "INT", expires=True)}
+    operator = OperatorEntry("sums", "keyed process", "Sums", None, 128, states)
+    manifest = Manifest("job", 128, 7, (operator,), {"epoch": 7}, parts.sums)
+    return NeutralForm(manifest, parts.records)
+
+
+def test_a_manifest_comes_back() -> None:
+    manifest = form().manifest
+    assert Manifest.from_json(manifest.to_json()) == manifest
+    assert manifest.states() == {"sums": {"total": StateKind("value", "INT", expires=True)}}
+    assert manifest.operator("nobody") is None
+
+
+def test_an_unknown_format_is_refused_and_so_is_a_damaged_manifest() -> None:
+    text = form().manifest.to_json()
+    found = json.loads(text)
+    with pytest.raises(CheckpointError, match="format 99, this version reads 1"):
+        Manifest.from_json(json.dumps({**found, "format": 99}))
+    for damaged in (text[:-20], "", "[]", "{}", json.dumps({"format": 1})):
+        with pytest.raises(CheckpointError, match="cannot be read"):
+            Manifest.from_json(damaged)
+
+
+def test_parts_are_compared_with_the_manifest() -> None:
+    whole = form()
+    assert [*whole.read("splits")] == SPLITS
+    assert [*whole.read("sinks")] == []
+    reordered = replace(whole, parts={"splits": SPLITS[::-1]})
+    assert [*reordered.read("splits")] == SPLITS[::-1]
+    for parts, message in (
+        ({}, "part 'splits' of the neutral form is missing"),
+        ({"splits": SPLITS[:1]}, "has 1 records, not the 2"),
+        ({"splits": [SPLITS[0], SPLITS[1]._replace(nodes=b"y")]}, "not what was written"),
+    ):
+        with pytest.raises(CheckpointError, match=message):
+            list(replace(whole, parts=parts).read("splits"))
+
+
+def test_a_checksum_tells_columns_apart() -> None:
+    assert checksum((b"ab", b"c")) != checksum((b"a", b"bc"))
+    assert checksum((None, b"a")) != checksum((b"a", None))
+    assert Parts().sums == {}
+    assert Part(1, 2) == Part(1, 2)
