@@ -165,7 +165,8 @@ class LocalRun:
         for target, group in sorted(by_group):
             received = sorted(by_group[target, group], key=lambda e: (e.sender, e.seq))
             blocks = [envelope.payload for envelope in received]
-            task = TaskInput(group, blocks, max(block.now_ms for block in blocks))
+            now_ms = max(block.now_ms for block in blocks)
+            task = TaskInput(group, blocks, now_ms, [envelope.sender for envelope in received])
             vertex = vertices[target]
             output = work.work(self._task(vertex, group), task, self._backend(vertex, group))
             self._route(output, waiting, to_sinks, parts)

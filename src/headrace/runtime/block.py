@@ -51,7 +51,8 @@ class Block(NamedTuple):
     blocks of several senders); None for blocks of sources. ``now_ms``: the processing time of the
     micro-batch. ``merged_channel``: the channel whose marks are common to all senders, or None.
     ``checked``: the values are isolated, or nobody will change them; else they are for ``encode``
-    or ``own``.
+    or ``own``. ``openings``: from which position on records belong to which channel, where a sender
+    has several channels (``Mark.channel``).
     """
 
     keys: list[Any] | None
@@ -64,6 +65,7 @@ class Block(NamedTuple):
     merged_channel: str | None = None
     checked: bool = True
     headings: tuple[Heading, ...] = ()
+    openings: tuple[tuple[int, str], ...] = ()
 
 
 class Envelope(NamedTuple):
@@ -86,7 +88,16 @@ class Envelope(NamedTuple):
 class BlockBuffer:
     """Collects records and marks for one group until they are flushed as a block."""
 
-    __slots__ = ("headings", "isolated", "keys", "marks", "since", "timestamps", "values")
+    __slots__ = (
+        "headings",
+        "isolated",
+        "keys",
+        "marks",
+        "openings",
+        "since",
+        "timestamps",
+        "values",
+    )
 
     def __init__(self, since: int | None, headings: dict[Heading, int] | None = None) -> None:
         self.keys: list[Any] = []
@@ -96,6 +107,14 @@ class BlockBuffer:
         self.isolated = False
         self.headings = {} if headings is None else headings
         self.since = since
+        self.openings: list[tuple[int, str]] = []
+
+    def opens(self, channel: str) -> None:
+        """From now on records belong to this channel."""
+        position = len(self.values)
+        if self.openings and self.openings[-1][0] == position:
+            self.openings.pop()
+        self.openings.append((position, channel))
 
     def isolate(self) -> None:
         """From now on every value is kept as it is when it comes."""
@@ -133,6 +152,7 @@ def take(
         merged_channel,
         checked or buffer.isolated,
         (*buffer.headings,),
+        (*buffer.openings,),
     )
 
 

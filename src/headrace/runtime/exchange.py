@@ -102,6 +102,14 @@ class Endpoint:
             self.watermark = None
             self.buffers[:] = [None] * self.groups
 
+    def open_channel(self, channel: str) -> None:
+        """From now on records and marks belong to this channel."""
+        self.channel = channel
+        self.watermark = None
+        for buffer in self.buffers:
+            if buffer is not None:
+                buffer.opens(channel)
+
     def buffer(self, group: int) -> BlockBuffer:
         """The open buffer of a group."""
         buffer = self.buffers[group]
@@ -110,7 +118,10 @@ class Endpoint:
         return buffer
 
     def _new_buffer(self, group: int) -> BlockBuffer:
-        return BlockBuffer(None)
+        buffer = BlockBuffer(None)
+        if self.exchange is not None and not self.merged:
+            buffer.opens(self.channel)
+        return buffer
 
     def mark(self, watermark: int, idle: bool) -> None:
         """Put a watermark behind what was gathered so far, for every receiver."""

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice
-from operator import attrgetter, le
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runtime.block import Block, Envelope, Mark, values_of
+from headrace.runtime.block import Block, Envelope, Mark
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange import SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator
+from headrace.runtime.ordering import Read, batch_order, channels_of, stream_order
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.quiescence import quiescent
 from headrace.runtime.state.ttl import CLEANUP
 from headrace.runtime.watermarks import ChannelWatermarks, QuietChannels
-
-DATAFRAME_CHANNEL = "df:"
-"""Marks of these channels hold for the whole micro-batch: the least of the senders' counts."""
-
-_RUN_RECORDS = 512
-"""Runs under one watermark are put together up to this many records."""
 
 _FEW_RECORDS = 4_096
 """Fewer records wait for those of the next group, as their blocks would be short. More leave at
@@ -33,67 +26,15 @@ once, while they are in the processor's cache (docs/adr/0010-cost-per-record.md)
 
 
 class TaskInput(NamedTuple):
-    """What one group of one vertex gets in one micro-batch, in the order of (sender, seq)."""
+    """What one group of one vertex gets in one micro-batch, in the order of (sender, seq).
+
+    ``senders``: whose each block is; empty where all are of one sender.
+    """
 
     group: int
-    blocks: list[Block]
+    blocks: Sequence[Block]
     now_ms: int
-
-
-class _Run(NamedTuple):
-    """Records between two marks of a merged channel; ``since`` is the sender's watermark."""
-
-    since: int
-    block: Block
-    values: list[Any]
-    start: int
-    stop: int
-
-
-def _joined(runs: Iterable[_Run]) -> Iterator[_Run]:
-    """The same records in fewer runs: between two watermarks a sender has often but one or two."""
-    short: list[_Run] = []
-    records = 0
-    for run in runs:
-        short.append(run)
-        records += run.stop - run.start
-        if records >= _RUN_RECORDS:
-            yield _one_run(short)
-            short, records = [], 0
-    if short:
-        yield _one_run(short)
-
-
-def _one_run(runs: list[_Run]) -> _Run:
-    if len(runs) == 1:
-        return runs[0]
-    keys: list[Any] = []
-    values: list[Any] = []
-    stamps: list[int | None] = []
-    for _, block, found, start, stop in runs:
-        values += found[start:stop]
-        if block.keys is not None:
-            keys += block.keys[start:stop]
-        known = block.timestamps
-        stamps += known[start:stop] if known is not None else [None] * (stop - start)
-    whole = Block(keys or None, values, stamps, False, [], None, 0)
-    return _Run(runs[0].since, whole, values, 0, len(values))
-
-
-def _by_time(run: _Run) -> _Run:
-    """The records in the order of their timestamps, those without one first."""
-    _, block, values, *_ = run
-    assert block.timestamps is not None
-    moments = [MIN_WATERMARK if stamp is None else stamp for stamp in block.timestamps]
-    if all(map(le, moments, islice(moments, 1, None))):
-        return run  # senders that do not overlap in time
-    order = sorted(range(len(moments)), key=moments.__getitem__)
-    keys = None if block.keys is None else [*map(block.keys.__getitem__, order)]
-    stamps = [*map(block.timestamps.__getitem__, order)]
-    values = [*map(values.__getitem__, order)]
-    return _Run(
-        0, block._replace(keys=keys, values=values, timestamps=stamps), values, 0, len(values)
-    )
+    senders: Sequence[int] = ()
 
 
 def sender_of(vertex_id: int, group: int) -> int:
@@ -184,8 +125,7 @@ class KeyedTask:
         chain.restore(header.get("nodes", {}))
         try:
             self._fire_processing_timers(now_ms)
-            order = self._batch_order if self._facts.is_batch else self._in_order
-            for step in order(task.blocks):
+            for step in self._in_order(task):
                 if isinstance(step, Mark):
                     self._mark(step)
                 else:
@@ -215,88 +155,15 @@ class KeyedTask:
     def _keyed_uses_clock(self) -> bool:
         return self._backend.processing_timers.earliest_ms() is not None
 
-    # Records and marks, in the one order that every run of a micro-batch agrees on.
-
-    def _in_order(self, blocks: Iterable[Block]) -> Iterator[_Run | Mark]:
-        merged: dict[str, list[Block]] = {}
-        for block in blocks:
-            if block.merged_channel is not None:
-                merged.setdefault(block.merged_channel, []).append(block)
-                continue
-            values, position = values_of(block), 0
-            for mark in block.marks:
-                if mark.position > position:
-                    yield _Run(0, block, values, position, mark.position)
-                    position = mark.position
-                yield mark
-            if position < len(values):
-                yield _Run(0, block, values, position, len(values))
-        for channel, senders in sorted(merged.items()):
-            if channel.startswith(DATAFRAME_CHANNEL):
-                yield from self._dataframe_order(senders)
-            else:
-                yield from self._merged_order(channel, senders)
-
-    def _merged_order(self, channel: str, blocks: list[Block]) -> Iterator[_Run | Mark]:
-        """All senders' records under one watermark before any record under the next.
-
-        Every group upstream goes through the same sequence of watermarks, so a record emitted
-        under one of them may be placed behind it, whoever sent it.
-        """
-        runs: list[_Run] = []
-        last: Mark | None = None
-        for block in blocks:
-            values = values_of(block)
-            since, position = block.since if block.since is not None else MIN_WATERMARK, 0
-            for mark in block.marks:
-                if mark.position > position:
-                    runs.append(_Run(since, block, values, position, mark.position))
-                    position = mark.position
-                since = max(since, mark.watermark)
-                if last is None or mark.watermark >= last.watermark:
-                    last = mark
-            if position < len(values):
-                runs.append(_Run(since, block, values, position, len(values)))
-        runs.sort(key=attrgetter("since"))
-        reached, _ = self._watermarks.state.get(channel, (MIN_WATERMARK, False))
-        for since, under in groupby(runs, attrgetter("since")):
-            if since > reached:
-                yield Mark(0, channel, since)
-                reached = since
-            yield from _joined(under)
-        if last is not None:
-            yield last
-
-    def _dataframe_order(self, blocks: list[Block]) -> Iterator[_Run | Mark]:
-        """All records first: the tasks of a DataFrame read at once what lies side by side."""
-        lowest: Mark | None = None
-        for block in blocks:
-            values = values_of(block)
-            if values:
-                yield _Run(0, block, values, 0, len(values))
-            for mark in block.marks:
-                if mark.watermark == MIN_WATERMARK:
-                    yield mark
-                elif lowest is None or mark.watermark < lowest.watermark:
-                    lowest = mark
-        if lowest is not None:
-            yield lowest
-
-    def _batch_order(self, blocks: Sequence[Block]) -> Iterator[_Run | Mark]:
-        """All records by timestamp (those without one first), then the marks, as in Flink."""
-        marks = [mark for block in blocks for mark in block.marks]
-        full = [block for block in blocks if block.values]
-        every = (_Run(0, block, values_of(block), 0, len(block.values)) for block in full)
-        if all(block.timestamps is None for block in full):
-            yield from _joined(every)
-        else:
-            yield _by_time(_one_run([*every]))
-        # A batch is all there is: behind its records every input has ended.
-        channels = dict.fromkeys([*self._watermarks.state, *(mark.channel for mark in marks)])
+    def _in_order(self, task: TaskInput) -> Iterator[Read]:
+        """Records and marks, in the one order that every run of a micro-batch agrees on."""
+        state = self._watermarks.state
+        if not self._facts.is_batch:
+            return stream_order(task.blocks, task.senders, state)
+        channels = channels_of(task.blocks, state)
         for channel in channels:
-            self._watermarks.state.setdefault(channel, (MIN_WATERMARK, False))
-        for channel in channels:
-            yield Mark(0, channel, MAX_WATERMARK)
+            state.setdefault(channel, (MIN_WATERMARK, False))
+        return batch_order(task.blocks, channels)
 
     def _records(self, block: Block, values: list[Any], start: int, stop: int) -> None:
         keys, timestamps = block.keys, block.timestamps

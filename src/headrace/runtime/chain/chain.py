@@ -283,8 +283,7 @@ class Chain:
     def begin_channel(self, name: str, states: Mapping[int, Any]) -> None:
         """From now on records and marks belong to a split; operators go on from its states."""
         for index, endpoint in self._exchanges.items():
-            endpoint.channel = f"{index}:{name}"
-            endpoint.watermark = None
+            endpoint.open_channel(f"{index}:{name}")
         self.restore(states)
 
     def restore(self, states: Mapping[int, Any]) -> None:

@@ -31,7 +31,7 @@ from headrace.runners.spark.query.worker import (
 )
 from headrace.runtime.block import Envelope, Kind, values_of
 from headrace.runtime.failure import annotate
-from headrace.runtime.keyed_task import DATAFRAME_CHANNEL
+from headrace.runtime.ordering import DATAFRAME_CHANNEL
 from headrace.runtime.program import JobProgram, SinkProgram
 
 _NOW = "__headrace_now_ms"
