@@ -20,6 +20,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runtime.block import Envelope, Kind, own, values_of
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.coordinator import Coordinator, Offset, merge_states
+from headrace.runtime.failure import AsRaised
 from headrace.runtime.keyed_task import Groups, KeyedTask, TaskInput
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.source_task import SourceTask, SplitState
@@ -95,6 +96,10 @@ class LocalRun:
 
     def step(self) -> bool:
         """Do one micro-batch; False when there was nothing to do."""
+        with AsRaised():
+            return self._step()
+
+    def _step(self) -> bool:
         end = self._next_offset()
         if end is self._offset:
             return False
