@@ -92,11 +92,13 @@ class BlockBuffer:
         "headings",
         "isolated",
         "keys",
+        "limit",
         "marks",
         "openings",
         "since",
         "timestamps",
         "values",
+        "weighed",
     )
 
     def __init__(self, since: int | None, headings: dict[Heading, int] | None = None) -> None:
@@ -107,6 +109,10 @@ class BlockBuffer:
         self.isolated = False
         self.headings = {} if headings is None else headings
         self.since = since
+        self.limit = 1
+        """With so many records the buffer is weighed: looked at how many bytes they take."""
+        self.weighed = 0
+        """How many records were there when it was weighed last."""
         self.openings: list[tuple[int, str]] = []
 
     def opens(self, channel: str) -> None:

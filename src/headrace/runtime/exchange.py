@@ -14,10 +14,17 @@ from headrace.runtime.chain.loops import Step
 from headrace.runtime.detached import Heading, copied, kept
 from headrace.runtime.key_groups import KeyGroups
 from headrace.runtime.operator import NodeProgram
+from headrace.runtime.overflow import Overflow, unweighed_bytes
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.program import ExchangeProgram
 
 SENDERS_PER_VERTEX = 1 << 20
+
+BYTES_ASIDE = 32 << 20
+"""So much may wait in the buffers of a chain, whatever one call emits."""
+
+_WEIGHED_RECORDS = 512
+"""A buffer is weighed with 1, 4, 16 … records, and then each time so many more have come."""
 
 
 class Outbox:
@@ -29,12 +36,20 @@ class Outbox:
         "keyed_watermark",
         "now_ms",
         "object_reuse",
+        "overflow",
+        "relieve",
         "sender",
         "seq",
+        "weight_bytes",
     )
 
-    def __init__(self, object_reuse: bool) -> None:
+    def __init__(self, object_reuse: bool, overflow: Overflow) -> None:
         self.object_reuse = object_reuse
+        self.overflow = overflow
+        self.weight_bytes = 0
+        """About how many bytes wait in the buffers."""
+        self.relieve: Callable[[], None] = _nothing
+        """Puts aside what waits in the buffers of the whole chain."""
         self.sender = 0
         self.seq = itertools.count()
         self.now_ms = 0
@@ -61,6 +76,22 @@ class Outbox:
         self.home = home
         self.home_groups = home_groups
         self.keyed_watermark = watermark
+        if not joins:
+            self.overflow.clear()
+            self.weight_bytes = 0
+
+    def weigh(self, buffer: BlockBuffer) -> None:
+        """Look how much a buffer took that reached its limit; if it is too much, put it aside."""
+        count = len(buffer.values)
+        self.weight_bytes += unweighed_bytes(buffer)
+        buffer.weighed = count
+        buffer.limit = min(count * 4, count + _WEIGHED_RECORDS)
+        if self.weight_bytes >= BYTES_ASIDE:
+            self.relieve()
+
+
+def _nothing() -> None:
+    """Nothing to relieve yet: the chain is being built."""
 
 
 class Endpoint:
@@ -291,6 +322,7 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
         "if $buffer is None: $buffer = $open_buffer($group)",
         *_gather(endpoint, fresh),
         "$buffer.keys.append($key)",
+        _WEIGH,
     )
     names = {
         "node": exchange_node(program),
@@ -300,11 +332,13 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
         "groups": KeyGroups(program.groups),
         "buffers": endpoint.buffers,
         "open_buffer": endpoint.buffer,
+        "weigh": endpoint.outbox.weigh,
         **_GATHERING,
     }
     return Step(lines, names)
 
 
+_WEIGH = "if len($values) >= $buffer.limit: $weigh($buffer)"
 _GATHERING = {
     "atoms": ATOMS,
     "only_atoms": only_atoms,
@@ -318,7 +352,11 @@ def _gather(endpoint: Endpoint, fresh: bool) -> tuple[str, ...]:
 
     ``fresh``: nobody else holds the record, so it is early enough when the block is encoded.
     """
-    put = ("$buffer.values.append(value)", "$buffer.timestamps.append(timestamp)")
+    put = (
+        "$values = $buffer.values",
+        "$values.append(value)",
+        "$buffer.timestamps.append(timestamp)",
+    )
     if endpoint.outbox.object_reuse:
         return put
     if fresh:
@@ -370,6 +408,7 @@ def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = Fal
         "$buffer = $buffers[$group]",
         "if $buffer is None: $buffer = $open_buffer($group)",
         *_gather(endpoint, fresh and program.partitioner is None),
+        _WEIGH,
     )
     names = {
         "node": exchange_node(program),
@@ -378,6 +417,7 @@ def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = Fal
         "outside": outside,
         "buffers": endpoint.buffers,
         "open_buffer": endpoint.buffer,
+        "weigh": endpoint.outbox.weigh,
         **_GATHERING,
     }
     return Step(lines, names)
@@ -406,8 +446,14 @@ def sink_step(endpoint: Endpoint, fresh: bool = False) -> Step:
         "$buffer = $buffers[0]",
         "if $buffer is None: $buffer = $open_buffer(0)",
         *_gather(endpoint, fresh),
+        _WEIGH,
     )
-    names = {"buffers": endpoint.buffers, "open_buffer": endpoint.buffer, **_GATHERING}
+    names = {
+        "buffers": endpoint.buffers,
+        "open_buffer": endpoint.buffer,
+        "weigh": endpoint.outbox.weigh,
+        **_GATHERING,
+    }
     return Step(lines, names)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, Mark
-from headrace.runtime.chain.chain import Chain
+from headrace.runtime.chain.chain import BYTES_TO_LEAVE, Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange import SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
@@ -124,17 +124,17 @@ class KeyedTask:
             cell.backend, cell.entry = backend, None
         chain.restore(header.get("nodes", {}))
         try:
-            self._fire_processing_timers(now_ms)
+            yield from self._fire_processing_timers(now_ms)
             for step in self._in_order(task):
                 if isinstance(step, Mark):
-                    self._mark(step)
+                    yield from self._mark(step)
                 else:
                     self._records(step.block, step.values, step.start, step.stop)
-                    if chain.waiting() >= self._job.settings.flush_records:
+                    if chain.is_full:
                         yield from chain.drain()
             chain.tick()
             if self._watermarks.current >= MAX_WATERMARK and not header.get("finished"):
-                self._finish()
+                yield from self._finish()
         except Exception as error:
             annotate(error)
             raise
@@ -146,7 +146,7 @@ class KeyedTask:
         if nodes:
             header["nodes"] = nodes
         backend.flush()
-        if not chain.merged or chain.waiting() >= _FEW_RECORDS:
+        if not chain.merged or chain.waiting() >= _FEW_RECORDS or chain.is_full:
             yield from chain.drain()
         else:
             yield from chain.drain_sinks()
@@ -178,13 +178,13 @@ class KeyedTask:
             return
         self._chain.push_all(values, timestamps)
 
-    def _mark(self, mark: Mark) -> None:
+    def _mark(self, mark: Mark) -> Iterator[Envelope]:
         watermarks = self._watermarks
         if self._quiet.stays(watermarks, mark):
             return
         if not watermarks.update(mark.channel, mark.watermark, mark.idle):
             return
-        chain, watermark = self._chain, watermarks.current
+        chain, watermark, outbox = self._chain, watermarks.current, self._chain.outbox
         chain.tick()
         if watermark > chain.cell.watermark:
             chain.cell.watermark = watermark
@@ -192,23 +192,28 @@ class KeyedTask:
                 timers, fire = self._backend.event_timers, self._keyed.fire
                 while (timer := timers.pop_due(watermark)) is not None:
                     fire(timer, True)
+                    if outbox.weight_bytes >= BYTES_TO_LEAVE or outbox.overflow:
+                        yield from chain.drain()
         chain.signal(watermark, watermarks.idle)
 
-    def _fire_processing_timers(self, now_ms: int) -> None:
+    def _fire_processing_timers(self, now_ms: int) -> Iterator[Envelope]:
         if self._keyed is None:
             return
+        chain, outbox = self._chain, self._chain.outbox
         timers, fire = self._backend.processing_timers, self._keyed.fire
         while (timer := timers.pop_due(now_ms)) is not None:
             # At the end of a batch the clock stands still, so no value expires any more.
             if now_ms < MAX_WATERMARK or timer.namespace != CLEANUP:
                 fire(timer, False)
+                if outbox.weight_bytes >= BYTES_TO_LEAVE or outbox.overflow:
+                    yield from chain.drain()
 
-    def _finish(self) -> None:
+    def _finish(self) -> Iterator[Envelope]:
         """The input has ended: a batch fires what waits for the clock, and its final results."""
         self._backend.header["finished"] = True
         if self._facts.is_batch and self._keyed is not None:
             with quiescent(self._backend) as dropped:
-                self._fire_processing_timers(MAX_WATERMARK)
+                yield from self._fire_processing_timers(MAX_WATERMARK)
             if dropped.timers:
                 metrics = self._context.get_metrics_group()
                 metrics.counter("numTimersDropped").inc(dropped.timers)
