@@ -21,6 +21,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runtime.block import Envelope, Kind, own, values_of
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.coordinator import Coordinator, Offset, merge_states
+from headrace.runtime.failure import AsRaised
 from headrace.runtime.keyed_task import Groups, KeyedTask, TaskInput
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.source_task import SourceTask, SplitState
@@ -96,6 +97,10 @@ class LocalRun:
 
     def step(self) -> bool:
         """Do one micro-batch; False when there was nothing to do."""
+        with AsRaised():
+            return self._step()
+
+    def _step(self) -> bool:
         end = self._next_offset()
         if end is self._offset:
             return False
@@ -166,7 +171,8 @@ class LocalRun:
         for target, group in sorted(by_group):
             received = sorted(by_group[target, group], key=lambda e: (e.sender, e.seq))
             blocks = [envelope.payload for envelope in received]
-            task = TaskInput(group, blocks, max(block.now_ms for block in blocks))
+            now_ms = max(block.now_ms for block in blocks)
+            task = TaskInput(group, blocks, now_ms, [envelope.sender for envelope in received])
             vertex = vertices[target]
             output = work.work(self._task(vertex, group), task, self._backend(vertex, group))
             self._route(output, waiting, to_sinks, parts)

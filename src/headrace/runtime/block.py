@@ -52,7 +52,8 @@ class Block(NamedTuple):
     blocks of several senders); None for blocks of sources. ``now_ms``: the processing time of the
     micro-batch. ``merged_channel``: the channel whose marks are common to all senders, or None.
     ``checked``: the values are isolated, or nobody will change them; else they are for ``encode``
-    or ``own``.
+    or ``own``. ``openings``: from which position on records belong to which channel, where a sender
+    has several channels (``Mark.channel``).
     """
 
     keys: list[Any] | None
@@ -65,6 +66,7 @@ class Block(NamedTuple):
     merged_channel: Channel | None = None
     checked: bool = True
     headings: tuple[Heading, ...] = ()
+    openings: tuple[tuple[int, Channel], ...] = ()
 
 
 class Envelope(NamedTuple):
@@ -87,7 +89,18 @@ class Envelope(NamedTuple):
 class BlockBuffer:
     """Collects records and marks for one group until they are flushed as a block."""
 
-    __slots__ = ("headings", "isolated", "keys", "marks", "since", "timestamps", "values")
+    __slots__ = (
+        "headings",
+        "isolated",
+        "keys",
+        "limit",
+        "marks",
+        "openings",
+        "since",
+        "timestamps",
+        "values",
+        "weighed",
+    )
 
     def __init__(self, since: int | None, headings: dict[Heading, int] | None = None) -> None:
         self.keys: list[Any] = []
@@ -97,6 +110,18 @@ class BlockBuffer:
         self.isolated = False
         self.headings = {} if headings is None else headings
         self.since = since
+        self.limit = 1
+        """With so many records the buffer is weighed: looked at how many bytes they take."""
+        self.weighed = 0
+        """How many records were there when it was weighed last."""
+        self.openings: list[tuple[int, Channel]] = []
+
+    def opens(self, channel: Channel) -> None:
+        """From now on records belong to this channel."""
+        position = len(self.values)
+        if self.openings and self.openings[-1][0] == position:
+            self.openings.pop()
+        self.openings.append((position, channel))
 
     def isolate(self) -> None:
         """From now on every value is kept as it is when it comes."""
@@ -134,6 +159,7 @@ def take(
         merged_channel,
         checked or buffer.isolated,
         (*buffer.headings,),
+        (*buffer.openings,),
     )
 
 
@@ -179,7 +205,8 @@ def encode(block: Block) -> bytes:
         marks: list[Any] = [(at, *channel, *rest) for at, channel, *rest in block.marks]
         merged: Any = block.merged_channel and (*block.merged_channel,)
         samples = [values[0] for values in (block.values, block.keys) if values]
-        plain = block._replace(marks=marks, merged_channel=merged, checked=True)
+        openings: Any = tuple((at, *channel) for at, channel in block.openings)
+        plain = block._replace(marks=marks, merged_channel=merged, openings=openings, checked=True)
         return pickled_plain(tuple(plain), samples)
     except (ValueError, RecursionError):
         if block.isolated:
@@ -223,6 +250,9 @@ def decode(data: bytes) -> Block:
     block = Block._make(pickle.loads(data))
     if block.merged_channel is not None:
         block = block._replace(merged_channel=Channel(*block.merged_channel))
+    if block.openings:
+        openings: Any = block.openings
+        block = block._replace(openings=tuple((at, Channel(*names)) for at, *names in openings))
     marks: list[Any] = block.marks
     marks[:] = [Mark(at, Channel(*names), *rest) for at, *names, rest in map(_mark_parts, marks)]
     return block

@@ -8,12 +8,16 @@ from typing import Any
 
 from headrace.errors import NotKeyedError
 from headrace.metrics.metricbase import MetricGroup
+from headrace.runtime.overflow import HeldOverflow, Overflow
 from headrace.runtime.state.handles import KeyContext, StateStore
 
 
 @dataclass
 class TaskFacts:
-    """What is known of the task. ``subtask`` is asked anew each time: workers are shared."""
+    """What is known of the task. ``subtask`` is asked anew each time: workers are shared.
+
+    ``overflow`` makes the place where a task puts aside what it emits in the middle of a call.
+    """
 
     subtask: Callable[[], int] = lambda: 0
     attempt: Callable[[], int] = lambda: 0
@@ -21,6 +25,7 @@ class TaskFacts:
     max_parallelism: int = 128
     is_batch: bool = False
     job_parameters: Mapping[str, str] = field(default_factory=dict)
+    overflow: Callable[[], Overflow] = HeldOverflow
 
 
 class TaskContext:

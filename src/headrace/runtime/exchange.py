@@ -15,10 +15,17 @@ from headrace.runtime.channel import Channel
 from headrace.runtime.detached import Heading, copied, kept
 from headrace.runtime.key_groups import KeyGroups
 from headrace.runtime.operator import NodeProgram
+from headrace.runtime.overflow import Overflow, unweighed_bytes
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.program import ExchangeProgram
 
 SENDERS_PER_VERTEX = 1 << 20
+
+BYTES_ASIDE = 32 << 20
+"""So much may wait in the buffers of a chain, whatever one call emits."""
+
+_WEIGHED_RECORDS = 512
+"""A buffer is weighed with 1, 4, 16 … records, and then each time so many more have come."""
 
 
 class Outbox:
@@ -30,12 +37,20 @@ class Outbox:
         "keyed_watermark",
         "now_ms",
         "object_reuse",
+        "overflow",
+        "relieve",
         "sender",
         "seq",
+        "weight_bytes",
     )
 
-    def __init__(self, object_reuse: bool) -> None:
+    def __init__(self, object_reuse: bool, overflow: Overflow) -> None:
         self.object_reuse = object_reuse
+        self.overflow = overflow
+        self.weight_bytes = 0
+        """About how many bytes wait in the buffers."""
+        self.relieve: Callable[[], None] = _nothing
+        """Puts aside what waits in the buffers of the whole chain."""
         self.sender = 0
         self.seq = itertools.count()
         self.now_ms = 0
@@ -62,6 +77,22 @@ class Outbox:
         self.home = home
         self.home_groups = home_groups
         self.keyed_watermark = watermark
+        if not joins:
+            self.overflow.clear()
+            self.weight_bytes = 0
+
+    def weigh(self, buffer: BlockBuffer) -> None:
+        """Look how much a buffer took that reached its limit; if it is too much, put it aside."""
+        count = len(buffer.values)
+        self.weight_bytes += unweighed_bytes(buffer)
+        buffer.weighed = count
+        buffer.limit = min(count * 4, count + _WEIGHED_RECORDS)
+        if self.weight_bytes >= BYTES_ASIDE:
+            self.relieve()
+
+
+def _nothing() -> None:
+    """Nothing to relieve yet: the chain is being built."""
 
 
 class Endpoint:
@@ -103,6 +134,14 @@ class Endpoint:
             self.watermark = None
             self.buffers[:] = [None] * self.groups
 
+    def open_channel(self, channel: Channel) -> None:
+        """From now on records and marks belong to this channel."""
+        self.channel = channel
+        self.watermark = None
+        for buffer in self.buffers:
+            if buffer is not None:
+                buffer.opens(channel)
+
     def buffer(self, group: int) -> BlockBuffer:
         """The open buffer of a group."""
         buffer = self.buffers[group]
@@ -111,7 +150,10 @@ class Endpoint:
         return buffer
 
     def _new_buffer(self, group: int) -> BlockBuffer:
-        return BlockBuffer(None)
+        buffer = BlockBuffer(None)
+        if self.exchange is not None and not self.merged:
+            buffer.opens(self.channel)
+        return buffer
 
     def mark(self, watermark: int, idle: bool) -> None:
         """Put a watermark behind what was gathered so far, for every receiver."""
@@ -281,6 +323,7 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
         "if $buffer is None: $buffer = $open_buffer($group)",
         *_gather(endpoint, fresh),
         "$buffer.keys.append($key)",
+        _WEIGH,
     )
     names = {
         "node": exchange_node(program),
@@ -290,11 +333,13 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
         "groups": KeyGroups(program.groups),
         "buffers": endpoint.buffers,
         "open_buffer": endpoint.buffer,
+        "weigh": endpoint.outbox.weigh,
         **_GATHERING,
     }
     return Step(lines, names)
 
 
+_WEIGH = "if len($values) >= $buffer.limit: $weigh($buffer)"
 _GATHERING = {
     "atoms": ATOMS,
     "only_atoms": only_atoms,
@@ -308,7 +353,11 @@ def _gather(endpoint: Endpoint, fresh: bool) -> tuple[str, ...]:
 
     ``fresh``: nobody else holds the record, so it is early enough when the block is encoded.
     """
-    put = ("$buffer.values.append(value)", "$buffer.timestamps.append(timestamp)")
+    put = (
+        "$values = $buffer.values",
+        "$values.append(value)",
+        "$buffer.timestamps.append(timestamp)",
+    )
     if endpoint.outbox.object_reuse:
         return put
     if fresh:
@@ -360,6 +409,7 @@ def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = Fal
         "$buffer = $buffers[$group]",
         "if $buffer is None: $buffer = $open_buffer($group)",
         *_gather(endpoint, fresh and program.partitioner is None),
+        _WEIGH,
     )
     names = {
         "node": exchange_node(program),
@@ -368,6 +418,7 @@ def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = Fal
         "outside": outside,
         "buffers": endpoint.buffers,
         "open_buffer": endpoint.buffer,
+        "weigh": endpoint.outbox.weigh,
         **_GATHERING,
     }
     return Step(lines, names)
@@ -396,8 +447,14 @@ def sink_step(endpoint: Endpoint, fresh: bool = False) -> Step:
         "$buffer = $buffers[0]",
         "if $buffer is None: $buffer = $open_buffer(0)",
         *_gather(endpoint, fresh),
+        _WEIGH,
     )
-    names = {"buffers": endpoint.buffers, "open_buffer": endpoint.buffer, **_GATHERING}
+    names = {
+        "buffers": endpoint.buffers,
+        "open_buffer": endpoint.buffer,
+        "weigh": endpoint.outbox.weigh,
+        **_GATHERING,
+    }
     return Step(lines, names)
 
 

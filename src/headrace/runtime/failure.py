@@ -15,6 +15,7 @@ from headrace.runtime.chain.loops import GENERATED
 from headrace.runtime.operator import NodeProgram
 
 _SHOWN_CHARACTERS = 500
+_OURS = "headrace."
 
 
 def annotate(error: BaseException) -> None:
@@ -38,6 +39,42 @@ def annotate(error: BaseException) -> None:
         lines.append("hint:     yield each result, or return a list of them")
     error.add_note("\n".join(lines))
     error._headrace_noted = True  # type: ignore[attr-defined]
+
+
+def original(error: BaseException) -> BaseException:
+    """The exception that a user raised, where Python made another of it on its way.
+
+    A ``StopIteration`` that leaves a generator becomes a ``RuntimeError`` (PEP 479). Where the
+    generator is one of Headrace, and not the user's, that says nothing of what happened.
+    """
+    cause, of_user = error.__cause__, error
+    while isinstance(of_user, RuntimeError) and isinstance(cause, StopIteration):
+        trace = cause.__traceback__
+        # Its outermost frame is the generator that it left last.
+        if trace is None or not str(trace.tb_frame.f_globals.get("__name__")).startswith(_OURS):
+            break
+        of_user, cause = cause, cause.__cause__
+    return of_user
+
+
+class AsRaised:
+    """Inside a ``with``: what a user raised comes out as it was raised (see ``original``).
+
+    A class, since a generator with ``contextmanager`` could not raise a ``StopIteration`` either.
+    """
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None and (found := original(error)) is not error:
+            annotate(found)
+            raise found
 
 
 def user_traceback(error: BaseException) -> str:

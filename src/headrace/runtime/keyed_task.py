@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
-from operator import attrgetter, le
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runtime.block import Block, Envelope, Mark, values_of
-from headrace.runtime.chain.chain import Chain
-from headrace.runtime.channel import Channel
+from headrace.runtime.block import Block, Envelope, Mark
+from headrace.runtime.chain.chain import BYTES_TO_LEAVE, Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange import SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator
+from headrace.runtime.ordering import Read, batch_order, channels_of, stream_order
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.quiescence import quiescent
 from headrace.runtime.state.ttl import CLEANUP
 from headrace.runtime.watermarks import ChannelState, ChannelWatermarks, QuietChannels
-
-_RUN_RECORDS = 512
-"""Runs under one watermark are put together up to this many records."""
 
 _FEW_RECORDS = 4_096
 """Fewer records wait for those of the next group, as their blocks would be short. More leave at
@@ -31,67 +26,15 @@ once, while they are in the processor's cache (docs/adr/0010-cost-per-record.md)
 
 
 class TaskInput(NamedTuple):
-    """What one group of one vertex gets in one micro-batch, in the order of (sender, seq)."""
+    """What one group of one vertex gets in one micro-batch, in the order of (sender, seq).
+
+    ``senders``: whose each block is; empty where all are of one sender.
+    """
 
     group: int
-    blocks: list[Block]
+    blocks: Sequence[Block]
     now_ms: int
-
-
-class _Run(NamedTuple):
-    """Records between two marks of a merged channel; ``since`` is the sender's watermark."""
-
-    since: int
-    block: Block
-    values: list[Any]
-    start: int
-    stop: int
-
-
-def _joined(runs: Iterable[_Run]) -> Iterator[_Run]:
-    """The same records in fewer runs: between two watermarks a sender has often but one or two."""
-    short: list[_Run] = []
-    records = 0
-    for run in runs:
-        short.append(run)
-        records += run.stop - run.start
-        if records >= _RUN_RECORDS:
-            yield _one_run(short)
-            short, records = [], 0
-    if short:
-        yield _one_run(short)
-
-
-def _one_run(runs: list[_Run]) -> _Run:
-    if len(runs) == 1:
-        return runs[0]
-    keys: list[Any] = []
-    values: list[Any] = []
-    stamps: list[int | None] = []
-    for _, block, found, start, stop in runs:
-        values += found[start:stop]
-        if block.keys is not None:
-            keys += block.keys[start:stop]
-        known = block.timestamps
-        stamps += known[start:stop] if known is not None else [None] * (stop - start)
-    whole = Block(keys or None, values, stamps, False, [], None, 0)
-    return _Run(runs[0].since, whole, values, 0, len(values))
-
-
-def _by_time(run: _Run) -> _Run:
-    """The records in the order of their timestamps, those without one first."""
-    _, block, values, *_ = run
-    assert block.timestamps is not None
-    moments = [MIN_WATERMARK if stamp is None else stamp for stamp in block.timestamps]
-    if all(map(le, moments, islice(moments, 1, None))):
-        return run  # senders that do not overlap in time
-    order = sorted(range(len(moments)), key=moments.__getitem__)
-    keys = None if block.keys is None else [*map(block.keys.__getitem__, order)]
-    stamps = [*map(block.timestamps.__getitem__, order)]
-    values = [*map(values.__getitem__, order)]
-    return _Run(
-        0, block._replace(keys=keys, values=values, timestamps=stamps), values, 0, len(values)
-    )
+    senders: Sequence[int] = ()
 
 
 def sender_of(vertex: VertexProgram, group: int) -> int:
@@ -176,18 +119,17 @@ class KeyedTask:
             cell.backend, cell.entry = backend, None
         chain.restore(header.get("nodes", {}))
         try:
-            self._fire_processing_timers(now_ms)
-            order = self._batch_order if self._facts.is_batch else self._in_order
-            for step in order(task.blocks):
+            yield from self._fire_processing_timers(now_ms)
+            for step in self._in_order(task):
                 if isinstance(step, Mark):
-                    self._mark(step)
+                    yield from self._mark(step)
                 else:
                     self._records(step.block, step.values, step.start, step.stop)
-                    if chain.waiting() >= self._job.settings.flush_records:
+                    if chain.is_full:
                         yield from chain.drain()
             chain.tick()
             if self._watermarks.current >= MAX_WATERMARK and not header.get("finished"):
-                self._finish()
+                yield from self._finish()
         except Exception as error:
             annotate(error)
             raise
@@ -200,7 +142,7 @@ class KeyedTask:
         if nodes:
             header["nodes"] = nodes
         backend.flush()
-        if not chain.merged or chain.waiting() >= _FEW_RECORDS:
+        if not chain.merged or chain.waiting() >= _FEW_RECORDS or chain.is_full:
             yield from chain.drain()
         else:
             yield from chain.drain_sinks()
@@ -226,88 +168,15 @@ class KeyedTask:
     def _keyed_uses_clock(self) -> bool:
         return self._backend.processing_timers.earliest_ms() is not None
 
-    # Records and marks, in the one order that every run of a micro-batch agrees on.
-
-    def _in_order(self, blocks: Iterable[Block]) -> Iterator[_Run | Mark]:
-        merged: dict[Channel, list[Block]] = {}
-        for block in blocks:
-            if block.merged_channel is not None:
-                merged.setdefault(block.merged_channel, []).append(block)
-                continue
-            values, position = values_of(block), 0
-            for mark in block.marks:
-                if mark.position > position:
-                    yield _Run(0, block, values, position, mark.position)
-                    position = mark.position
-                yield mark
-            if position < len(values):
-                yield _Run(0, block, values, position, len(values))
-        for channel, senders in sorted(merged.items()):
-            if channel.of_dataframe:
-                yield from self._dataframe_order(senders)
-            else:
-                yield from self._merged_order(channel, senders)
-
-    def _merged_order(self, channel: Channel, blocks: list[Block]) -> Iterator[_Run | Mark]:
-        """All senders' records under one watermark before any record under the next.
-
-        Every group upstream goes through the same sequence of watermarks, so a record emitted
-        under one of them may be placed behind it, whoever sent it.
-        """
-        runs: list[_Run] = []
-        last: Mark | None = None
-        for block in blocks:
-            values = values_of(block)
-            since, position = block.since if block.since is not None else MIN_WATERMARK, 0
-            for mark in block.marks:
-                if mark.position > position:
-                    runs.append(_Run(since, block, values, position, mark.position))
-                    position = mark.position
-                since = max(since, mark.watermark)
-                if last is None or mark.watermark >= last.watermark:
-                    last = mark
-            if position < len(values):
-                runs.append(_Run(since, block, values, position, len(values)))
-        runs.sort(key=attrgetter("since"))
-        reached, _ = self._watermarks.state.get(channel, (MIN_WATERMARK, False))
-        for since, under in groupby(runs, attrgetter("since")):
-            if since > reached:
-                yield Mark(0, channel, since)
-                reached = since
-            yield from _joined(under)
-        if last is not None:
-            yield last
-
-    def _dataframe_order(self, blocks: list[Block]) -> Iterator[_Run | Mark]:
-        """All records first: the tasks of a DataFrame read at once what lies side by side."""
-        lowest: Mark | None = None
-        for block in blocks:
-            values = values_of(block)
-            if values:
-                yield _Run(0, block, values, 0, len(values))
-            for mark in block.marks:
-                if mark.watermark == MIN_WATERMARK:
-                    yield mark
-                elif lowest is None or mark.watermark < lowest.watermark:
-                    lowest = mark
-        if lowest is not None:
-            yield lowest
-
-    def _batch_order(self, blocks: Sequence[Block]) -> Iterator[_Run | Mark]:
-        """All records by timestamp (those without one first), then the marks, as in Flink."""
-        marks = [mark for block in blocks for mark in block.marks]
-        full = [block for block in blocks if block.values]
-        every = (_Run(0, block, values_of(block), 0, len(block.values)) for block in full)
-        if all(block.timestamps is None for block in full):
-            yield from _joined(every)
-        else:
-            yield _by_time(_one_run([*every]))
-        # A batch is all there is: behind its records every input has ended.
-        channels = dict.fromkeys([*self._watermarks.state, *(mark.channel for mark in marks)])
+    def _in_order(self, task: TaskInput) -> Iterator[Read]:
+        """Records and marks, in the one order that every run of a micro-batch agrees on."""
+        state = self._watermarks.state
+        if not self._facts.is_batch:
+            return stream_order(task.blocks, task.senders, state)
+        channels = channels_of(task.blocks, state)
         for channel in channels:
-            self._watermarks.state.setdefault(channel, (MIN_WATERMARK, False))
-        for channel in channels:
-            yield Mark(0, channel, MAX_WATERMARK)
+            state.setdefault(channel, (MIN_WATERMARK, False))
+        return batch_order(task.blocks, channels)
 
     def _records(self, block: Block, values: list[Any], start: int, stop: int) -> None:
         keys, timestamps = block.keys, block.timestamps
@@ -322,13 +191,13 @@ class KeyedTask:
             return
         self._chain.push_all(values, timestamps)
 
-    def _mark(self, mark: Mark) -> None:
+    def _mark(self, mark: Mark) -> Iterator[Envelope]:
         watermarks = self._watermarks
         if self._quiet.stays(watermarks, mark):
             return
         if not watermarks.update(mark.channel, mark.watermark, mark.idle):
             return
-        chain, watermark = self._chain, watermarks.current
+        chain, watermark, outbox = self._chain, watermarks.current, self._chain.outbox
         chain.tick()
         if watermark > chain.cell.watermark:
             chain.cell.watermark = watermark
@@ -336,23 +205,28 @@ class KeyedTask:
                 timers, fire = self._backend.event_timers, self._keyed.fire
                 while (timer := timers.pop_due(watermark)) is not None:
                     fire(timer, True)
+                    if outbox.weight_bytes >= BYTES_TO_LEAVE or outbox.overflow:
+                        yield from chain.drain()
         chain.signal(watermark, watermarks.idle)
 
-    def _fire_processing_timers(self, now_ms: int) -> None:
+    def _fire_processing_timers(self, now_ms: int) -> Iterator[Envelope]:
         if self._keyed is None:
             return
+        chain, outbox = self._chain, self._chain.outbox
         timers, fire = self._backend.processing_timers, self._keyed.fire
         while (timer := timers.pop_due(now_ms)) is not None:
             # At the end of a batch the clock stands still, so no value expires any more.
             if now_ms < MAX_WATERMARK or timer.namespace != CLEANUP:
                 fire(timer, False)
+                if outbox.weight_bytes >= BYTES_TO_LEAVE or outbox.overflow:
+                    yield from chain.drain()
 
-    def _finish(self) -> None:
+    def _finish(self) -> Iterator[Envelope]:
         """The input has ended: a batch fires what waits for the clock, and its final results."""
         self._backend.header["finished"] = True
         if self._facts.is_batch and self._keyed is not None:
             with quiescent(self._backend) as dropped:
-                self._fire_processing_timers(MAX_WATERMARK)
+                yield from self._fire_processing_timers(MAX_WATERMARK)
             if dropped.timers:
                 metrics = self._context.get_metrics_group()
                 metrics.counter("numTimersDropped").inc(dropped.timers)

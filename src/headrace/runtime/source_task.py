@@ -168,7 +168,7 @@ class SourceTask:
 
     def _read(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
         source, reader = self._sources[work.source], self._reader(work.source)
-        push_all, flush_records = chain.push_all, self._job.settings.flush_records
+        push_all = chain.push_all
         chunk_records = max(chunk_records, work.records // _WATERMARKS)
         since_tick = 0
         try:
@@ -183,7 +183,7 @@ class SourceTask:
                     if since_tick >= chunk_records:
                         since_tick = 0
                         chain.tick()
-                    if chain.waiting() >= flush_records:
+                    if chain.is_full:
                         yield from chain.drain()
             chain.tick()
         except Exception as error:

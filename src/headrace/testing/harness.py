@@ -23,6 +23,7 @@ from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
+from headrace.runtime.failure import AsRaised
 from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.operator import NodeProgram, OperatorSpec
@@ -161,8 +162,9 @@ class _Harness:
     def _advance(self, *blocks: Block) -> None:
         now_ms = self.clock()
         task = TaskInput(0, [block._replace(now_ms=now_ms) for block in blocks], now_ms)
-        for envelope in self._task.advance(task, self._backend()):
-            raise AssertionError(f"the harness has no receivers, but {envelope} was sent")
+        with AsRaised():
+            for envelope in self._task.advance(task, self._backend()):
+                raise AssertionError(f"the harness has no receivers, but {envelope} was sent")
 
     def _backend(self) -> StateBackend:
         # a new one each time, as in a micro-batch: what is not in the store is gone

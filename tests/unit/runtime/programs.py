@@ -214,6 +214,8 @@ def block(
     parts: dict[str, Any] = {"isolated": False, "since": None, "now_ms": 0} | other
     if isinstance(parts.get("merged_channel"), str):
         parts["merged_channel"] = channel(parts["merged_channel"])
+    opened = parts.get("openings", ())
+    parts["openings"] = tuple((at, channel(text)) for at, text in opened)
     return Block(
         keys=list(records) if keys is None else keys,
         values=list(records),

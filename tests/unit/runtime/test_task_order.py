@@ -11,6 +11,7 @@ import pytest
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.datastream import KeyedProcessFunction
 from headrace.runtime.block import Block
+from headrace.runtime.keyed_task import TaskInput
 from tests.unit.runtime.keyed import Desk
 from tests.unit.runtime.programs import Mark, block
 
@@ -162,7 +163,7 @@ def test_a_union_of_a_source_and_a_stage_waits_for_both() -> None:
     source = block("s1", "s2", marks=[Mark(0, "1:x", MIN_WATERMARK), Mark(1, "1:x", 30)])
     stage = from_stage("t1", "t2", since=10, marks=[(1, 20)])
     results = desk.advance(source, stage)
-    assert results == [("s1", MIN_WATERMARK), ("s2", MIN_WATERMARK), ("t1", 10), ("t2", 20)]
+    assert results == [("s1", MIN_WATERMARK), ("t1", 10), ("t2", 20), ("s2", 20)]
     assert desk.backend(0).header["watermark"] == 20
 
 
@@ -183,3 +184,43 @@ def test_tasks_of_a_dataframe_count_together() -> None:
         assert {watermark for _, watermark in results} == {MIN_WATERMARK}
         assert len(results) == 4
         assert desk.backend(0).header["watermark"] == 20
+
+
+class OpenTimers(KeyedProcessFunction):
+    """Sets a timer at each record's time, and notes how many are open at most."""
+
+    open_now = 0
+    most = 0
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        ctx.timer_service().register_event_time_timer(ctx.timestamp())
+        self.open_now += 1
+        self.most = max(self.most, self.open_now)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> None:
+        self.open_now -= 1
+
+
+def test_inputs_that_meet_hold_few_timers_open() -> None:
+    """One read to its end before the other would hold all of its timers open."""
+
+    def split(channel: str) -> list[Block]:
+        return [
+            block(
+                *[0] * 100,
+                keys=[f"{channel}{start + at}" for at in range(100)],
+                stamps=[*range(start, start + 100)],
+                marks=[Mark(100, channel, start + 99)],
+                openings=((0, channel),),
+            )
+            for start in range(0, 5_000, 100)
+        ]
+
+    function = OpenTimers()
+    desk = Desk(function, "0:x", "1:y")
+    blocks = [*split("0:x"), *split("1:y")]
+    task = TaskInput(0, blocks, 0, [1] * 50 + [2] * 50)
+    assert not [*desk.task.advance(task, desk.backend(0))][1:]
+    noted = desk.task._keyed._spec.function.target  # type: ignore[union-attr]
+    assert noted.open_now == 0
+    assert noted.most <= 300

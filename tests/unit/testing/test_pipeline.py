@@ -237,6 +237,61 @@ def test_an_exception_comes_out_and_functions_are_closed() -> None:
     assert closed == [True]
 
 
+def stop(value: Any, *_: Any) -> Any:
+    raise StopIteration(value)
+
+
+def timed(numbers: Any) -> Any:
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    return numbers.assign_timestamps_and_watermarks(strategy).key_by(lambda n: 0)
+
+
+class StopsAtTimer(KeyedProcessFunction):
+    """Returns no generator, so that Python leaves its StopIteration alone."""
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        ctx.timer_service().register_event_time_timer(0)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        raise StopIteration("timer")
+
+
+class StopsInOpen(MapFunction):
+    def open(self, runtime_context: Any) -> None:
+        raise StopIteration("open")
+
+    def map(self, value: Any) -> Any:
+        return value
+
+
+@pytest.mark.parametrize("mode", ["streaming", "batch"])
+@pytest.mark.parametrize(
+    ("build", "note"),
+    [
+        (lambda numbers: numbers.map(stop).name("stops"), "record:   1"),
+        (lambda numbers: numbers.map(StopsInOpen()).name("stops"), "operator: stops"),
+        (lambda numbers: numbers.key_by(stop).reduce(max), "record:   1"),
+        (lambda numbers: numbers.key_by(lambda n: n % 1).map(stop).name("stops"), "record:   1"),
+        (lambda numbers: timed(numbers).process(StopsAtTimer()), "key:      0"),
+    ],
+    ids=["map", "open", "key selector", "keyed map", "timer"],
+)
+def test_a_stop_iteration_of_the_users_stays_one(build: Any, note: str, mode: str) -> None:
+    """Python makes a RuntimeError of one that passes a generator of ours."""
+    with pytest.raises(StopIteration) as raised:
+        run_pipeline(lambda env: build(env.from_sequence(1, 3)), mode=mode)
+    assert note in raised.value.__notes__[0]
+
+
+def test_a_generators_own_stop_iteration_is_what_python_says() -> None:
+    def lazily(value: Any) -> Any:
+        yield next(iter([]))
+
+    with pytest.raises(RuntimeError, match="generator raised StopIteration") as raised:
+        run_pipeline(lambda env: env.from_sequence(1, 3).flat_map(lazily).name("lazy"))
+    assert "operator: lazy" in raised.value.__notes__[0]
+
+
 @pytest.mark.parametrize(
     ("how", "says"),
     [

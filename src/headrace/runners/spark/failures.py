@@ -17,7 +17,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 import cloudpickle
 
 from headrace.errors import JobError
-from headrace.runtime.failure import annotate, user_traceback
+from headrace.runtime.failure import annotate, original, user_traceback
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class TaskFailure(Exception):
     """Carries an exception out of a worker."""
 
 
-def raise_encoded(error: Exception) -> NoReturn:
+def raise_encoded(error: BaseException) -> NoReturn:
     """Raise an exception whose text the driver can read.
 
     Raises:
@@ -50,6 +50,7 @@ def raise_encoded(error: Exception) -> NoReturn:
     """
     if isinstance(error, TaskFailure):
         raise error
+    error = original(error)
     annotate(error)
     text = user_traceback(error)
     notes = list(getattr(error, "__notes__", []))

@@ -39,6 +39,8 @@ from headrace.runtime.watermarks import ChannelWatermarks
 _FEW_FUNCTIONS = 50
 _USUAL_CALLS = 1000
 _CALLS_PER_FUNCTION = 8
+BYTES_TO_LEAVE = 8 << 20
+"""So much leaves between two calls, before it is as many records as the settings say."""
 
 
 class Chain:
@@ -58,7 +60,8 @@ class Chain:
         merged_marks: bool,
     ) -> None:
         program = self.program = _with_own_functions(program)
-        self.outbox = Outbox(job.settings.object_reuse)
+        self.outbox = Outbox(job.settings.object_reuse, facts.overflow())
+        self.outbox.relieve = self._put_aside
         self.cell = KeyContext()
         self.operators: dict[str, Operator] = {}
         self.contexts: dict[str, TaskContext] = {}
@@ -348,8 +351,7 @@ class Chain:
     def begin_channel(self, split: str, states: Mapping[str, Any]) -> None:
         """From now on records and marks belong to a split; operators go on from its states."""
         for exchange, endpoint in self._exchanges.items():
-            endpoint.channel = Channel(exchange, split)
-            endpoint.watermark = None
+            endpoint.open_channel(Channel(exchange, split))
         self.restore(states)
 
     def restore(self, states: Mapping[str, Any]) -> None:
@@ -379,16 +381,40 @@ class Chain:
         """How many records are gathered for other tasks and sinks."""
         return sum(e.records() for e in (*self._exchanges.values(), *self._sinks.values()))
 
+    @property
+    def is_full(self) -> bool:
+        """True when what waits should leave, by records or by bytes."""
+        outbox = self.outbox
+        return (
+            bool(outbox.overflow)
+            or outbox.weight_bytes >= BYTES_TO_LEAVE
+            or self.waiting() >= self._job.settings.flush_records
+        )
+
     def drain(self) -> Iterator[Envelope]:
         """Give out what was gathered."""
+        yield from self.outbox.overflow.take()
+        self.outbox.weight_bytes = 0
         for endpoint in self._exchanges.values():
             yield from endpoint.drain()
-        yield from self.drain_sinks()
+        yield from self._drain_sinks()
 
     def drain_sinks(self) -> Iterator[Envelope]:
         """Give out what was gathered for sinks, in the name of the group at work."""
+        yield from self.outbox.overflow.take()
+        yield from self._drain_sinks()
+
+    def _drain_sinks(self) -> Iterator[Envelope]:
         for endpoint in self._sinks.values():
             yield from endpoint.drain()
+
+    def _put_aside(self) -> None:
+        """Empty the buffers in the middle of a call, when nothing can leave."""
+        outbox = self.outbox
+        outbox.weight_bytes = 0
+        for endpoint in (*self._exchanges.values(), *self._sinks.values()):
+            for envelope in endpoint.drain():
+                outbox.overflow.put(envelope)
 
     def close(self) -> None:
         """Close the user functions."""

@@ -116,7 +116,6 @@ class _Rows:
     def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
         source = next(s for s in job.program.sources if s.id == self._source_id)
         chain = job.dataframe_chain(source)
-        settings = job.program.settings
         sender = _FIRST_SENDER + partition_id() * len(job.program.sources) + source.number
         read = job.metrics.counter("numRecordsIn")
         begun = False
@@ -132,7 +131,7 @@ class _Rows:
                 rows = zip(*columns, strict=True)
                 chain.push_all([row_of(names, list(values)) for values in rows], None)
                 read.inc(batch.num_rows)
-                if chain.waiting() >= settings.flush_records:
+                if chain.is_full:
                     yield from chain.drain()
             if begun:
                 chain.tick()

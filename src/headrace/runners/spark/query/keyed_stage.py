@@ -40,7 +40,8 @@ def run_group(
     for target in sorted(by_target):
         vertex = job.program.vertex(target)
         blocks = [payload_of(Kind.DATA, envelope.payload) for envelope in by_target[target]]
-        given = TaskInput(group, blocks, max(block.now_ms for block in blocks))
+        senders = [envelope.sender for envelope in by_target[target]]
+        given = TaskInput(group, blocks, max(block.now_ms for block in blocks), senders)
         yield from groups.work(job.keyed_task(vertex, group), given, backend_of(vertex, group))
 
 

@@ -1,0 +1,317 @@
+"""The order in which a keyed task reads blocks: values in, values out.
+
+Every run of a micro-batch must agree on it, whatever the shuffle did, and no record may be read
+under a higher watermark than the one that its own input had reached when it was sent. Three rules
+give the order of a stream:
+
+- What one sender sent is read in the order in which it was sent.
+- What belongs to one channel is read in the order of its senders.
+- Of what these two rules leave open, the records that stand under the lowest watermark come first.
+  A mark is read as soon as it is next. So no input is read far ahead of the others: the timers that
+  are open at once do not grow with the micro-batch.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import groupby, islice
+from operator import itemgetter, le
+from typing import Any, NamedTuple
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.runtime.block import Block, Mark, values_of
+from headrace.runtime.channel import Channel
+
+RUN_RECORDS = 512
+"""Runs under one watermark are put together up to this many records."""
+
+Reached = Mapping[Any, tuple[int, bool]]
+"""Channel to (watermark in ms, idle): where each stood before the micro-batch."""
+
+
+class Run(NamedTuple):
+    """Records of a block that are read one after another: from ``start``, before ``stop``."""
+
+    block: Block
+    values: list[Any]
+    start: int
+    stop: int
+
+
+Read = Run | Mark
+"""What a task reads next."""
+
+
+# Streams
+
+
+class _Piece(NamedTuple):
+    """A run whose block's records are not looked at yet."""
+
+    block: Block
+    start: int
+    stop: int
+
+
+_Lane = deque[tuple[Any, "_Piece | Mark"]]
+"""What one sender sent, or all senders of a merged channel: each item with its channel."""
+
+
+def stream_order(
+    blocks: Sequence[Block], senders: Sequence[int], reached: Reached
+) -> Iterator[Read]:
+    """The runs and marks of a stream's blocks, merged by watermark.
+
+    Shapes:
+        blocks: in the order of (sender, seq); senders: as many, or none at all, where all blocks
+        are of one sender.
+    """
+    watermarks = {channel: watermark for channel, (watermark, _) in reached.items()}
+    merged: dict[Channel, list[Block]] = {}
+    by_sender: dict[int, list[Block]] = {}
+    for number, block in enumerate(blocks):
+        if block.merged_channel is not None:
+            merged.setdefault(block.merged_channel, []).append(block)
+        else:
+            by_sender.setdefault(senders[number] if senders else 0, []).append(block)
+    lanes = [_sender_lane(number, sent) for number, sent in enumerate(by_sender.values())]
+    for channel, sent in sorted(merged.items(), key=itemgetter(0)):
+        if channel.of_dataframe:
+            items = _dataframe_order(sent)
+        else:
+            items = _merged_order(channel, sent, watermarks.get(channel, MIN_WATERMARK))
+        lanes.append(deque((channel, item) for item in items))
+    pieces = (item for lane in lanes for _, item in lane if isinstance(item, _Piece))
+    opened = _OpenedBlocks(pieces)
+    for together, found in groupby(_by_watermark(lanes, watermarks), _belongs_with):
+        reads = (opened.read(item) for _, item in found)
+        yield from reads if together is None else _put_together(reads)
+
+
+class _OpenedBlocks:
+    """The records of blocks that are being read; those of others take no memory."""
+
+    def __init__(self, pieces: Iterable[_Piece]) -> None:
+        self._left: dict[int, int] = {}
+        self._values: dict[int, list[Any]] = {}
+        for piece in pieces:
+            self._left[id(piece.block)] = self._left.get(id(piece.block), 0) + 1
+
+    def read(self, item: _Piece | Mark) -> Any:
+        """The run of a piece; a mark as it is."""
+        if isinstance(item, Mark):
+            return item
+        block, start, stop = item
+        number = id(block)
+        values = self._values.pop(number, None)
+        if values is None:
+            values = values_of(block)
+        self._left[number] -= 1
+        if self._left[number]:
+            self._values[number] = values
+        return Run(block, values, start, stop)
+
+
+def _belongs_with(pair: tuple[Any, _Piece | Mark]) -> Any:
+    """A merged channel, whose short pieces are read as one run; None where each is its own."""
+    _, item = pair
+    channel = None if isinstance(item, Mark) else item.block.merged_channel
+    return None if channel is None or channel.of_dataframe else channel
+
+
+def _by_watermark(
+    lanes: list[_Lane], watermarks: dict[Any, int]
+) -> Iterator[tuple[Any, _Piece | Mark]]:
+    """A merge: of the lanes that may go on, the one whose channel has the lowest watermark.
+
+    A lane waits while an earlier one still holds something of the channel that is its next.
+    """
+    if len(lanes) == 1:
+        yield from lanes[0]
+        return
+    turns: dict[Any, deque[int]] = {}
+    left: list[Counter[Any]] = []
+    for number, lane in enumerate(lanes):
+        left.append(Counter(channel for channel, _ in lane))
+        for channel in left[-1]:
+            turns.setdefault(channel, deque()).append(number)
+    ready: list[tuple[bool, int, int]] = []
+
+    def consider(number: int) -> None:
+        lane = lanes[number]
+        if lane and turns[lane[0][0]][0] == number:
+            channel, item = lane[0]
+            is_run = isinstance(item, _Piece)
+            # Marks come before any run, so that new channels are known before one advances.
+            at = watermarks.get(channel, MIN_WATERMARK) if is_run else MIN_WATERMARK
+            heappush(ready, (is_run, at, number))
+
+    for number in range(len(lanes)):
+        consider(number)
+    while ready:
+        *_, number = heappop(ready)
+        channel, item = lanes[number].popleft()
+        if isinstance(item, Mark):
+            known = watermarks.get(item.channel, MIN_WATERMARK)
+            watermarks[item.channel] = max(known, item.watermark)
+        yield channel, item
+        left[number][channel] -= 1
+        if not left[number][channel]:
+            turns[channel].popleft()
+            if turns[channel]:
+                waiting = lanes[turns[channel][0]]
+                if waiting and waiting[0][0] == channel:
+                    consider(turns[channel][0])
+        consider(number)
+
+
+def _sender_lane(number: int, blocks: Iterable[Block]) -> _Lane:
+    """What one sender sent, as it sent it."""
+    lane: _Lane = deque()
+    for block in blocks:
+        position = 0
+        for place, channel, mark in _ends_of_runs(block):
+            if place > position:
+                known = channel if channel is not None else ("sender", number)
+                lane.append((known, _Piece(block, position, place)))
+                position = place
+            if mark is not None:
+                lane.append((mark.channel, mark))
+    return lane
+
+
+def _ends_of_runs(block: Block) -> Iterator[tuple[int, Any, Mark | None]]:
+    """Where the runs of a block end: (position, the run's channel, the mark that stands there).
+
+    The records of a block without ``openings`` belong to the channel of the next mark.
+    """
+    openings, at, channel = block.openings, 0, None
+    for mark in block.marks:
+        if not openings:
+            channel = mark.channel
+        while at < len(openings) and openings[at][0] <= mark.position:
+            yield openings[at][0], channel, None
+            channel, at = openings[at][1], at + 1
+        yield mark.position, channel, mark
+    for position, opened in openings[at:]:
+        yield position, channel, None
+        channel = opened
+    yield len(block.values), channel, None
+
+
+def _merged_order(channel: Any, blocks: list[Block], reached: int) -> Iterator[_Piece | Mark]:
+    """All senders' records under one watermark before any record under the next.
+
+    Every group upstream goes through the same sequence of watermarks, so a record emitted
+    under one of them may be placed after it, whoever sent it.
+    """
+    pieces: list[tuple[int, _Piece]] = []
+    last: Mark | None = None
+    for block in blocks:
+        since, position = block.since if block.since is not None else MIN_WATERMARK, 0
+        for mark in block.marks:
+            if mark.position > position:
+                pieces.append((since, _Piece(block, position, mark.position)))
+                position = mark.position
+            since = max(since, mark.watermark)
+            if last is None or mark.watermark >= last.watermark:
+                last = mark
+        if position < len(block.values):
+            pieces.append((since, _Piece(block, position, len(block.values))))
+    pieces.sort(key=itemgetter(0))
+    for since, piece in pieces:
+        if since > reached:
+            yield Mark(0, channel, since)
+            reached = since
+        yield piece
+    if last is not None:
+        yield last
+
+
+def _dataframe_order(blocks: list[Block]) -> Iterator[_Piece | Mark]:
+    """All records first: the tasks of a DataFrame read at once what lies side by side."""
+    lowest: Mark | None = None
+    for block in blocks:
+        if block.values:
+            yield _Piece(block, 0, len(block.values))
+        for mark in block.marks:
+            if mark.watermark == MIN_WATERMARK:
+                yield mark
+            elif lowest is None or mark.watermark < lowest.watermark:
+                lowest = mark
+    if lowest is not None:
+        yield lowest
+
+
+# Batches
+
+
+def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Read]:
+    """All records by timestamp (those without one first), then the end of time, as in Flink.
+
+    ``channels``: those that are known already; those of the blocks are added. A batch is all there
+    is: after its records every input has ended.
+    """
+    full = [block for block in blocks if block.values]
+    every = (Run(block, values_of(block), 0, len(block.values)) for block in full)
+    if all(block.timestamps is None for block in full):
+        yield from _put_together(every)
+    else:
+        yield _by_time(_one_run([*every]))
+    for channel in channels_of(blocks, channels):
+        yield Mark(0, channel, MAX_WATERMARK)
+
+
+def channels_of(blocks: Iterable[Block], known: Iterable[Any]) -> list[Any]:
+    """The known channels, and then those that marks of the blocks name."""
+    named = (mark.channel for block in blocks for mark in block.marks)
+    return [*dict.fromkeys([*known, *named])]
+
+
+def _by_time(run: Run) -> Run:
+    """The records in the order of their timestamps, those without one first."""
+    block, values, *_ = run
+    assert block.timestamps is not None
+    moments = [MIN_WATERMARK if stamp is None else stamp for stamp in block.timestamps]
+    if all(map(le, moments, islice(moments, 1, None))):
+        return run  # senders that do not overlap in time
+    order = sorted(range(len(moments)), key=moments.__getitem__)
+    keys = None if block.keys is None else [*map(block.keys.__getitem__, order)]
+    stamps = [*map(block.timestamps.__getitem__, order)]
+    values = [*map(values.__getitem__, order)]
+    sorted_block = block._replace(keys=keys, values=values, timestamps=stamps)
+    return Run(sorted_block, values, 0, len(values))
+
+
+# Runs
+
+
+def _put_together(runs: Iterable[Run]) -> Iterator[Run]:
+    """The same records in fewer runs: between two watermarks a sender has often but one or two."""
+    short: list[Run] = []
+    records = 0
+    for run in runs:
+        short.append(run)
+        records += run.stop - run.start
+        if records >= RUN_RECORDS:
+            yield _one_run(short)
+            short, records = [], 0
+    if short:
+        yield _one_run(short)
+
+
+def _one_run(runs: list[Run]) -> Run:
+    if len(runs) == 1:
+        return runs[0]
+    keys: list[Any] = []
+    values: list[Any] = []
+    stamps: list[int | None] = []
+    for block, found, start, stop in runs:
+        values += found[start:stop]
+        if block.keys is not None:
+            keys += block.keys[start:stop]
+        known = block.timestamps
+        stamps += known[start:stop] if known is not None else [None] * (stop - start)
+    return Run(Block(keys or None, values, stamps, False, [], None, 0), values, 0, len(values))

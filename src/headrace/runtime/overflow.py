@@ -1,0 +1,93 @@
+"""What leaves a task in the middle of a call: measured in bytes, put aside until the call is over.
+
+A user's function may emit without end from one call. What is pushed cannot leave then, as the call
+is not over: from time to time it is put aside, out of the buffers, in the order in which it leaves.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from headrace.common.types import Row
+from headrace.runtime.block import BlockBuffer, Envelope, own
+
+_FIXED_BYTES = 48
+_SAMPLES = 4
+_DEPTH = 4
+
+
+class Overflow(Protocol):
+    """Envelopes put aside, first in, first out."""
+
+    def put(self, envelope: Envelope) -> None:
+        """Put an envelope aside as it is now."""
+
+    def take(self) -> Iterator[Envelope]:
+        """All that was put aside; nothing is left afterwards."""
+
+    def clear(self) -> None:
+        """Forget what was put aside."""
+
+    def __bool__(self) -> bool:
+        """Whether something was put aside."""
+
+
+class HeldOverflow:
+    """Keeps what is put aside in memory: for receivers in this process, who hold it anyway."""
+
+    def __init__(self) -> None:
+        self._held: deque[Envelope] = deque()
+
+    def put(self, envelope: Envelope) -> None:
+        """Put an envelope aside as it is now."""
+        self._held.append(envelope._replace(payload=own(envelope.payload)))
+
+    def take(self) -> Iterator[Envelope]:
+        """All that was put aside."""
+        while self._held:
+            yield self._held.popleft()
+
+    def clear(self) -> None:
+        """Forget what was put aside."""
+        self._held.clear()
+
+    def __bool__(self) -> bool:
+        return bool(self._held)
+
+
+def unweighed_bytes(buffer: BlockBuffer) -> int:
+    """About how many bytes the records take that came since the buffer was weighed last.
+
+    A few of them are looked at, always the same ones: a micro-batch that is repeated must leave in
+    the same blocks.
+    """
+    values, start = buffer.values, buffer.weighed
+    count = len(values) - start
+    step = max(count // _SAMPLES, 1)
+    sample = values[start::step]
+    return sum(map(bytes_of, sample)) * count // len(sample) if sample else 0
+
+
+def bytes_of(value: Any, depth: int = _DEPTH) -> int:
+    """About how many bytes a value takes in memory; of a container some items are looked at."""
+    kind = type(value)
+    if kind is str or kind is bytes or kind is bytearray:
+        return len(value) + _FIXED_BYTES
+    if kind is int or kind is float or value is None or depth == 0:
+        return _FIXED_BYTES // 2
+    if kind is Row:
+        value, kind = value._values, list
+    elif hasattr(value, "nbytes"):
+        return int(value.nbytes) + _FIXED_BYTES
+    elif hasattr(value, "__dict__"):
+        value, kind = vars(value), dict
+    if kind is tuple or kind is list:
+        found = value if len(value) <= 2 * _SAMPLES else value[:: len(value) // _SAMPLES]
+    elif kind is dict:
+        found = [*value.values()][:: max(len(value) // (2 * _SAMPLES), 1)]
+    else:
+        return _FIXED_BYTES
+    inner = sum(bytes_of(item, depth - 1) for item in found)
+    return _FIXED_BYTES + inner * len(value) // len(found) if found else _FIXED_BYTES

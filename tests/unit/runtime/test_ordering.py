@@ -1,0 +1,174 @@
+"""The order of blocks as a function of values: who is read when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.runtime.block import Block
+from headrace.runtime.block import Mark as RealMark
+from headrace.runtime.ordering import Run, batch_order, stream_order
+from headrace.runtime.watermarks import ChannelWatermarks
+from tests.unit.runtime.programs import Mark, block, channel
+
+
+def marks(*places: tuple[int, str, int]) -> list[RealMark]:
+    return [Mark(*place) for place in places]
+
+
+def read(blocks: Sequence[Block], senders: Sequence[int], **reached: int) -> list[Any]:
+    """The records as texts, the marks as (channel, watermark)."""
+    before = {channel(name): (watermark, False) for name, watermark in reached.items()}
+    found: list[Any] = []
+    for each in stream_order(blocks, senders, before):
+        if isinstance(each, Run):
+            found.append("".join(map(str, each.values[each.start : each.stop])))
+        else:
+            found.append((each.channel.exchange, each.watermark))
+    return found
+
+
+def test_two_senders_are_merged_by_what_their_channels_reached() -> None:
+    one = block(*"abc", marks=marks((1, "x", 10), (2, "x", 30)))
+    two = block(*"pqr", marks=marks((1, "y", 20), (2, "y", 40)))
+    assert read([one, two], [1, 2]) == [
+        "a",
+        ("x", 10),
+        "p",
+        ("y", 20),
+        "b",
+        ("x", 30),
+        "q",
+        ("y", 40),
+        "c",
+        "r",
+    ]
+
+
+def test_without_marks_senders_are_read_in_turn() -> None:
+    blocks = [block("a"), block("b"), block("c"), block("d")]
+    assert read(blocks, [1, 1, 2, 3]) == ["a", "b", "c", "d"]
+
+
+def test_a_channel_that_is_ahead_since_the_last_micro_batch_waits() -> None:
+    blocks = [block("a", marks=marks((1, "x", 90))), block("b", marks=marks((1, "y", 20)))]
+    assert read(blocks, [1, 2], x=50, y=10) == ["b", ("y", 20), "a", ("x", 90)]
+
+
+def test_marks_without_records_come_first_in_the_order_of_senders() -> None:
+    opening = block(marks=marks((0, "x", MIN_WATERMARK), (0, "y", MIN_WATERMARK)))
+    one = block("a", marks=marks((0, "x", 5)))
+    two = block(marks=marks((0, "y", 7)))
+    assert read([opening, one, two], [0, 1, 2]) == [
+        ("x", MIN_WATERMARK),
+        ("y", MIN_WATERMARK),
+        ("x", 5),
+        ("y", 7),
+        "a",
+    ]
+
+
+def test_a_split_that_two_tasks_read_keeps_its_order() -> None:
+    """The second part's marks would make the first part's records late."""
+    first = block(*"ab", openings=((0, "x"),))
+    second = block(*"cd", marks=marks((1, "x", 80)), openings=((0, "x"),))
+    other = block(*"pq", marks=marks((1, "y", 60)), openings=((0, "y"),))
+    assert read([first, second, other], [1, 2, 3]) == [
+        "ab",
+        "c",
+        ("x", 80),
+        "p",
+        ("y", 60),
+        "q",
+        "d",
+    ]
+
+
+def test_a_sender_of_two_splits_waits_only_for_the_split_that_it_shares() -> None:
+    one = block(*"abc", marks=marks((1, "x", 50), (3, "y", 40)), openings=((0, "x"), (1, "y")))
+    two = block(*"pq", marks=marks((1, "y", 70)), openings=((0, "y"),))
+    assert read([one, two], [1, 2]) == ["a", ("x", 50), "bc", ("y", 40), "p", ("y", 70), "q"]
+
+
+def test_a_stage_and_a_source_are_merged() -> None:
+    source = block(*"ab", marks=marks((1, "x", 30)))
+    stage = block(*"pqr", since=10, marks=marks((1, "s", 20), (2, "s", 40)), merged_channel="s")
+    assert read([source, stage], [1, 2]) == [
+        ("s", 10),
+        "a",
+        ("x", 30),
+        "p",
+        ("s", 20),
+        "q",
+        ("s", 40),
+        "b",
+        "r",
+        ("s", 40),
+    ]
+
+
+def test_a_batch_is_read_by_time_and_ends_every_channel() -> None:
+    blocks = [block(*"ab", stamps=[30, 10], marks=marks((1, "x", 10))), block("c", stamps=[None])]
+    run, *ends = batch_order(blocks, [channel("known")])
+    assert isinstance(run, Run) and run.values == ["c", "b", "a"]
+    assert ends == [Mark(0, "known", MAX_WATERMARK), Mark(0, "x", MAX_WATERMARK)]
+
+
+@st.composite
+def sendings(draw: st.DrawFn) -> tuple[list[Block], list[int]]:
+    """Splits, some of them read by two tasks; their marks rise from one task to the next."""
+    blocks: list[Block] = []
+    senders: list[int] = []
+    high: dict[str, int] = {}
+    for sender in range(draw(st.integers(1, 4))):
+        for name in draw(st.lists(st.sampled_from("xyz"), max_size=3, unique=True)):
+            count = draw(st.integers(0, 4))
+            rises = draw(st.lists(st.integers(0, 9), min_size=count, max_size=count))
+            placed = []
+            for position, rise in enumerate(rises):
+                if rise:
+                    high[name] = high.get(name, 0) + rise
+                    placed.append(Mark(position + 1, name, high[name]))
+            records = [(sender, name, len(blocks), at) for at in range(count)]
+            openings = ((0, name),)
+            blocks.append(block(*records, marks=placed, openings=openings))
+            senders.append(sender)
+    return blocks, senders
+
+
+@given(sendings())
+def test_what_any_order_must_keep(sending: tuple[list[Block], list[int]]) -> None:
+    """The order of a sender and of a channel; a record never comes before its own mark, nor after
+    a later one of its channel."""
+    blocks, senders = sending
+    own: dict[Any, int] = {}  # the channel's watermark under which a record was sent
+    for each in blocks:
+        reached = {mark.position: mark.watermark for mark in each.marks}
+        at = max(
+            (own[record] for record in own if channel(record[1]) == each.openings[0][1]),
+            default=MIN_WATERMARK,
+        )
+        opened = each.openings[0][1]
+        for before in blocks[: blocks.index(each)]:
+            at = max([at, *(m.watermark for m in before.marks if m.channel == opened)])
+        for position, record in enumerate(each.values):
+            at = max(at, reached.get(position, MIN_WATERMARK))
+            own[record] = at
+    watermarks = ChannelWatermarks({channel(c): (MIN_WATERMARK, False) for c in "xyz"})
+    seen: list[Any] = []
+    for step in stream_order(blocks, senders, watermarks.state):
+        if isinstance(step, RealMark):
+            watermarks.update(step.channel, step.watermark)
+        else:
+            for record in step.values[step.start : step.stop]:
+                assert watermarks.state[channel(record[1])][0] == own[record]
+                seen.append(record)
+    sent = [record for each in blocks for record in each.values]
+    assert sorted(seen) == sorted(sent)
+    for part in (0, 1):
+        for name in {record[part] for record in sent}:
+            assert [r for r in seen if r[part] == name] == [r for r in sent if r[part] == name]
