@@ -183,7 +183,7 @@ class Chain:
             stage = self._job.sink_stage
             endpoint = Endpoint(self.outbox, stage, link.index, 1, False, None)
             self._sinks[link.index] = endpoint
-        return pushing((sink_step(endpoint),), f"sink {link.index}"), None
+        return pushing((sink_step(endpoint),), f"sink {link.index}"), endpoint.mark
 
     # Rows of operators: what stands behind a node in one generated function with it.
 
@@ -272,8 +272,8 @@ class Chain:
 
     @property
     def endpoints(self) -> Iterable[Endpoint]:
-        """Where the chain's records leave it for other tasks."""
-        return self._exchanges.values()
+        """Where the chain's records leave it, for other tasks and for sinks."""
+        return (*self._exchanges.values(), *self._sinks.values())
 
     def begin_shared_channel(self, prefix: str) -> None:
         """Records and marks belong to one channel that all tasks of this run share."""
@@ -284,6 +284,8 @@ class Chain:
         """From now on records and marks belong to a split; operators go on from its states."""
         for index, endpoint in self._exchanges.items():
             endpoint.channel = f"{index}:{name}"
+            endpoint.watermark = None
+        for endpoint in self._sinks.values():
             endpoint.watermark = None
         self.restore(states)
 
