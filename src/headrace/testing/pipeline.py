@@ -22,6 +22,7 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.delivery import Delivery
 from headrace.runners.launch import program_of
 from headrace.runners.local import LocalRun
+from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.pages.backend import PagedBackend
@@ -214,7 +215,8 @@ class _Runs:
         after = self._start(pickle.loads(self._sent))
         # what sources wrote for themselves lies with the checkpoint
         shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
-        after._offset = after._planned = json.loads(json.dumps(before._offset))
+        offset = json.loads(json.dumps(before._offset.to_json()))
+        after._offset = after._planned = Offset.from_json(offset)
         after._states = pickle.loads(pickle.dumps(before._states))
         after.batch_id = before.batch_id
         before.close()
