@@ -359,7 +359,9 @@ class Sink(ABC):
     ``batch_id`` of a partition never goes back. It may not rely on which records lie in which
     partition in *different* micro-batches, nor on a partition being written to in each: one
     without records has no writer. Readers can see the partitions of a micro-batch one by one.
-    A job without a keyed stage that reads a DataFrame has the partitions that Spark gives it.
+    A job without a keyed stage that reads a DataFrame has the partitions that Spark gives it. The
+    plan of a batch is in no log: started again by a restart strategy, it is the same as long as
+    its input is.
     """
 
     @property

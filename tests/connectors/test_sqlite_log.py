@@ -130,6 +130,19 @@ def test_sums_from_log_to_log(logs: tuple[Path, Path], restarts: bool) -> None:
     assert len(written) == 50
 
 
+def test_a_batch_reads_from_the_first_position(logs: tuple[Path, Path]) -> None:
+    given, taken = logs
+
+    def program(env: StreamExecutionEnvironment) -> Any:
+        source = SqliteLogSource(str(given), first=11)
+        numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "log")
+        numbers.sink_to(SqliteLogSink(str(taken)))
+        return numbers
+
+    assert sorted(run_pipeline(program, "batch").only) == [*range(10, 60)]
+    assert sorted(content(taken)) == [*range(10, 60)]
+
+
 def test_the_example_is_small() -> None:
     assert sqlite_log.__file__ is not None
     lines = Path(sqlite_log.__file__).read_text().splitlines()

@@ -172,22 +172,17 @@ class BatchReader(DataSourceReader):
         assert self._plan is not None
         coordinator = _coordinator(self._plan)
         now_ms = _now_ms()
-        start = coordinator.initial(now_ms)
-        tasks: list[SourceTaskInput] = []
-        while not coordinator.ended(start):
-            offset = coordinator.latest(start, _END_OF_TIME_MS, _EVERYTHING)
-            if offset is start:
+        start = end = coordinator.initial(now_ms)
+        while not coordinator.ended(end):
+            later = coordinator.latest(end, _END_OF_TIME_MS, _EVERYTHING)
+            if later is end:
                 time.sleep(_IDLE_SECONDS)
-                continue
-            offset = replace(offset, now_ms=now_ms)
-            for task in coordinator.plan(start, offset):
-                tasks.append(
-                    SourceTaskInput(len(tasks), task.epoch, now_ms, task.work, ticks=False)
-                )
-            start = offset
+            else:
+                end = later.joined(end)
+        # Spark reads a source without partitions all the same: there is a task at least.
+        tasks = coordinator.plan(start, replace(end, epoch=1, now_ms=now_ms))
+        tasks = [replace(task, ticks=False) for task in tasks]
         coordinator.close()
-        # Spark reads a source without partitions all the same.
-        tasks = tasks or [SourceTaskInput(0, 1, now_ms)]
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
