@@ -128,6 +128,19 @@ def test_a_bounded_source_without_splits_has_ended() -> None:
     assert len(tasks) == 1  # the micro-batch has a task all the same
 
 
+def test_a_source_that_is_added_later_starts_at_its_beginning() -> None:
+    one, other = Folder({"a": 30}, first=5), Folder({"b": 30}, first=7)
+    before = Desk(one)
+    before.step(budget=Budget(10, 1000))
+    after = Desk(one, other)
+    after.offset = before.offset
+    assert not after.coordinator.ended(after.offset)
+    tasks = after.step()
+    assert records(tasks, 0) == {"a": [(15, 25), (25, 30)]}
+    assert records(tasks, 1) == {"b": [(7, 17), (17, 27), (27, 30)]}
+    assert {work.split for work in works(tasks) if work.announce} == {"b"}
+
+
 # Ticks
 
 

@@ -233,13 +233,13 @@ class MonitoredFolder(SplitEnumerator):
         """As many files, or as much of one, as the budget allows."""
         if self.SPLIT in paused:
             return Progress(dict(positions))
+        number, position = positions[self.SPLIT]
+        self._require(number, position)
         if self._looked_ms is None or now_ms - self._looked_ms >= self.interval_ms:
             self._discover()
             self._looked_ms = now_ms
         log = self._entries()
         records, size_bytes = float(budget.max_records), float(budget.max_bytes)
-        number, position = positions[self.SPLIT]
-        self._require(number, position)
         while number < len(log) and records > 0 and size_bytes > 0:
             path, extent = log[number]
             end = self.planner.take(path, position, extent, records, size_bytes)
