@@ -55,7 +55,7 @@ def positions(checkpoints: Path) -> list[tuple[int, int]]:
         for line in path.read_text().splitlines():
             sources = json.loads(line).get("sources", {}) if line.startswith("{") else {}
             for source in sources.values():
-                found += [(int(at), int(began)) for at, began in source["pos"].values()]
+                found += [(int(at), int(began)) for at, began in source["positions"].values()]
     if not found:
         raise RuntimeError(f"no offset with a position below {checkpoints}")
     return found

@@ -6,19 +6,25 @@ A ``Source`` or ``Sink`` is a frozen, picklable description. From it the engine 
   read next; everything it decides is a JSON position, so a restart can ask again;
 - **readers** (in the workers), which read one planned range and nothing else, so that a range
   read twice gives the same records in the same order;
-- **writers** (in the workers) and one **committer** (beside the driver): two-phase commit.
+- **writers** (in the workers) and one **committer** (beside the driver): two-phase commit; or
+  writers that commit by themselves, with a marker (``CommitBy.TASK``).
 """
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
+
+from headrace.errors import PlanError
+
+T = TypeVar("T")
 
 JsonValue = Any
-"""What ``json.dumps`` accepts; positions are compared by their JSON text."""
+"""What ``json.dumps`` accepts; positions are compared as they come back from JSON."""
 
 
 class DeliveryGuarantee(Enum):
@@ -27,6 +33,15 @@ class DeliveryGuarantee(Enum):
     EXACTLY_ONCE = "exactly-once"
     AT_LEAST_ONCE = "at-least-once"
     NONE = "none"
+
+
+class CommitBy(Enum):
+    """Who makes a sink's writes visible."""
+
+    DRIVER = "driver"
+    """A committer beside the driver, once per micro-batch, from what all writers prepared."""
+    TASK = "task"
+    """Each writer, in ``prepare_commit``, together with a marker of its own (see ``Sink``)."""
 
 
 class ServedBy(Enum):
@@ -52,14 +67,23 @@ class Budget:
 class Progress:
     """How far a source shall be read by the end of the next micro-batch.
 
-    ``positions`` maps every split that is not finished to its new position (JSON); ``finished``
-    holds the splits that end within this micro-batch. A split once finished is not named again.
-    ``ended`` says that no split is left and none will come.
+    The engine writes it down before anything is read, so that a micro-batch that is run again
+    reads the same, even if the source would answer otherwise by then.
+
+    Fields:
+        positions: every split that goes on, and its position (JSON) at the end of the micro-batch.
+        finished: the splits that end within it, and their end positions. A plain set (or None
+            as the position) leaves the end to ``ranges``, which must then find the same end again.
+            A finished split is not named again.
+        ended: no split is left and none will come.
+        started: the first positions of the splits that appear for the first time, other than
+            those that ``initial`` named. The first micro-batch reads from here.
     """
 
     positions: Mapping[str, JsonValue]
-    finished: frozenset[str] = frozenset()
+    finished: Mapping[str, JsonValue] | frozenset[str] = frozenset()
     ended: bool = False
+    started: Mapping[str, JsonValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,12 +129,16 @@ class SplitEnumerator(ABC):
     """Finds splits and plans ranges; lives beside the driver, for one source of one job.
 
     It may keep caches, but every answer must follow from the JSON it is given (and from what
-    it wrote under its ``directory`` before it returned a position that refers to it).
+    it wrote under its ``directory`` before it returned a position that refers to it). The engine
+    checks the answers: a rule that is broken fails the job with the rule and the source's name.
     """
 
     @abstractmethod
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The splits known at the start, each with its first position."""
+        """The splits known at the start, each with its first position.
+
+        Called until the first micro-batch is planned; that one writes the answer down.
+        """
 
     @abstractmethod
     def advance(
@@ -122,21 +150,27 @@ class SplitEnumerator(ABC):
     ) -> Progress:
         """Decide the positions at the end of the next micro-batch.
 
-        Splits in ``paused`` (watermark alignment) keep their position. New splits appear as new
-        keys. Where nothing is new the same positions come back, equal as JSON.
+        Splits in ``paused`` (watermark alignment) keep their position. New splits are in
+        ``started``, and in ``positions`` or ``finished``. Where nothing is new the same positions
+        come back, equal as JSON.
         """
 
     @abstractmethod
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The work between two positions; a pure function of its arguments.
+        """The work of one micro-batch; a pure function of its arguments.
 
-        ``finished`` splits are read to their end; those missing in ``start`` from their beginning.
+        ``start`` has every split of the micro-batch: where it stood, or its first position.
+        ``end`` has the new position of those that go on, and the end position of ``finished``
+        ones where ``advance`` gave it; those without are read to their end.
         """
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
-        """All records before ``positions`` are in the sinks for good; a broker may be told."""
+        """All records before ``positions`` are in the sinks for good; a broker may be told.
+
+        Those that the micro-batch finished are named too, where their end position is known.
+        """
 
     def close(self) -> None:
         """Release what the enumerator holds."""
@@ -200,11 +234,57 @@ class Source(ABC):
         return None
 
 
+class WorkerResources:
+    """What the writers of a job share in one worker process: clients, connections, producers.
+
+    The engine closes it when the job's run is over in that process, or replaced by another run.
+    A process that is killed closes nothing.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, Any] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value of a key; ``make`` is called for the first who asks."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: T = self._made[key]
+        return found
+
+    def discard(self, key: Hashable) -> None:
+        """Close and forget a value; one that is not there is fine."""
+        close_value(self._made.pop(key, None))
+
+    def close(self) -> None:
+        """Close all values, the last one first: all of them, whichever fails."""
+        with contextlib.ExitStack() as stack:
+            for value in self._made.values():
+                stack.callback(close_value, value)
+            self._made.clear()
+
+
+def close_value(value: Any) -> None:
+    """Call ``close`` of a value that has one."""
+    close = getattr(value, "close", None)
+    if close is not None:
+        close()
+
+
 @dataclass(frozen=True)
 class WriterContext:
-    """Where a writer runs. ``batch_id`` counts committed micro-batches, ``partition`` the tasks.
+    """Where a writer runs.
 
-    ``attempt`` differs for every run of the same task, so files of a dead attempt are told apart.
+    Fields:
+        sink_id: equal for all runs on one checkpoint, different for every other sink.
+        batch_id: the number of the micro-batch; those that are committed count from 0 without
+            gaps, and one that is run again keeps its number.
+        partition: the number of the task, from 0.
+        partitions: how many tasks a micro-batch has at most. After a keyed stage: as many as the
+            stage has partitions, which do not change while the checkpoint lives. Without a keyed
+            stage the tasks are those that read, at most two more than the parallelism; the
+            partitions of a DataFrame come after these and are not counted.
+        attempt: differs for every run of the same task, so files of a dead attempt are told apart.
+        worker: what ``shared`` keeps its values in.
     """
 
     sink_id: str
@@ -212,6 +292,19 @@ class WriterContext:
     batch_id: int
     partition: int
     attempt: str
+    partitions: int = 1
+    worker: WorkerResources = field(default_factory=WorkerResources, compare=False, repr=False)
+
+    def shared(self, key: Hashable, make: Callable[[], T]) -> T:
+        """A value that outlives this writer: made once per worker process, key and sink.
+
+        Its ``close()``, if it has one, is called when the job's run is over in this process.
+        """
+        return self.worker.get((self.sink_id, key), make)
+
+    def discard(self, key: Hashable) -> None:
+        """Close a shared value that is broken; the next ``shared`` makes a new one."""
+        self.worker.discard((self.sink_id, key))
 
 
 @dataclass(frozen=True)
@@ -223,7 +316,10 @@ class CommitterContext:
 
 
 class SinkWriter(ABC):
-    """Writes one task's records of one micro-batch; nothing is visible before the commit."""
+    """Writes one task's records of one micro-batch; nothing is visible before the commit.
+
+    The one that made it calls ``write`` any number of times, then ``prepare_commit`` or ``abort``.
+    """
 
     @abstractmethod
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
@@ -231,7 +327,10 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def prepare_commit(self) -> Any | None:
-        """Flush; give back what the committer needs (picklable), or None for nothing written."""
+        """Flush; give back what the committer needs (picklable), or None for nothing written.
+
+        Where the sink commits by task: commit records and marker, and give back None.
+        """
 
     def abort(self) -> None:
         """The task failed: remove what was written."""
@@ -256,15 +355,44 @@ class Committer(ABC):
 
 
 class Sink(ABC):
-    """A description of where records go. Subclasses are frozen dataclasses."""
+    """A description of where records go. Subclasses are frozen dataclasses.
+
+    **Exactly once by the driver** (``CommitBy.DRIVER``): writers write aside, and the committer
+    publishes the micro-batch once.
+
+    **Exactly once by task** (``CommitBy.TASK``), for systems whose transactions belong to a client:
+    ``prepare_commit`` commits the records together with the marker ``(sink_id, partition,
+    batch_id)``, in one transaction. A writer that finds its marker, or a later one of its
+    partition, was run before: it drops its records. Such a sink may rely on this: a micro-batch
+    that comes again has the same ``batch_id``, and each of its partitions the same records in the
+    same order (as far as the program's functions give the same again), after a restart too; the
+    ``batch_id`` of a partition never goes back. It may not rely on which records lie in which
+    partition in *different* micro-batches, nor on a partition being written to in each: one
+    without records has no writer. Readers can see the partitions of a micro-batch one by one.
+    A job without a keyed stage that reads a DataFrame has the partitions that Spark gives it. The
+    plan of a batch is in no log: started again by a restart strategy, it is the same as long as
+    its input is.
+    """
+
+    @property
+    def commits(self) -> CommitBy:
+        """Who makes the writes visible."""
+        return CommitBy.DRIVER
 
     @abstractmethod
     def writer(self, context: WriterContext) -> SinkWriter:
         """A new writer, for one task of one micro-batch."""
 
-    @abstractmethod
     def committer(self, context: CommitterContext) -> Committer:
-        """A new committer."""
+        """A new committer; a sink that commits by task has none.
+
+        Raises:
+            PlanError: the sink commits by the driver, and does not say how.
+        """
+        raise PlanError(
+            f"the sink {self.name} has no committer",
+            hint="write committer(), or let its commits be CommitBy.TASK",
+        )
 
     @property
     def kind(self) -> str:

@@ -6,6 +6,7 @@ file system is one class with the same methods.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,7 +14,10 @@ from dataclasses import dataclass
 from typing import IO
 from urllib.parse import unquote, urlsplit
 
+from headrace.common.exclusive_rename import rename_exclusively
 from headrace.errors import UnsupportedError
+
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,45 @@ class LocalFiles:
         """
         os.makedirs(os.path.dirname(target), exist_ok=True)
         os.replace(source, target)
+
+    def publish(self, source: str, target: str) -> bool:
+        """Move a file to a name that no file has; False where one has it, which stays as it is.
+
+        A call that was cut short by a crash can be made again, and no reader sees two files.
+        It survives a power cut once ``sync_directory`` was called for the target's folder.
+        """
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        published = self.rename_exclusively(source, target)
+        if published is None:
+            published = self.link(source, target)
+            if published:
+                self.remove(source)
+        if published is None:
+            # Neither call is offered: between this look and the rename another process may take
+            # the name. What is published here has names that no other sink wants.
+            published = not os.path.exists(target)
+            if published:
+                os.rename(source, target)
+        if not published and _is_same(source, target):
+            self.remove(source)  # a link that was made before a crash
+            return True
+        return published
+
+    def rename_exclusively(self, source: str, target: str) -> bool | None:
+        """Rename in one step; False where the target exists, None where that is not offered."""
+        return rename_exclusively(source, target)
+
+    def link(self, source: str, target: str) -> bool | None:
+        """Give a file a second name; False where another file has it, None without hard links."""
+        try:
+            os.link(source, target)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno in _NO_LINKS:
+                return None
+            raise
+        return True
 
     def sync_directory(self, path: str) -> None:
         """Bring the names in a folder to the disk."""
@@ -140,6 +183,13 @@ class LocalFiles:
         with suppress(FileNotFoundError):
             found = os.stat(path)
             yield ListedFile(path, found.st_size, found.st_mtime_ns // 1_000_000)
+
+
+def _is_same(source: str, target: str) -> bool:
+    try:
+        return os.path.samefile(source, target)
+    except FileNotFoundError:
+        return False
 
 
 def is_hidden(name: str) -> bool:

@@ -11,19 +11,25 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 from urllib.parse import quote
 
-from headrace.connector import Budget, CommitterContext, WriterContext
+from headrace.connector import Budget, CommitBy, WorkerResources, WriterContext
 from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.single_key_group import single_key_group
 from headrace.runners.delivery import Delivery
+from headrace.runners.sinks import (
+    Records,
+    committer_of,
+    naming,
+    write_records,
+)
 from headrace.runtime.block import Envelope, Kind, own, values_of
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.coordinator import Coordinator, Offset, merge_states
+from headrace.runtime.coordinator import Coordinator, merge_states
 from headrace.runtime.failure import AsRaised
 from headrace.runtime.keyed_task import Groups, KeyedTask, TaskInput
-from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.offset import Offset
+from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.source_task import SourceTask, SplitState
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
@@ -74,10 +80,11 @@ class LocalRun:
         self._source_task = SourceTask(program, self._facts(program.parallelism), self.metrics)
         self._tasks: dict[tuple[str, int], KeyedTask] = {}
         self._committers = {
-            sink.id: sink.sink.committer(CommitterContext(program.sink_id(sink), program.name))
+            sink.id: committer_of(program, sink)
             for sink in program.sinks
-            if not delivery.takes(sink)
+            if not delivery.takes(sink) and sink.sink.commits is CommitBy.DRIVER
         }
+        self._resources = WorkerResources()
         self._offset: Offset = self._coordinator.initial(clock())
         self._planned = self._offset
 
@@ -130,11 +137,7 @@ class LocalRun:
             self._planned = end
             return end if end is not start else self._offset
         # A batch is one micro-batch: it begins once all of its input is there.
-        sources = {
-            key: {**info, "done": sorted({*info["done"], *start["sources"][key]["done"]})}
-            for key, info in end["sources"].items()
-        }
-        self._planned = {**end, "sources": sources}
+        self._planned = end.joined(start)
         return self._planned if self._coordinator.ended(end) else self._offset
 
     def _route(
@@ -206,22 +209,25 @@ class LocalRun:
                 for envelope in received:
                     self.delivery.deliver(sink, envelope.group, values_of(envelope.payload))
                 continue
-            context = WriterContext(
-                self.program.sink_id(sink),
-                self.program.name,
-                self.batch_id,
-                0,
-                f"local-{self.batch_id}",
-            )
-            committables: list[Any] = []
+            committable = None
             if received:
-                writer = sink.sink.writer(context)
-                for envelope in received:
-                    values = values_of(envelope.payload)
-                    writer.write(values, envelope.payload.timestamps or [None] * len(values))
-                committable = writer.prepare_commit()
-                committables = [committable] if committable is not None else []
-            self._committers[sink.id].commit(self.batch_id, committables)
+                context = WriterContext(
+                    self.program.sink_id(sink),
+                    self.program.name,
+                    self.batch_id,
+                    0,
+                    f"local-{self.batch_id}",
+                    worker=self._resources,
+                )
+                committable = write_records(sink, context, map(_records, received))
+            committer = self._committers.get(sink.id)
+            if committer is not None:
+                with naming(sink):
+                    committer.commit(self.batch_id, [] if committable is None else [committable])
+
+    def _finish(self, sink: SinkProgram) -> None:
+        with naming(sink):
+            self._committers[sink.id].finish()
 
     def run(self, cancelled: Callable[[], bool] = lambda: False) -> None:
         """Do micro-batches until the input ends or ``cancelled`` says so; then close."""
@@ -242,9 +248,15 @@ class LocalRun:
         with contextlib.ExitStack() as stack:  # the last to be named is the first to be closed
             stack.callback(self._directory.cleanup)
             stack.callback(self._coordinator.close)
+            stack.callback(self._resources.close)
             for task in reversed(self._tasks.values()):
                 stack.callback(task.close)
             stack.callback(self._source_task.close)
             if self.ended:
-                for committer in reversed(self._committers.values()):
-                    stack.callback(committer.finish)
+                for sink in reversed(self.program.sinks):
+                    if sink.id in self._committers:
+                        stack.callback(self._finish, sink)
+
+
+def _records(envelope: Envelope) -> Records:
+    return values_of(envelope.payload), envelope.payload.timestamps

@@ -1,40 +1,28 @@
 """Beside the driver: how far each source is read next, and what each source task does.
 
-An offset is JSON, compared by its text (sorted keys):
-
-    {"epoch": n, "now": ms,
-     "cut": {"tasks": n,              into how many tasks this epoch's work is cut at most
-             "chunk": records},       how far apart watermarks are
-     "sources": {"<id>": {
-        "pos":  {split: position},    of the splits that are not finished
-        "done": [split],              finished within this epoch
-        "idle": [split],              idle now
-        "seen": {split: ms},          when the split last moved (only where idleness is asked for),
-                                      and later by as long as it had to wait for others since
-        "ended": bool}}}
-
 ``plan`` follows from two offsets and the split states of the first one alone, so a micro-batch
-that is run again is the same micro-batch, processing time included; also on a machine with more
-cores.
+that is run again is the same micro-batch: processing time included, on a machine with more cores,
+and where the source would answer otherwise by then.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from headrace.connector import Budget, SplitEnumerator, SplitRange
+from headrace.connector import Budget, JsonValue, SplitEnumerator, SplitRange
+from headrace.runtime.alignment import Alignment, LoadStates
+from headrace.runtime.alignment import States as States
+from headrace.runtime.offset import Cut, Offset, SourceProgress, source_key
 from headrace.runtime.program import JobProgram, Settings, SourceProgram
+from headrace.runtime.progress_rules import check_range, checked, first_positions
 from headrace.runtime.source_task import NEW_SPLIT, SourceTaskInput, SplitState, SplitWork
+from headrace.runtime.spread import spread
 
-Offset = dict[str, Any]
-States = Mapping[tuple[str, str], SplitState]
 StateChanges = Mapping[tuple[str, str], SplitState | None]
 """What one source task says of its splits; None for one that is finished."""
-
-LoadStates = Callable[[int], States]
-"""Gives the split states at the end of an epoch."""
 
 
 class Coordinator:
@@ -43,8 +31,9 @@ class Coordinator:
     def __init__(
         self,
         job: JobProgram,
-        enumerators: Mapping[str, SplitEnumerator],
+        enumerators: Mapping[Any, SplitEnumerator],
         load_states: LoadStates,
+        alignment: Alignment | None = None,
     ) -> None:
         self._job = job
         # A DataFrame has no enumerator: Spark reads it beside the sources that are planned here.
@@ -52,8 +41,8 @@ class Coordinator:
         self._endless = len(self._sources) < len(job.sources)
         self._enumerators = dict(enumerators)
         self._load_states = load_states
-        self._aligned = any(source.alignment for source in job.sources)
-        self._cut = {"tasks": max(job.parallelism, 1), "chunk": job.settings.chunk_records}
+        self._alignment = alignment or Alignment(self._sources.values(), load_states)
+        self._cut = Cut(max(job.parallelism, 1), job.settings.chunk_records)
 
     @property
     def settings(self) -> Settings:
@@ -61,158 +50,120 @@ class Coordinator:
         return self._job.settings
 
     def initial(self, now_ms: int) -> Offset:
-        """The offset before anything was read."""
-        sources = {
-            str(i): {"pos": {}, "done": [], "idle": [], "ended": False} for i in self._sources
-        }
-        return {"epoch": 0, "now": now_ms, "sources": sources}
+        """The offset before any source was asked."""
+        return Offset(0, now_ms, self._cut, {})
 
     def latest(self, start: Offset, now_ms: int, budget: Budget | None = None) -> Offset:
         """The offset to read up to next; ``start`` itself where nothing is new.
 
         ``budget`` defaults to the job's settings and is shared by the sources that still run.
+
+        Raises:
+            JobError: an enumerator's answer breaks a rule of its contract.
         """
-        now_ms = max(now_ms, start["now"])
+        now_ms = max(now_ms, start.now_ms)
         settings = self._job.settings
         budget = budget or Budget(settings.max_records, settings.max_bytes)
-        running = [i for i in self._sources if not start["sources"][str(i)]["ended"]]
+        running = [s for s in self._sources.values() if not start.source(s.id).ended]
         share = Budget(
             max(budget.max_records // max(len(running), 1), 1),
             max(budget.max_bytes // max(len(running), 1), 1),
         )
-        paused = self._paused(start) if self._aligned and start["epoch"] else {}
-        sources: dict[str, Any] = dict(start["sources"])
+        paused = self._alignment.paused(start)
+        sources = {source_key(i): start.source(i).settled() for i in self._sources}
         moved = False
-        for source_id in running:
-            waiting = paused.get(source_id, frozenset())
-            before = start["sources"][str(source_id)]
-            after = self._advance(source_id, start, share, now_ms, waiting)
-            sources[str(source_id)] = after
-            moved = moved or _news(_settled(before)) != _news(after)
+        for source in running:
+            waiting = paused.get(source.id, frozenset())
+            after = self._advance(source, start, share, now_ms, waiting)
+            sources[source_key(source.id)] = after
+            moved = moved or after.differs(start.source(source.id))
         wanted = self._job.needs_ticks and (running or self._endless)
-        tick = wanted and now_ms - start["now"] >= settings.tick_ms
+        tick = wanted and now_ms - start.now_ms >= settings.tick_ms
         if not moved and not tick:
             return start
-        for source_id in self._sources:
-            if source_id not in running:
-                sources[str(source_id)] = _settled(sources[str(source_id)])
-        epoch = start["epoch"] + 1
-        return {"epoch": epoch, "now": now_ms, "cut": self._cut, "sources": sources}
+        return Offset(start.epoch + 1, now_ms, self._cut, sources)
 
     def ended(self, offset: Offset) -> bool:
         """True when every source planned here has ended."""
-        return all(source["ended"] for source in offset["sources"].values())
+        return all(offset.source(source_id).ended for source_id in self._sources)
 
     def _advance(
         self,
-        source_id: str,
+        source: SourceProgram,
         start: Offset,
         budget: Budget,
         now_ms: int,
         paused: frozenset[str],
-    ) -> dict[str, Any]:
-        enumerator, source = self._enumerators[source_id], self._sources[source_id]
-        before = start["sources"][str(source_id)]
-        positions, begun = before["pos"], start["epoch"] or before["pos"]
-        known = dict(positions) if begun else dict(enumerator.initial(now_ms))
-        progress = enumerator.advance(known, budget, now_ms, paused)
-        after: dict[str, Any] = {
-            "pos": dict(progress.positions),
-            "done": sorted(progress.finished),
-            "idle": [],
-            "ended": progress.ended,
-        }
-        if source.idle_timeout_ms is not None:
-            seen = dict(before.get("seen", {}))
-            for split, position in after["pos"].items():
-                if split not in seen or _text(positions.get(split)) != _text(position):
-                    seen[split] = now_ms
-                elif split in paused:
-                    seen[split] += now_ms - start["now"]  # who must wait is not silent
-            after["seen"] = {split: seen[split] for split in after["pos"]}
-            after["idle"] = sorted(
-                s for s in after["pos"] if now_ms - seen[s] >= source.idle_timeout_ms
-            )
-        return after
-
-    def _paused(self, offset: Offset) -> dict[str, frozenset[str]]:
-        """Splits whose watermark is too far ahead of the slowest of their alignment group."""
-        states = self._load_states(offset["epoch"])
-        groups: dict[str, list[tuple[str, str, int]]] = {}
-        for source in self._sources.values():
-            info = offset["sources"][str(source.id)]
-            if source.alignment is None or info["ended"]:
-                continue
-            for split in info["pos"]:
-                if split in info["idle"]:
-                    continue
-                state = states.get((source.id, split), NEW_SPLIT)
-                groups.setdefault(source.alignment[0], []).append(
-                    (source.id, split, state.watermark)
-                )
-        paused: dict[str, set[str]] = {}
-        for members in groups.values():
-            slowest = min(watermark for _, _, watermark in members)
-            for source_id, split, watermark in members:
-                alignment = self._sources[source_id].alignment
-                if alignment is not None and watermark > slowest + alignment[1]:
-                    paused.setdefault(source_id, set()).add(split)
-        return {source_id: frozenset(splits) for source_id, splits in paused.items()}
+    ) -> SourceProgress:
+        enumerator, before = self._enumerators[source.id], start.source(source.id)
+        asked = source_key(source.id) in start.sources
+        initial = {} if asked else first_positions(source, enumerator.initial(now_ms))
+        # A copy: what the enumerator does with it must not change the offset.
+        known = {s: _copied(at) for s, at in (*before.positions.items(), *initial.items())}
+        answer = enumerator.advance(known, budget, now_ms, paused)
+        after = checked(source, before, initial, answer, paused)
+        if source.idle_timeout_ms is None:
+            return after
+        seen = dict(before.seen_ms)
+        for split, position in after.positions.items():
+            if split not in seen or before.positions.get(split) != position:
+                seen[split] = now_ms
+            elif split in paused:
+                seen[split] += now_ms - start.now_ms  # who must wait is not silent
+        seen = {split: seen[split] for split in after.positions}
+        idle = frozenset(s for s in seen if now_ms - seen[s] >= source.idle_timeout_ms)
+        return replace(after, seen_ms=seen, idle=idle)
 
     def plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
         """The source tasks of the micro-batch between two offsets, in the order of senders."""
-        states = self._load_states(start["epoch"])
-        cut = end.get("cut", self._cut)  # older versions did not write it down
+        states = self._load_states(start.epoch)
         works: list[SplitWork] = []
         for source in self._sources.values():
-            key = str(source.id)
-            works.extend(
-                self._split_works(source, start["sources"][key], end["sources"][key], states)
-            )
+            before, after = start.source(source.id), end.source(source.id)
+            if not before.ended:
+                works.extend(self._split_works(source, before, after, states))
         # A receiver must know of every new split before any other split makes it advance: what
         # the first task sends is read first.
         opening = [
             SplitWork(work.source, work.split, announce=True) for work in works if work.announce
         ]
-        tasks = [tuple(task) for task in _spread(works, cut["tasks"], self._sources)]
+        tasks = [tuple(task) for task in spread(works, end.cut.tasks, self._sources)]
         if opening:
             tasks.insert(0, tuple(opening))
         tasks = tasks or [()]
+        chunk_records = end.cut.chunk_records
         inputs = [
-            SourceTaskInput(sender, end["epoch"], end["now"], work, chunk_records=cut["chunk"])
+            SourceTaskInput(sender, end.epoch, end.now_ms, work, chunk_records=chunk_records)
             for sender, work in enumerate(tasks)
         ]
         if self._job.needs_ticks:
-            tick = SourceTaskInput(len(inputs), end["epoch"], end["now"], (), ticks=True)
+            tick = SourceTaskInput(len(inputs), end.epoch, end.now_ms, (), ticks=True)
             inputs.append(tick)
         return inputs
 
     def _split_works(
         self,
         source: SourceProgram,
-        start: Mapping[str, Any],
-        end: Mapping[str, Any],
+        start: SourceProgress,
+        end: SourceProgress,
         states: States,
     ) -> list[SplitWork]:
-        if start["ended"]:
-            return []
-        finished = frozenset(end["done"])
+        begins = {**start.positions, **end.started}
+        finished = frozenset(end.finished)
+        splits = dict.fromkeys([*begins, *end.positions, *end.finished])
         ranges: dict[str, list[SplitRange]] = {}
-        enumerator = self._enumerators[source.id]
-        for split_range in enumerator.ranges(start["pos"], end["pos"], finished):
+        for split_range in self._enumerators[source.id].ranges(begins, end.ends(), finished):
+            check_range(source, split_range, splits)
             ranges.setdefault(split_range.split, []).append(split_range)
         works = []
-        splits = dict.fromkeys([*start["pos"], *end["pos"], *end["done"], *ranges])
         for split in splits:
-            idle = _changed(split in start["idle"], split in end["idle"])
-            new = split not in start["pos"]
             work = SplitWork(
                 source.id,
                 split,
                 tuple(ranges.get(split, ())),
-                announce=new,
+                announce=split in end.started,
                 finished=split in finished,
-                idle=idle,
+                idle=_changed(split in start.idle, split in end.idle),
                 state=states.get((source.id, split), NEW_SPLIT),
             )
             if work.ranges or work.announce or work.finished or work.idle is not None:
@@ -222,7 +173,7 @@ class Coordinator:
     def committed(self, offset: Offset) -> None:
         """Everything up to this offset is in the sinks."""
         for source_id, enumerator in self._enumerators.items():
-            enumerator.committed(offset["sources"][str(source_id)]["pos"])
+            enumerator.committed(offset.source(source_id).ends())
 
     def close(self) -> None:
         """Close the enumerators."""
@@ -249,71 +200,9 @@ def merge_states(
     return {key: state for key, state in {**before, **merged}.items() if key not in finished}
 
 
-def _settled(source: Mapping[str, Any]) -> dict[str, Any]:
-    """A source's part of an offset with nothing happening in it."""
-    return {**source, "done": []}
-
-
-def _news(source: Mapping[str, Any]) -> str:
-    """What of a source's part of an offset is worth a micro-batch, if it changed."""
-    return _text({key: value for key, value in source.items() if key != "seen"})
+def _copied(position: JsonValue) -> JsonValue:
+    return json.loads(json.dumps(position)) if isinstance(position, list | dict) else position
 
 
 def _changed(before: bool, after: bool) -> bool | None:
     return None if before == after else after
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
-
-
-def _spread(
-    works: Sequence[SplitWork], tasks: int, sources: Mapping[str, SourceProgram]
-) -> list[list[SplitWork]]:
-    """Cut the work into at most ``tasks`` runs of about equal size, keeping its order.
-
-    Only ranges of a split whose watermarks may be made in several places are parted.
-    """
-    pieces: list[tuple[SplitWork, int]] = []
-    for work in works:
-        size = sum(split_range.records for split_range in work.ranges)
-        if len(work.ranges) < 2 or sources[work.source].one_task_per_split:
-            pieces.append((work, size))
-            continue
-        last = len(work.ranges) - 1
-        for index, split_range in enumerate(work.ranges):
-            piece = SplitWork(
-                work.source,
-                work.split,
-                (split_range,),
-                announce=work.announce and index == 0,
-                finished=work.finished and index == last,
-                idle=work.idle,
-                state=work.state,
-            )
-            pieces.append((piece, split_range.records))
-    total = sum(size for _, size in pieces)
-    runs: list[list[SplitWork]] = [[] for _ in range(tasks)]
-    done = 0
-    for work, size in pieces:
-        # The task in whose share the middle of the piece lies.
-        index = min(int((done + size / 2) * tasks / total), tasks - 1) if total else 0
-        done += size
-        run = runs[index]
-        if run and run[-1].split == work.split and run[-1].source == work.source:
-            run[-1] = _joined(run[-1], work)
-        else:
-            run.append(work)
-    return [run for run in runs if run]
-
-
-def _joined(first: SplitWork, second: SplitWork) -> SplitWork:
-    return SplitWork(
-        first.source,
-        first.split,
-        (*first.ranges, *second.ranges),
-        announce=first.announce or second.announce,
-        finished=second.finished,
-        idle=first.idle,
-        state=first.state,
-    )

@@ -156,10 +156,13 @@ class Endpoint:
         return buffer
 
     def mark(self, watermark: int, idle: bool) -> None:
-        """Put a watermark behind what was gathered so far, for every receiver."""
+        """Put a watermark behind what was gathered so far, for every receiver.
+
+        A sink's end only notes it: how far a split has come is asked of all ends of its chain.
+        """
+        self.watermark = watermark
         if self.exchange is None:
             return
-        self.watermark = watermark
         channel = self.channel
         for group in range(self.groups):
             buffer = self.buffer(group)

@@ -23,6 +23,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.launch import program_of
 from headrace.runners.local import LocalRun
 from headrace.runtime.neutral.form import NeutralForm
+from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
@@ -244,12 +245,13 @@ class _Runs:
             restore(form, after.program, self._backend)
         # what sources wrote for themselves lies with the checkpoint
         shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
-        after._offset = after._planned = json.loads(json.dumps(before._offset))
+        offset = json.loads(json.dumps(before._offset.to_json()))
+        after._offset = after._planned = Offset.from_json(offset)
         after._states = pickle.loads(pickle.dumps(before._states))
         after.batch_id = before.batch_id
         if self._neutral:
             after._states = splits_of(form)
-            after._offset = after._planned = dict(form.manifest.offset)
+            after._offset = after._planned = Offset.from_json(form.manifest.offset)
             after.batch_id = form.manifest.batch_id
         before.close()
         self.run = after
@@ -259,4 +261,4 @@ class _Runs:
         vertices = {vertex.id: vertex for stage in run.program.stages for vertex in stage}
         known = self._stores if self._paged else self._heap
         backends = {(at, group): self._backend(vertices[at], group) for at, group in known}
-        return neutral_form(run.program, backends, run._states, run._offset, run.batch_id)
+        return neutral_form(run.program, backends, run._states, run._offset.to_json(), run.batch_id)

@@ -11,6 +11,7 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.spark.query import worker
+from headrace.runners.spark.query.sink import sink_tasks
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, worker_job
 from headrace.runners.spark.shipping.modules import dumps
 from headrace.runtime.program import JobProgram
@@ -50,6 +51,28 @@ def test_a_subtask_is_one_of_those_that_are_told(
     monkeypatch.setattr(worker, "_partition", lambda: partition)
     facts = WorkerJob(program(), {})._facts(2, 128, worker._partition)
     assert (facts.subtask(), facts.parallelism) == (partition % 2, 2)
+
+
+def test_what_writers_share_is_closed_with_the_job() -> None:
+    closed = []
+
+    class Client:
+        def close(self) -> None:
+            closed.append(self)
+
+    job = WorkerJob(program(), {})
+    client = job.resources.get("client", Client)
+    assert job.resources.get("client", Client) is client
+    job.close()
+    assert closed == [client]
+
+
+def test_sinks_are_told_how_many_tasks_there_are() -> None:
+    job = replace(program(), partitions=8)
+    assert sink_tasks(job) == 3  # two that read, and one that announces splits
+    assert sink_tasks(replace(job, needs_ticks=True)) == 4
+    keyed = replace(job, stages=((),))
+    assert sink_tasks(keyed) == 8
 
 
 def test_what_an_ended_job_raises_is_told_and_the_next_one_runs(

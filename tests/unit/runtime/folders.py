@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.connector import Budget, Progress, SplitEnumerator, SplitRange
-from headrace.runtime.coordinator import Coordinator, Offset
+from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.offset import Offset, SourceProgress
 from headrace.runtime.program import SourceProgram
 from headrace.runtime.source_task import SourceTaskInput, SplitState, SplitWork
 from tests.unit.runtime.programs import chain_of, job_of, node
@@ -24,6 +25,7 @@ class Folder(SplitEnumerator):
     splits: dict[str, int]
     bounded: bool = True
     piece: int = 10
+    first: int = 0
     budgets: list[Budget] = field(default_factory=list)
     told: list[Mapping[str, Any]] = field(default_factory=list)
     closed: bool = False
@@ -31,31 +33,32 @@ class Folder(SplitEnumerator):
 
     def initial(self, now_ms: int) -> dict[str, Any]:
         self.found = set(self.splits)
-        return dict.fromkeys(self.splits, 0)
+        return {split: self.first for split in self.splits}
 
     def advance(
         self, positions: Mapping[str, Any], budget: Budget, now_ms: int, paused: frozenset[str]
     ) -> Progress:
         self.budgets.append(budget)
-        known = dict(positions) | dict.fromkeys(self.splits.keys() - self.found, 0)
+        started = dict.fromkeys(self.splits.keys() - self.found - positions.keys(), self.first)
+        known = dict(positions) | started
         self.found |= known.keys()
-        left, after, finished = budget.max_records, {}, set()
+        left, after, finished = budget.max_records, {}, {}
         for split in sorted(known):
             taken = 0 if split in paused else min(left, self.splits[split] - known[split])
             left -= taken
             position = known[split] + taken
             if self.bounded and split not in paused and position == self.splits[split]:
-                finished.add(split)
+                finished[split] = position
             else:
                 after[split] = position
-        return Progress(after, frozenset(finished), ended=self.bounded and not after)
+        return Progress(after, finished, self.bounded and not after, started)
 
     def ranges(
         self, start: Mapping[str, Any], end: Mapping[str, Any], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
         ranges = []
-        for split in [*end, *sorted(finished)]:
-            first, last = start.get(split, 0), end.get(split, self.splits[split])
+        for split in sorted(end):
+            first, last = start[split], end[split]
             for at in range(first, last, self.piece):
                 to = min(at + self.piece, last)
                 ranges.append(SplitRange(split, at, to, records=to - at))
@@ -98,14 +101,13 @@ class Desk:
     def step(self, now_ms: int = 0, budget: Budget | None = None) -> list[SourceTaskInput]:
         """The tasks of the next micro-batch, which is then over."""
         # an offset goes through Spark's log as JSON
-        end = json.loads(json.dumps(self.latest(now_ms, budget)))
+        end = Offset.from_json(json.loads(json.dumps(self.latest(now_ms, budget).to_json())))
         tasks = self.coordinator.plan(self.offset, end)
         self.offset = end
         return tasks
 
-    def source(self, number: int = 0) -> dict[str, Any]:
-        found: dict[str, Any] = self.offset["sources"][str(number)]
-        return found
+    def source(self, number: int = 0) -> SourceProgress:
+        return self.offset.source(number)
 
 
 def records(tasks: list[SourceTaskInput], source: int = 0) -> dict[str, list[tuple[int, int]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace.connector import Budget
+from headrace.runtime.offset import SourceProgress
 from headrace.runtime.source_task import SplitState
 from tests.unit.runtime.folders import Desk, Folder, records, works
 
@@ -14,8 +15,7 @@ LARGE = Budget(1000, 1 << 30)
 
 def test_the_first_offset_holds_nothing() -> None:
     desk = Desk(Folder({"a": 5}))
-    nothing = {"pos": {}, "done": [], "idle": [], "ended": False}
-    assert desk.offset == {"epoch": 0, "now": 0, "sources": {"0": nothing}}
+    assert (desk.offset.epoch, desk.offset.sources) == (0, {})
     assert not desk.coordinator.ended(desk.offset)
 
 
@@ -23,12 +23,12 @@ def test_a_budget_bounds_a_micro_batch() -> None:
     desk = Desk(Folder({"a": 25, "b": 10}))
     ten = Budget(10, 1 << 30)
     assert records(desk.step(budget=ten)) == {"a": [(0, 10)], "b": []}
-    assert desk.source()["pos"] == {"a": 10, "b": 0}
+    assert desk.source().positions == {"a": 10, "b": 0}
     assert records(desk.step(budget=ten)) == {"a": [(10, 20)]}
     assert records(desk.step(budget=ten)) == {"a": [(20, 25)], "b": [(0, 5)]}
-    assert desk.source()["done"] == ["a"]
+    assert desk.source().finished == {"a": 25}
     assert records(desk.step(budget=ten)) == {"b": [(5, 10)]}
-    assert desk.offset["epoch"] == 4
+    assert desk.offset.epoch == 4
     assert desk.coordinator.ended(desk.offset)
     assert desk.latest() is desk.offset
 
@@ -38,7 +38,7 @@ def test_sources_that_still_run_share_the_budget() -> None:
     desk = Desk(short, long)
     desk.step(budget=Budget(100, 4000))
     assert short.budgets == long.budgets == [Budget(50, 2000)]
-    assert desk.source(0)["ended"]
+    assert desk.source(0).ended
     desk.step(budget=Budget(100, 4000))
     assert long.budgets[1] == Budget(100, 4000)
     assert len(short.budgets) == 1  # what has ended is not asked again
@@ -62,15 +62,15 @@ def test_where_nothing_is_new_the_offset_stays() -> None:
 def test_the_clock_of_an_offset_does_not_go_back() -> None:
     desk = Desk(Folder({"a": 25}))
     desk.step(now_ms=500, budget=Budget(10, 100))
-    assert desk.latest(now_ms=400)["now"] == 500
+    assert desk.latest(now_ms=400).now_ms == 500
 
 
 def test_what_was_done_is_named_once() -> None:
     desk = Desk(Folder({"a": 3}), Folder({"b": 30}))
     desk.step(budget=Budget(20, 100))
-    assert desk.source(0)["done"] == ["a"]
+    assert desk.source(0).finished == {"a": 3}
     tasks = desk.step(budget=Budget(20, 100))
-    assert desk.source(0) == {"pos": {}, "done": [], "idle": [], "ended": True}
+    assert desk.source(0) == SourceProgress(ended=True)
     assert {work.source for work in works(tasks)} == {1}
 
 
@@ -128,6 +128,19 @@ def test_a_bounded_source_without_splits_has_ended() -> None:
     assert len(tasks) == 1  # the micro-batch has a task all the same
 
 
+def test_a_source_that_is_added_later_starts_at_its_beginning() -> None:
+    one, other = Folder({"a": 30}, first=5), Folder({"b": 30}, first=7)
+    before = Desk(one)
+    before.step(budget=Budget(10, 1000))
+    after = Desk(one, other)
+    after.offset = before.offset
+    assert not after.coordinator.ended(after.offset)
+    tasks = after.step()
+    assert records(tasks, 0) == {"a": [(15, 25), (25, 30)]}
+    assert records(tasks, 1) == {"b": [(7, 17), (17, 27), (27, 30)]}
+    assert {work.split for work in works(tasks) if work.announce} == {"b"}
+
+
 # Ticks
 
 
@@ -173,8 +186,8 @@ def test_a_silent_split_goes_idle_and_wakes() -> None:
     folder.splits["loud"] = 6
     tasks = desk.step(now_ms=100)
     assert {work.split: work.idle for work in works(tasks)} == {"loud": None, "silent": True}
-    assert desk.source()["idle"] == ["silent"]
-    assert desk.source()["seen"] == {"loud": 100, "silent": 0}
+    assert desk.source().idle == {"silent"}
+    assert desk.source().seen_ms == {"loud": 100, "silent": 0}
     assert desk.latest(now_ms=150) is desk.offset
     folder.splits["silent"] = 6
     tasks = desk.step(now_ms=199)
@@ -187,7 +200,7 @@ def test_a_silent_split_goes_idle_and_wakes() -> None:
 def test_idleness_is_asked_for() -> None:
     desk = Desk(Folder({"a": 5}, bounded=False))
     desk.step()
-    assert desk.source() == {"pos": {"a": 5}, "done": [], "idle": [], "ended": False}
+    assert desk.source() == SourceProgress({"a": 5}, {"a": 0})
 
 
 # Alignment
@@ -196,17 +209,17 @@ def test_idleness_is_asked_for() -> None:
 def aligned(desk: Desk, **watermarks: int) -> dict[str, list[tuple[int, int]]]:
     """What is read next where splits stand at these watermarks."""
     desk.states = {(0, split): SplitState(at, {}) for split, at in watermarks.items()}
-    return records(desk.step(now_ms=desk.offset["now"] + 1, budget=Budget(30, 1000)))
+    return records(desk.step(now_ms=desk.offset.now_ms + 1, budget=Budget(30, 1000)))
 
 
 def test_a_split_too_far_ahead_waits_for_the_slowest() -> None:
     folder = Folder({"fast": 100, "slow": 100})
     desk = Desk(folder, alignment=("group", 50, 1000))
     desk.step(budget=Budget(30, 1000))
-    assert desk.source()["pos"] == {"fast": 30, "slow": 0}
+    assert desk.source().positions == {"fast": 30, "slow": 0}
     assert aligned(desk, fast=1051, slow=1000) == {"slow": [(0, 10), (10, 20), (20, 30)]}
     assert aligned(desk, fast=1051, slow=1001) == {"fast": [(30, 40), (40, 50), (50, 60)]}
-    assert desk.source()["pos"] == {"fast": 60, "slow": 30}
+    assert desk.source().positions == {"fast": 60, "slow": 30}
 
 
 def test_a_split_not_yet_read_counts_as_the_slowest() -> None:
@@ -221,7 +234,7 @@ def test_an_idle_split_is_not_waited_for() -> None:
     desk.step(now_ms=0)
     folder.splits["fast"] = 9
     desk.step(now_ms=100)
-    assert desk.source()["idle"] == ["idle"]
+    assert desk.source().idle == {"idle"}
     folder.splits["fast"] = 12
     assert aligned(desk, fast=10_000, idle=0) == {"fast": [(9, 12)]}
 
@@ -235,10 +248,10 @@ def test_a_split_that_must_wait_is_not_silent() -> None:
     for now_ms, size in ((60, 6), (120, 7), (180, 8)):
         folder.splits["slow"] = size
         assert records(desk.step(now_ms)) == {"slow": [(size - 1, size)]}
-    assert desk.source()["idle"] == []
+    assert not desk.source().idle
     desk.states[0, "slow"] = SplitState(10_000, {})
     assert records(desk.step(now_ms=240)) == {"fast": [(5, 9)]}
-    assert desk.source()["idle"] == []
+    assert not desk.source().idle
 
 
 def test_the_silence_of_a_split_goes_on_where_it_stood_when_it_had_to_wait() -> None:
@@ -254,10 +267,10 @@ def test_the_silence_of_a_split_goes_on_where_it_stood_when_it_had_to_wait() -> 
     desk.states = {}
     folder.splits["slow"] = 9
     desk.step(now_ms=959)
-    assert desk.source()["idle"] == []
+    assert not desk.source().idle
     folder.splits["slow"] = 10
     desk.step(now_ms=960)
-    assert desk.source()["idle"] == ["fast"]
+    assert desk.source().idle == {"fast"}
 
 
 def test_a_clock_that_stands_still_makes_no_micro_batch() -> None:

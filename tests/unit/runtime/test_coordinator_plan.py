@@ -84,12 +84,32 @@ def test_a_repetition_is_the_same_whatever_the_parallelism_is_by_then() -> None:
     assert len(after.step()) == 3  # a task that announces, two that read: its own micro-batches
 
 
-def test_an_offset_of_an_older_version_is_cut_as_the_job_says() -> None:
-    desk = Desk(Folder({"a": 100}), parallelism=2)
+def test_a_first_position_is_where_a_split_is_read_from() -> None:
+    folder = Folder({"a": 20}, bounded=False, first=5)
+    desk = Desk(folder)
+    assert records(desk.step()) == {"a": [(5, 15), (15, 20)]}
+    folder.splits["b"] = 9
+    assert records(desk.step()) == {"b": [(5, 9)]}
+    assert desk.source().started == {"b": 5}
+
+
+def test_a_repetition_is_the_same_whatever_the_source_is_by_then() -> None:
+    before = Desk(Folder({"a": 20, "b": 30}, first=5))
+    start, tasks = before.offset, before.step(budget=Budget(20, 1000))
+    grown = Desk(Folder({"a": 99, "b": 99, "c": 99}, first=7))
+    assert grown.coordinator.plan(start, before.offset) == tasks
+    assert records(tasks) == {"a": [(5, 15), (15, 20)], "b": [(5, 10)]}
+
+
+def test_two_epochs_joined_are_read_as_one() -> None:
+    desk = Desk(Folder({"a": 20, "b": 30}, first=5, piece=100))
     start = desk.offset
-    tasks = desk.step()
-    del desk.offset["cut"]
-    assert desk.coordinator.plan(start, desk.offset) == tasks
+    desk.step(budget=Budget(20, 1000))
+    middle = desk.offset
+    desk.step()
+    joined = desk.offset.joined(middle)
+    assert records(desk.coordinator.plan(start, joined)) == {"a": [(5, 20)], "b": [(5, 30)]}
+    assert joined.source(0).finished == {"a": 20, "b": 30}
 
 
 def test_a_reader_goes_on_from_the_state_of_its_split() -> None:

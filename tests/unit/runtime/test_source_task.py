@@ -114,6 +114,17 @@ def test_watermarks_stand_behind_chunks() -> None:
     assert state.watermark == 49
 
 
+def test_a_chain_without_an_exchange_knows_its_watermark_too() -> None:
+    """Alignment asks for it."""
+    chain = chain_of(node(1, None, to_node(2)), node(2, BY_VALUE, to_sink(0)))
+    task = task_of(source(chain))
+    first, second = (
+        SplitWork(0, split, reading(at, split=split)) for split, at in (("x", 50), ("y", 20))
+    )
+    found = states(run(task, first, second))
+    assert {split: state.watermark for (_, split), state in found.items()} == {"x": 49, "y": 19}
+
+
 def test_a_large_micro_batch_has_no_more_watermarks_than_a_small_one() -> None:
     def told(records: int) -> int:
         chunks = [Chunk([n]) for n in range(records)]

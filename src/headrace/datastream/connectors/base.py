@@ -4,6 +4,7 @@ from headrace.connector import (
     BadRecord,
     Budget,
     Chunk,
+    CommitBy,
     Committer,
     CommitterContext,
     DeliveryGuarantee,
@@ -16,6 +17,7 @@ from headrace.connector import (
     SplitEnumerator,
     SplitRange,
     SplitReader,
+    WorkerResources,
     WriterContext,
 )
 
@@ -23,6 +25,7 @@ __all__ = [
     "BadRecord",
     "Budget",
     "Chunk",
+    "CommitBy",
     "Committer",
     "CommitterContext",
     "DeliveryGuarantee",
@@ -35,5 +38,6 @@ __all__ = [
     "SplitEnumerator",
     "SplitRange",
     "SplitReader",
+    "WorkerResources",
     "WriterContext",
 ]

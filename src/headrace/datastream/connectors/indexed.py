@@ -57,7 +57,8 @@ class IndexedEnumerator(SplitEnumerator):
         if self.rate_per_second is not None:
             end = max(min(end, self.due(now_ms - start_ms)), index)
         if self.count is not None and end >= self.count:
-            return Progress({}, frozenset({self.split}), ended=True)
+            last = self._position(self.count, start_ms)
+            return Progress({}, {self.split: last}, ended=True)
         return Progress({self.split: self._position(end, start_ms)})
 
     def due(self, elapsed_ms: int) -> int:
@@ -69,13 +70,10 @@ class IndexedEnumerator(SplitEnumerator):
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
         """The records between two indexes, in pieces."""
-        first, _ = self._parts(start[self.split]) if self.split in start else (0, 0)
-        if self.split in finished:
-            last = self.count or 0
-        elif self.split in end:
-            last, _ = self._parts(end[self.split])
-        else:
+        if self.split not in start:
             return []
+        first, _ = self._parts(start[self.split])
+        last, _ = self._parts(end[self.split])
         return [
             SplitRange(self.split, at, to, self.payload(at, to), to - at)
             for at in range(first, last, RANGE_RECORDS)

@@ -35,8 +35,12 @@ class FileFormat(ABC):
     """
 
     @abstractmethod
-    def measure(self, path: str) -> Measure:
-        """The extent of a file, with the estimates that budgets need."""
+    def measure(self, path: str, extent: int | None = None) -> Measure:
+        """The extent of a file, with the estimates that budgets need.
+
+        ``extent``: answer as when the file was so long. Files may grow, and a micro-batch that
+        is planned again must come out the same.
+        """
 
     def align(self, path: str, position: int, extent: int) -> int:
         """The first place at or after ``position`` where a record starts, at most ``extent``."""

@@ -139,13 +139,14 @@ class StreamFormat(FileFormat):
         """True when this file cannot be cut."""
         return is_compressed(path)
 
-    def measure(self, path: str) -> Measure:
+    def measure(self, path: str, extent: int | None = None) -> Measure:
         """The extent in bytes; the length of a line is estimated from the file's beginning."""
-        extent = os.stat(path).st_size
+        if extent is None:
+            extent = os.stat(path).st_size
         if is_compressed(path):
             return Measure(extent, ASSUMED_LINE_BYTES / ASSUMED_COMPRESSION, 1.0, whole=True)
         with open(path, "rb") as file:
-            sample = file.read(SAMPLE_BYTES)
+            sample = file.read(min(SAMPLE_BYTES, extent))
         lines = sample.count(b"\n")
         mean = len(sample) / lines if lines else max(float(len(sample)), 1.0)
         return Measure(extent, mean, 1.0, whole=self.is_whole(path))

@@ -58,8 +58,8 @@ class ParquetFormat(BulkFormat):
         object.__setattr__(self, "columns", None if columns is None else tuple(columns))
         object.__setattr__(self, "batch_size", min(batch_size, CHUNK_RECORDS))
 
-    def measure(self, path: str) -> Measure:
-        """The number of rows, from the file's footer.
+    def measure(self, path: str, extent: int | None = None) -> Measure:
+        """The number of rows, from the file's footer: such a file does not grow.
 
         Raises:
             DecodeError: it is no Parquet file.

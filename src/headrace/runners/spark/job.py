@@ -18,11 +18,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.connector import CommitterContext
 from headrace.errors import CheckpointError, JobError, PlanError, UnsupportedError
 from headrace.metrics.merging import Part, figures, merge
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import Restarts
+from headrace.runners.sinks import committer_of, naming, served_by_committer
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
 from headrace.runners.spark.checkpoint.progress import is_committed, is_finished
 from headrace.runners.spark.failures import failure_in, reason_in
@@ -34,7 +34,6 @@ from headrace.runners.spark.query.dataframes import (
     write_dataframes,
 )
 from headrace.runners.spark.query.keyed_stage import BatchStage, StageProcessor
-from headrace.runners.spark.query.sink import served_by_committer
 from headrace.runners.spark.query.source import FORMAT, DriverPlan, HeadraceDataSource
 from headrace.runners.spark.query.wire import WIRE_DDL
 from headrace.runners.spark.query.worker import ProgramRef
@@ -194,8 +193,8 @@ class SparkJob:
             return
         for sink in self._program.sinks:
             if served_by_committer(sink):
-                context = CommitterContext(self._program.sink_id(sink), self._program.name)
-                sink.sink.committer(context).finish()
+                with naming(sink):
+                    committer_of(self._program, sink).finish()
 
     def _plan_path(self) -> str:
         plan = DriverPlan(

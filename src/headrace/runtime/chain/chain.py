@@ -225,7 +225,9 @@ class Chain:
         for kind, index in dict.fromkeys((link.kind, link.target) for link in links):
             if kind == "exchange":
                 signals.append(self._exchanges[index].mark)
-            elif kind == "node":
+            elif kind == "sink":
+                signals.append(self._sink(index).mark)
+            else:
                 signal = self._signals[index]
                 several = self._parents[index] > 1
                 signals.append(self._joined(node.id, index, signal) if several else signal)
@@ -340,8 +342,8 @@ class Chain:
 
     @property
     def endpoints(self) -> Iterable[Endpoint]:
-        """Where the chain's records leave it for other tasks."""
-        return self._exchanges.values()
+        """Where the chain's records leave it, for other tasks and for sinks."""
+        return (*self._exchanges.values(), *self._sinks.values())
 
     def begin_shared_channel(self) -> None:
         """Records and marks belong to one channel that all tasks of a DataFrame share."""
@@ -352,6 +354,8 @@ class Chain:
         """From now on records and marks belong to a split; operators go on from its states."""
         for exchange, endpoint in self._exchanges.items():
             endpoint.open_channel(Channel(exchange, split))
+        for endpoint in self._sinks.values():
+            endpoint.watermark = None
         self.restore(states)
 
     def restore(self, states: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import pickle
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -35,6 +36,7 @@ from headrace.errors import JobError, PlanError, TypeMismatchError, UnsupportedE
 from headrace.testing.contracts import SinkContract
 
 ROWS = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
+SCOPE = re.compile("[0-9a-f]{10}-")
 EACH = RollingPolicy.on_checkpoint_rolling_policy()
 
 
@@ -50,7 +52,8 @@ def visible(folder: Path) -> list[Path]:
 
 
 def names(folder: Path) -> list[str]:
-    return [str(path.relative_to(folder)) for path in visible(folder)]
+    """Paths below the folder, without the sink's scope."""
+    return [SCOPE.sub("", str(path.relative_to(folder))) for path in visible(folder)]
 
 
 class TestTextByMicroBatch(SinkContract):
@@ -286,14 +289,15 @@ def test_more_folders_than_open_files(tmp_path: Path) -> None:
     assert sorted(written) == sorted(values)
 
 
-def test_another_run_does_not_overwrite(tmp_path: Path) -> None:
-    """A fresh run has another sink id, and the same names in mind."""
+def test_another_run_has_other_names(tmp_path: Path) -> None:
+    """A fresh run has another sink id."""
     sink = text_sink(tmp_path).with_rolling_policy(EACH).build()
     for sink_id in ("run-1", "run-2"):
         writer = sink.writer(WriterContext(sink_id, "job", 0, 0, "a"))
         writer.write([sink_id], [None])
         sink.committer(CommitterContext(sink_id, "job")).commit(0, [writer.prepare_commit()])
-    assert names(tmp_path) == ["part-0-0-0", "part-0-0-0-1"]
+    assert names(tmp_path) == ["part-0-0-0", "part-0-0-0"]
+    assert sorted(path.read_text() for path in visible(tmp_path)) == ["run-1\n", "run-2\n"]
 
 
 def test_an_earlier_micro_batch_is_an_error(tmp_path: Path) -> None:

@@ -34,6 +34,8 @@ class CrashingFiles(LocalFiles):
     at: int = 0
     behind: bool = False
     calls: int = 0
+    links: bool = False
+    """Without the system's exclusive rename: a link, then the staged name is removed."""
 
     def _step(self, change: Callable[[], Any]) -> Any:
         self.calls += 1
@@ -53,6 +55,16 @@ class CrashingFiles(LocalFiles):
 
     def rename(self, source: str, target: str) -> None:
         self._step(lambda: LocalFiles.rename(self, source, target))
+
+    def rename_exclusively(self, source: str, target: str) -> bool | None:
+        if self.links:
+            return None
+        found: bool | None = self._step(lambda: LocalFiles.rename_exclusively(self, source, target))
+        return found
+
+    def link(self, source: str, target: str) -> bool | None:
+        found: bool | None = self._step(lambda: LocalFiles.link(self, source, target))
+        return found
 
     def sync_directory(self, path: str) -> None:
         self._step(lambda: LocalFiles.sync_directory(self, path))
@@ -106,11 +118,12 @@ def published(folder: Path) -> Counter[str]:
     return lines
 
 
+@pytest.mark.parametrize("links", [False, True], ids=["rename", "link"])
 @pytest.mark.parametrize("behind", [False, True], ids=["before", "behind"])
 @pytest.mark.parametrize("encoder", ENCODERS)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_crash_at_any_step_neither_loses_nor_doubles(
-    tmp_path: Path, policy: str, encoder: str, behind: bool
+    tmp_path: Path, policy: str, encoder: str, behind: bool, links: bool
 ) -> None:
     """Crash once, at step n, for every n; the micro-batch then comes again, cut otherwise."""
     expected = Counter(f"r{batch}.{index}" for batch in range(3) for index in range(10))
@@ -118,7 +131,7 @@ def test_a_crash_at_any_step_neither_loses_nor_doubles(
     for at in range(1, 200):
         folder = tmp_path / f"{at}"
         sink = make_sink(folder, policy, encoder)
-        files = CrashingFiles(at=at, behind=behind)
+        files = CrashingFiles(at=at, behind=behind, links=links)
         made = committer(sink, files)
         crashed = False
         for batch in range(3):
@@ -174,3 +187,73 @@ def test_what_a_reader_moved_away_does_not_come_back(tmp_path: Path) -> None:
     again.commit(0, prepare(sink, 0, "second", 2))
     again.finish()
     assert published(tmp_path) == Counter()
+
+
+@dataclass
+class RacingFiles(LocalFiles):
+    """Before a file is published another program publishes one under the same name."""
+
+    durable: bool = False
+    links: bool = False
+    crash: bool = False
+    raced: int = 0
+
+    def publish(self, source: str, target: str) -> bool:
+        if not self.raced:
+            self.raced += 1
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            Path(target).write_text("theirs\n")
+            if self.crash:
+                raise Crash
+        return LocalFiles.publish(self, source, target)
+
+    def rename_exclusively(self, source: str, target: str) -> bool | None:
+        return None if self.links else LocalFiles.rename_exclusively(self, source, target)
+
+
+@pytest.mark.parametrize("crash", [False, True])
+@pytest.mark.parametrize("links", [False, True])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_file_that_another_program_published_meanwhile_stays(
+    tmp_path: Path, policy: str, links: bool, crash: bool
+) -> None:
+    sink = make_sink(tmp_path, policy, "text")
+    made = committer(sink, RacingFiles(links=links, crash=crash))
+    prepared = prepare(sink, 0, "first", 2)
+    if crash:
+        with pytest.raises(Crash):
+            made.commit(0, prepared)
+        made = committer(sink, FAST)
+    made.commit(0, prepared)
+    made.finish()
+    expected = Counter(["theirs", *(f"r0.{index}" for index in range(10))])
+    assert published(tmp_path) == expected
+    again = committer(sink, FAST)
+    again.commit(0, prepare(sink, 0, "second", 3))
+    again.finish()
+    assert published(tmp_path) == expected
+
+
+def test_without_links_and_exclusive_renames_a_taken_name_is_left(tmp_path: Path) -> None:
+    class Plain(LocalFiles):
+        def rename_exclusively(self, source: str, target: str) -> bool | None:
+            return None
+
+        def link(self, source: str, target: str) -> bool | None:
+            return None
+
+    files, source, target = Plain(durable=False), tmp_path / "a", tmp_path / "b"
+    source.write_text("ours")
+    target.write_text("theirs")
+    assert not files.publish(str(source), str(target))
+    assert (source.read_text(), target.read_text()) == ("ours", "theirs")
+    assert files.publish(str(source), str(tmp_path / "c"))
+    assert (tmp_path / "c").read_text() == "ours"
+
+
+def test_a_link_that_was_made_before_a_crash_counts(tmp_path: Path) -> None:
+    source, target = tmp_path / "a", tmp_path / "b"
+    source.write_text("ours")
+    target.hardlink_to(source)
+    assert CrashingFiles(links=True).publish(str(source), str(target))
+    assert (source.exists(), target.read_text()) == (False, "ours")

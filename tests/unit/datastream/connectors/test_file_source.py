@@ -43,7 +43,17 @@ def text_source(*paths: Path | str) -> FileSourceBuilder:
     )
 
 
-class TestTextFiles(SourceContract):
+class GrowingFiles(SourceContract):
+    """Between two readings of the same micro-batches every file becomes longer, and more appear."""
+
+    def grow(self, folder: Path) -> None:
+        for path in [*folder.rglob("*")]:
+            if path.is_file():
+                path.write_bytes(path.read_bytes() * 3)
+                path.with_name(f"{path.name}.new").write_bytes(path.read_bytes())
+
+
+class TestTextFiles(GrowingFiles):
     """Several files, one empty, one without a last line end, one with CR LF, tiny ranges."""
 
     def make_source(self, folder: Path) -> Source:
@@ -60,7 +70,7 @@ class TestTextFiles(SourceContract):
         return [*LINES, "x", "", "", "y"]
 
 
-class TestJsonLines(SourceContract):
+class TestJsonLines(GrowingFiles):
     """Undecodable lines go to the tag, wherever files are cut."""
 
     def make_source(self, folder: Path) -> Source:
@@ -151,7 +161,7 @@ class TestGzip(SourceContract):
         return LINES
 
 
-class TestBytesWithPosition(SourceContract):
+class TestBytesWithPosition(GrowingFiles):
     def make_source(self, folder: Path) -> Source:
         (folder / "a.fix").write_bytes(b"one\x01\n\xff\r\n\nfour")
         self.path = str(folder / "a.fix")
@@ -251,7 +261,7 @@ def test_what_is_appended_later_is_not_read(tmp_path: Path) -> None:
         file.write("o\nthree\n")
     progress = enumerator.advance(start, Budget(100, 1000), START_MS, frozenset())
     reader = text_source(tmp_path / "a").build().reader()
-    ranges = enumerator.ranges(start, progress.positions, progress.finished)
+    ranges = enumerator.ranges(start, dict(progress.finished), frozenset(progress.finished))
     assert [c.values for r in ranges for c in reader.read(r)] == [["one", "tw"]]
 
 
@@ -303,7 +313,7 @@ def test_a_file_that_vanished_is_named(tmp_path: Path) -> None:
     enumerator = source.enumerator("")
     start = enumerator.initial(START_MS)
     progress = enumerator.advance(start, Budget(10, 100), START_MS, frozenset())
-    (planned,) = enumerator.ranges(start, progress.positions, progress.finished)
+    (planned,) = enumerator.ranges(start, dict(progress.finished), frozenset(progress.finished))
     os.remove(tmp_path / "a")
     with pytest.raises(JobError, match=r"/a' was listed"):
         list(source.reader().read(planned))

@@ -45,6 +45,11 @@ class TestMonitoredFolder(SourceContract):
     def expected(self) -> Sequence[Any]:
         return [f"{name}{n}" for name in "cab" for n in range(40)]
 
+    def grow(self, folder: Path) -> None:
+        put(folder, "b", *(f"b{n}" for n in range(90)), mtime=9)
+        put(folder, "_later", "later", mtime=0)
+        (folder / "_later").rename(folder / "0")
+
     def test_files_come_in_the_order_of_time_and_name(
         self, source: Source, directory: Path
     ) -> None:
@@ -136,6 +141,17 @@ def test_a_damaged_log_is_an_error(tmp_path: Path) -> None:
     (log / "discovered.jsonl").write_text("nonsense\n")
     with pytest.raises(CheckpointError, match=r"damaged"):
         drain(watch(tmp_path), watch(tmp_path).enumerator(str(log)), {})
+
+
+def test_a_log_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    """It is not an empty one: its files would be read again, under other numbers."""
+    source, log = watch(tmp_path), tmp_path / "_log"
+    put(tmp_path, "a", "one")
+    _, at = drain(source, source.enumerator(str(log)), {})
+    (log / "discovered.jsonl").unlink()
+    put(tmp_path, "b", "two")
+    with pytest.raises(CheckpointError, match="has 0 entries, but file 1"):
+        drain(source, source.enumerator(str(log)), at)
 
 
 def test_a_file_that_vanishes_before_it_is_read_is_named(tmp_path: Path) -> None:

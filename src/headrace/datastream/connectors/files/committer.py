@@ -6,6 +6,9 @@
 The one atomic replacement of the journal is the commit. What it lists can be done again: a rename
 whose source is gone was done. So a crash at any step neither loses nor doubles a record, even if
 the micro-batch that comes again is cut into other tasks: its new files are then not needed.
+
+No rename replaces a file. Names hold the sink's scope, so two sinks do not want the same one; if
+another program has taken a name all the same, the journal is written with the next free name.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import json
 import os
 import posixpath
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import IO, Any
 
@@ -93,6 +96,8 @@ class Journal:
 class FileCommitter(Committer):
     """Publishes the files of one sink; ``rolling`` None publishes each as it is.
 
+    ``scope``: a part of every name, different for every other sink and checkpoint.
+
     One committer at a time may work on a staging folder. ``clock`` gives seconds since the epoch:
     it decides on the age of files, and on folders by time for records that have none.
     """
@@ -102,6 +107,7 @@ class FileCommitter(Committer):
     rolling: DefaultRollingPolicy | None
     buckets: BucketAssigner
     names: OutputFileConfig = field(default_factory=OutputFileConfig)
+    scope: str = ""
     head: bytes = b""
     delimiter: bytes = b""
     files: LocalFiles = field(default_factory=LocalFiles)
@@ -169,30 +175,48 @@ class FileCommitter(Committer):
                 raise CheckpointError(
                     f"the journal of a file sink is damaged: {error}", where={"file": path}
                 ) from error
-            self._move(journal)
-            self._journal = journal
+            self._journal = self._move(journal)
         return self._journal
 
     def _apply(self, journal: Journal) -> None:
         # Until all is done nothing is remembered: the next call reads the journal again.
         self._journal = None
         self.files.replace(os.path.join(self.staging, JOURNAL), journal.to_json())
-        self._move(journal)
-        self._journal = journal
+        self._journal = self._move(journal)
 
-    def _move(self, journal: Journal) -> None:
+    def _move(self, journal: Journal) -> Journal:
+        """Do the renames of a journal; gives it back as it is written by then."""
         left = set(self.files.names(self.staging)) if journal.moves else set()
-        changed: dict[str, None] = {}
-        for staged, target in journal.moves:
-            path = os.path.join(self.base_path, target)
-            if staged in left:
-                self.files.rename(os.path.join(self.staging, staged), path)
-            changed[os.path.dirname(path)] = None
+        while refused := self._publish(journal, left):
+            moves = tuple(
+                (staged, self._free(*posixpath.split(target)) if staged in refused else target)
+                for staged, target in journal.moves
+            )
+            journal = replace(journal, moves=moves)
+            self.files.replace(os.path.join(self.staging, JOURNAL), journal.to_json())
+        changed = {
+            os.path.dirname(os.path.join(self.base_path, target)): None
+            for _, target in journal.moves
+        }
         # Before the journal forgets these renames they must be on the disk. Done ones count too:
         # the process that did them may have ended before it got here.
         for folder in changed:
             if self.files.exists(folder):
                 self.files.sync_directory(folder)
+        return journal
+
+    def _publish(self, journal: Journal, left: set[str]) -> set[str]:
+        """Publish what is ``left`` aside; gives the staged names whose target another file has."""
+        refused = set()
+        for staged, target in journal.moves:
+            if staged not in left:
+                continue
+            path = os.path.join(self.base_path, target)
+            if self.files.publish(os.path.join(self.staging, staged), path):
+                left.discard(staged)
+            else:
+                refused.add(staged)
+        return refused
 
     def _roll(
         self,
@@ -249,20 +273,21 @@ class FileCommitter(Committer):
         moves: list[tuple[str, str]] = []
         taken: set[str] = set()
         for staged, bucket, number in wanted:
-            stem = f"{self.names.part_prefix}-{number}"
-            copies = 0
-            while True:
-                mark = f"-{copies}" if copies else ""
-                target = posixpath.join(bucket, f"{stem}{mark}{self.names.part_suffix}")
-                # An earlier run with another checkpoint may have left a file of this name.
-                if target not in taken and not self.files.exists(
-                    os.path.join(self.base_path, target)
-                ):
-                    break
-                copies += 1
+            parts = filter(None, (self.names.part_prefix, self.scope, number))
+            target = self._free(bucket, "-".join(parts) + self.names.part_suffix, taken)
             taken.add(target)
             moves.append((staged, target))
         return tuple(moves)
+
+    def _free(self, bucket: str, name: str, taken: Collection[str] = ()) -> str:
+        """The path below the base for a file of this name; with a number where there is one."""
+        stem, copies = name.removesuffix(self.names.part_suffix), 0
+        while True:
+            mark = f"-{copies}" if copies else ""
+            target = posixpath.join(bucket, f"{stem}{mark}{self.names.part_suffix}")
+            if target not in taken and not self.files.exists(os.path.join(self.base_path, target)):
+                return target
+            copies += 1
 
     def _bucket(self, bucket: str | None, now_ms: int) -> str:
         found = self.buckets.bucket_at(now_ms) if bucket is None else bucket

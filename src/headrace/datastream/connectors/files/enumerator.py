@@ -59,8 +59,10 @@ class FilePlanner:
     max_range_bytes: int | None
     _measures: dict[str, Measure] = field(default_factory=dict)
 
-    def measure(self, path: str) -> Measure:
+    def measure(self, path: str, extent: int | None = None) -> Measure:
         """The file's extent and estimates; a file that cannot be measured is read whole.
+
+        ``extent``: as they were when the file was so long.
 
         Raises:
             JobError: the file is not there.
@@ -68,7 +70,7 @@ class FilePlanner:
         known = self._measures.get(path)
         if known is None:
             try:
-                known = self.format.measure(path)
+                known = self.format.measure(path, extent)
             except FileNotFoundError:
                 raise vanished(path) from None
             except DecodeError:
@@ -83,7 +85,7 @@ class FilePlanner:
 
     def take(self, path: str, start: int, extent: int, records: float, size_bytes: float) -> int:
         """The position up to which a file is read for so much budget: one record at least."""
-        measure = self.measure(path)
+        measure = self.measure(path, extent)
         if measure.whole:
             return extent
         units = min(records * measure.units_per_record, size_bytes / measure.bytes_per_unit)
@@ -92,9 +94,9 @@ class FilePlanner:
         except FileNotFoundError:
             raise vanished(path) from None
 
-    def cost(self, path: str, units: int) -> tuple[float, float]:
+    def cost(self, path: str, units: int, extent: int) -> tuple[float, float]:
         """About how many records and bytes so many units are."""
-        measure = self.measure(path)
+        measure = self.measure(path, extent)
         return units / measure.units_per_record, units * measure.bytes_per_unit
 
     def pieces(
@@ -111,7 +113,7 @@ class FilePlanner:
                 raise vanished(path) from None
         bounds = [start, *inner, end]
         for at, to in pairwise(bounds):
-            records = max(int(self.cost(path, to - at)[0]), 1)
+            records = max(int(self.cost(path, to - at, extent)[0]), 1)
             payload = (path, at, to, extent)
             yield SplitRange(split, [*place, at], [*place, to], payload, records)
 
@@ -157,7 +159,7 @@ class StaticFiles(SplitEnumerator):
         The shortest files come first: what they do not need goes to the others.
         """
         moved = dict(positions)
-        finished = set()
+        finished: dict[str, JsonValue] = {}
         records, size_bytes = float(budget.max_records), float(budget.max_bytes)
         active = [split for split in positions if split not in paused]
         active.sort(key=lambda split: positions[split][1] - positions[split][0])
@@ -166,13 +168,13 @@ class StaticFiles(SplitEnumerator):
             share = len(active) - index
             end = self.planner.take(path, start, extent, records / share, size_bytes / share)
             if end >= extent:
-                finished.add(split)
+                finished[split] = [extent, extent]
                 del moved[split]
             else:
                 moved[split] = [end, extent]
-            used_records, used_bytes = self.planner.cost(path, end - start)
+            used_records, used_bytes = self.planner.cost(path, end - start, extent)
             records, size_bytes = max(records - used_records, 0), max(size_bytes - used_bytes, 0)
-        return Progress(moved, frozenset(finished), ended=not moved)
+        return Progress(moved, finished, ended=not moved)
 
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
@@ -181,11 +183,8 @@ class StaticFiles(SplitEnumerator):
         work: list[SplitRange] = []
         for split in sorted({*end, *finished}):
             path = _path_of(split)
-            if split in start:
-                first, extent = start[split]
-            else:
-                first, extent = 0, self.planner.measure(path).extent
-            last = extent if split in finished else end[split][0]
+            first, extent = start[split]
+            last, _ = end[split]
             work.extend(self.planner.pieces(split, path, first, last, extent, []))
             if split in finished:
                 self.planner.forget(path)
@@ -234,16 +233,17 @@ class MonitoredFolder(SplitEnumerator):
         """As many files, or as much of one, as the budget allows."""
         if self.SPLIT in paused:
             return Progress(dict(positions))
+        number, position = positions[self.SPLIT]
+        self._require(number, position)
         if self._looked_ms is None or now_ms - self._looked_ms >= self.interval_ms:
             self._discover()
             self._looked_ms = now_ms
         log = self._entries()
         records, size_bytes = float(budget.max_records), float(budget.max_bytes)
-        number, position = positions.get(self.SPLIT, [0, 0])
         while number < len(log) and records > 0 and size_bytes > 0:
             path, extent = log[number]
             end = self.planner.take(path, position, extent, records, size_bytes)
-            used_records, used_bytes = self.planner.cost(path, end - position)
+            used_records, used_bytes = self.planner.cost(path, end - position, extent)
             records, size_bytes = records - used_records, size_bytes - used_bytes
             if end < extent:
                 position = end
@@ -256,10 +256,13 @@ class MonitoredFolder(SplitEnumerator):
     ) -> Sequence[SplitRange]:
         """The work between two positions, in the order of the log."""
         log = self._entries()
-        first, offset = start.get(self.SPLIT, [0, 0])
+        if self.SPLIT not in start:
+            return []
+        first, offset = start[self.SPLIT]
         last, end_offset = end[self.SPLIT]
+        self._require(last, end_offset)
         work: list[SplitRange] = []
-        for number in range(first, min(last + 1, len(log)) if end_offset else last):
+        for number in range(first, last + 1 if end_offset else last):
             path, extent = log[number]
             at = offset if number == first else 0
             to = end_offset if number == last else extent
@@ -267,6 +270,16 @@ class MonitoredFolder(SplitEnumerator):
             if number < last:
                 self.planner.forget(path)
         return work
+
+    def _require(self, number: int, position: int) -> None:
+        """Raise unless the log has the files before a position."""
+        if number + (position > 0) > len(self._entries()):
+            raise CheckpointError(
+                f"the list of files read so far has {len(self._entries())} entries, but file"
+                f" {number} was read",
+                where={"file": self._log_path},
+                hint="restore the checkpoint from a copy, or start anew with --fresh",
+            )
 
     @property
     def _log_path(self) -> str:

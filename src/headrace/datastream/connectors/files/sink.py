@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -34,16 +35,18 @@ from headrace.errors import PlanError, UnsupportedError
 STAGING = ".headrace-staging"
 
 _NO_LIMIT_BYTES = 1 << 62
+_SCOPE_DIGITS = 10
 
 
 @dataclass(frozen=True)
 class FileSink(Sink):
     """Records into files below a base path; what a micro-batch wrote appears when it is committed.
 
-    Names are ``<prefix>-<micro-batch>-<task>-<number><suffix>``, or ``<prefix>-<number><suffix>``
-    where files are rolled over several micro-batches. A hidden folder in the base path holds what
-    is not yet published. ``type_info`` is the stream's type, which tells the string encoder how
-    Flink would write a record.
+    Names are ``<prefix>-<scope>-<micro-batch>-<task>-<number><suffix>``, or
+    ``<prefix>-<scope>-<number><suffix>`` where files are rolled over several micro-batches;
+    ``scope`` stands for this sink on this checkpoint. No file is ever replaced. A hidden folder in
+    the base path holds what is not yet published. ``type_info`` is the stream's type, which tells
+    the string encoder how Flink would write a record.
     """
 
     base_path: str
@@ -109,6 +112,7 @@ class FileSink(Sink):
             self._rolled(),
             self.bucket_assigner,
             self.output_file_config,
+            hashlib.sha256(context.sink_id.encode()).hexdigest()[:_SCOPE_DIGITS],
             b"" if self.writes_head else self.head,
             self.compaction_delimiter,
         )

@@ -18,10 +18,17 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from headrace.connector import CommitterContext, ServedBy, WriterContext
+from headrace.connector import ServedBy, WriterContext
 from headrace.errors import CheckpointLockedError
 from headrace.metrics.merging import Part, merge
 from headrace.runners.delivery import Delivery
+from headrace.runners.sinks import (
+    Records,
+    committer_of,
+    naming,
+    served_by_committer,
+    write_records,
+)
 from headrace.runners.spark.checkpoint.progress import OWNER_FILE, all_sources_ended
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encoded
@@ -29,6 +36,7 @@ from headrace.runners.spark.link import BatchReport, send_report
 from headrace.runners.spark.query.wire import payload_of, unpacked
 from headrace.runners.spark.query.worker import (
     ProgramRef,
+    WorkerJob,
     attempt_name,
     batch_id,
     partition_id,
@@ -61,14 +69,10 @@ class TaskMessage:
     metrics: list[dict[str, Part]] = field(default_factory=list)
 
 
-def served_by_committer(sink: SinkProgram) -> bool:
-    """True for sinks with writers and a committer: not those that the driver or Spark serves."""
-    return bool(sink.sink.served_by is ServedBy.TASKS)
-
-
 def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -> TaskMessage:
     """Write one task's records to every sink."""
-    program = worker_job(ref).program
+    job = worker_job(ref)
+    program = job.program
     message = TaskMessage()
     rows: dict[str, list[Envelope]] = {}
     for arrow in batches:
@@ -92,7 +96,7 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
                 for envelope in received
             ]
         else:
-            message.committables[target] = write_to(program, sink, received, batch)
+            message.committables[target] = write_to(job, sink, received, batch)
     return message
 
 
@@ -101,21 +105,35 @@ def sent(message: TaskMessage) -> SentMessage:
     return SentMessage(pickle.dumps(message, 5))
 
 
-def write_to(program: JobProgram, sink: SinkProgram, received: list[Envelope], batch: int) -> Any:
+def write_to(job: WorkerJob, sink: SinkProgram, received: list[Envelope], batch: int) -> Any:
     """Write one task's records to one sink; gives what its committer is to have."""
+    program = job.program
     context = WriterContext(
-        program.sink_id(sink), program.name, batch, partition_id(), attempt_name()
+        program.sink_id(sink),
+        program.name,
+        batch,
+        partition_id(),
+        attempt_name(),
+        sink_tasks(program),
+        job.resources,
     )
-    writer = sink.sink.writer(context)
-    try:
-        for envelope in received:
-            block = payload_of(Kind.DATA, envelope.payload)
-            values = values_of(block)
-            writer.write(values, block.timestamps or [None] * len(values))
-        return writer.prepare_commit()
-    except Exception:
-        writer.abort()
-        raise
+    return write_records(sink, context, map(_records, received))
+
+
+def _records(envelope: Envelope) -> Records:
+    block = payload_of(Kind.DATA, envelope.payload)
+    return values_of(block), block.timestamps
+
+
+def sink_tasks(program: JobProgram) -> int:
+    """How many tasks write to the sinks in a micro-batch, at most; DataFrames not counted.
+
+    After a keyed stage they are its partitions. Without one they are the source tasks: one more
+    may announce new splits, and one tells the time.
+    """
+    if program.stages:
+        return program.partitions
+    return max(program.parallelism, 1) + 1 + int(program.needs_ticks)
 
 
 class _Commit:
@@ -137,8 +155,9 @@ class _Commit:
                 if not served_by_committer(sink):
                     continue
                 parts = [m.committables.get(sink.id) for m in present]
-                context = CommitterContext(program.sink_id(sink), program.name)
-                sink.sink.committer(context).commit(batch, [p for p in parts if p is not None])
+                committer = committer_of(program, sink)
+                with naming(sink):
+                    committer.commit(batch, [p for p in parts if p is not None])
             watermark = self._save_states(present)
             report = _report(present, batch, watermark)
             report.ended = all_sources_ended(Path(self._directory) / "spark", batch)
@@ -160,8 +179,9 @@ class _Commit:
             if not served_by_committer(sink):
                 continue
             parts = [m.committables.get(sink.id) for m in present]
-            context = CommitterContext(program.sink_id(sink), program.name)
-            sink.sink.committer(context).abort(batch, [p for p in parts if p is not None])
+            committer = committer_of(program, sink)
+            with naming(sink):
+                committer.abort(batch, [p for p in parts if p is not None])
 
 
 def _report(messages: Sequence[TaskMessage], batch: int, watermark: int | None) -> BatchReport:

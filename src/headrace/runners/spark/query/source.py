@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,6 +27,7 @@ from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, wire_rows, worker_job
 from headrace.runners.spark.shipping import classes
 from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.offset import Offset
 from headrace.runtime.pacing import Pacer
 from headrace.runtime.program import JobProgram
 from headrace.runtime.source_task import SourceTaskInput
@@ -34,6 +35,7 @@ from headrace.runtime.source_task import SourceTaskInput
 FORMAT = "headrace"
 _EVERYTHING = Budget(2**62, 2**62)
 _END_OF_TIME_MS = 2**62
+_IDLE_SECONDS = 0.01
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ class StreamReader(DataSourceStreamReader):
     @encoded
     def initialOffset(self) -> dict[str, Any]:
         """The offset before anything was read."""
-        return self._coordinator.initial(_now_ms())
+        return self._coordinator.initial(_now_ms()).to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """The job's own pace limits a micro-batch."""
@@ -124,22 +126,25 @@ class StreamReader(DataSourceStreamReader):
     @encoded
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The offset to read up to next."""
-        now_ms, pacer = _now_ms(), self._pacer
-        if pacer is None:
-            return self._coordinator.latest(start, now_ms)
-        settings = self._coordinator.settings
-        budget = Budget(pacer.budget(start["epoch"], now_ms), settings.max_bytes)
-        end = self._coordinator.latest(start, now_ms, budget)
-        if end is not start:
-            pacer.planned(end["epoch"], now_ms)
-        return end
+        now_ms, pacer, budget = _now_ms(), self._pacer, None
+        offset = Offset.from_json(start)
+        if pacer is not None:
+            settings = self._coordinator.settings
+            budget = Budget(pacer.budget(offset.epoch, now_ms), settings.max_bytes)
+        end = self._coordinator.latest(offset, now_ms, budget)
+        if end is offset:
+            return start
+        if pacer is not None:
+            pacer.planned(end.epoch, now_ms)
+        return end.to_json()
 
     @encoded
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The source tasks between two offsets."""
-        tasks = self._coordinator.plan(start, end)
+        last = Offset.from_json(end)
+        tasks = self._coordinator.plan(Offset.from_json(start), last)
         if self._pacer is not None:
-            self._pacer.sized(end["epoch"], sum(task.records for task in tasks))
+            self._pacer.sized(last.epoch, sum(task.records for task in tasks))
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -149,7 +154,7 @@ class StreamReader(DataSourceStreamReader):
     @encoded
     def commit(self, end: dict[str, Any]) -> None:
         """Everything up to ``end`` is in the sinks."""
-        self._coordinator.committed(end)
+        self._coordinator.committed(Offset.from_json(end))
 
 
 class BatchReader(DataSourceReader):
@@ -168,19 +173,17 @@ class BatchReader(DataSourceReader):
         assert self._plan is not None
         coordinator = _coordinator(self._plan)
         now_ms = _now_ms()
-        start = offset = coordinator.initial(now_ms)
-        tasks: list[SourceTaskInput] = []
-        while not coordinator.ended(offset):
-            offset = coordinator.latest(start, _END_OF_TIME_MS, _EVERYTHING)
-            offset = {**offset, "now": now_ms}
-            for task in coordinator.plan(start, offset):
-                tasks.append(
-                    SourceTaskInput(len(tasks), task.epoch, now_ms, task.work, ticks=False)
-                )
-            start = offset
+        start = end = coordinator.initial(now_ms)
+        while not coordinator.ended(end):
+            later = coordinator.latest(end, _END_OF_TIME_MS, _EVERYTHING)
+            if later is end:
+                time.sleep(_IDLE_SECONDS)
+            else:
+                end = later.joined(end)
+        # Spark reads a source without partitions all the same: there is a task at least.
+        tasks = coordinator.plan(start, replace(end, epoch=1, now_ms=now_ms))
+        tasks = [replace(task, ticks=False) for task in tasks]
         coordinator.close()
-        # Spark reads a source without partitions all the same.
-        tasks = tasks or [SourceTaskInput(0, 1, now_ms)]
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from pyspark import TaskContext
 
+from headrace.connector import WorkerResources
 from headrace.metrics.merging import Part, changes
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.spark.query.wire import Row, one_by_one, packed, telling
@@ -48,6 +49,8 @@ class WorkerJob:
         self._tasks: dict[tuple[str, int], KeyedTask] = {}
         self._frames: dict[str, Chain] = {}
         self._reported: dict[str, Part] = {}
+        self.resources = WorkerResources()
+        """What the writers of this run keep from one micro-batch to the next."""
 
     def _facts(
         self, parallelism: int, max_parallelism: int, subtask: Callable[[], int]
@@ -106,8 +109,9 @@ class WorkerJob:
         return Envelope(stage, group, "", Kind.METRICS, sender, 1 << 41, told)
 
     def close(self) -> None:
-        """Close user functions."""
+        """Close user functions, and what writers shared."""
         with contextlib.ExitStack() as stack:
+            stack.callback(self.resources.close)
             for task in self._tasks.values():
                 stack.callback(task.close)
             for chain in self._frames.values():

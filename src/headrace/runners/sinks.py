@@ -1,0 +1,58 @@
+"""A sink's writers and committers, for every runner: errors name the sink."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from headrace.connector import CommitBy, Committer, CommitterContext, ServedBy, WriterContext
+from headrace.runtime.program import JobProgram, SinkProgram
+
+Records = tuple[Sequence[Any], Sequence[int | None] | None]
+"""Values and timestamps (None: no record has one), equally long."""
+
+
+def served_by_committer(sink: SinkProgram) -> bool:
+    """True for sinks with a committer: not those that their tasks, the driver or Spark commit."""
+    connector = sink.sink
+    return connector.served_by is ServedBy.TASKS and connector.commits is CommitBy.DRIVER
+
+
+def committer_of(program: JobProgram, sink: SinkProgram) -> Committer:
+    """A new committer of a sink."""
+    with naming(sink):
+        made: Committer = sink.sink.committer(CommitterContext(program.sink_id(sink), program.name))
+        return made
+
+
+def write_records(sink: SinkProgram, context: WriterContext, records: Iterable[Records]) -> Any:
+    """Write one task's records to a sink; gives what its committer is to have.
+
+    The writer is told when it fails. Its exception keeps its type, with a note that names the sink.
+    """
+    with naming(sink, context):
+        writer = sink.sink.writer(context)
+        try:
+            for values, timestamps in records:
+                writer.write(values, timestamps or [None] * len(values))
+            return writer.prepare_commit()
+        except BaseException as error:
+            try:
+                writer.abort()
+            except Exception as late:
+                error.add_note(f"and abort() failed: {type(late).__name__}: {late}")
+            raise
+
+
+@contextmanager
+def naming(sink: SinkProgram, context: WriterContext | None = None) -> Iterator[None]:
+    """Add the sink's name to an exception that comes out of it."""
+    try:
+        yield
+    except Exception as error:
+        place = f"sink:     {sink.name} (uid={sink.uid or 'none'})"
+        if context is not None:
+            place += f", micro-batch {context.batch_id}, partition {context.partition}"
+        error.add_note(place)
+        raise

@@ -1,0 +1,170 @@
+"""How far a job has read: values with fields, and their JSON in a checkpoint's log.
+
+    {"version": 1,
+     "epoch": n, "now_ms": ms,
+     "cut": {"tasks": n,               into how many tasks this epoch's work is cut at most
+             "chunk_records": n},      how far apart watermarks are
+     "sources": {"<id>": {
+        "positions": {split: position},  of the splits that go on, at the end of this epoch
+        "started": {split: position},    first positions of the splits that appear in this epoch
+        "finished": {split: position},   end positions of those that finish in it; null: not known
+        "idle": [split],                 idle now
+        "seen_ms": {split: ms},          when a split last moved, where idleness is asked for;
+                                         moved on by the time it had to wait for other splits
+        "ended": bool}}}
+
+A source is not in ``sources`` until the first epoch that asked it. Keys are in a stable order, as
+Spark compares offsets by their text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headrace.connector import JsonValue
+from headrace.errors import CheckpointError
+
+VERSION = 1
+
+
+def source_key(source_id: object) -> str:
+    """What a source is called in an offset."""
+    return str(source_id)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How the work of an epoch is cut: at most so many tasks, watermarks so far apart."""
+
+    tasks: int
+    chunk_records: int
+
+
+@dataclass(frozen=True)
+class SourceProgress:
+    """What one epoch reads of one source. Both ends of every split's range are known from it.
+
+    A range starts at the split's position in the offset before, or in ``started``; it ends at the
+    position in ``positions``, or in ``finished`` (None: the enumerator alone knows the end).
+    """
+
+    positions: Mapping[str, JsonValue] = field(default_factory=dict)
+    started: Mapping[str, JsonValue] = field(default_factory=dict)
+    finished: Mapping[str, JsonValue] = field(default_factory=dict)
+    idle: frozenset[str] = frozenset()
+    seen_ms: Mapping[str, int] = field(default_factory=dict)
+    ended: bool = False
+
+    def settled(self) -> SourceProgress:
+        """The same place, reached before: nothing starts and nothing finishes."""
+        if not self.started and not self.finished:
+            return self
+        return replace(self, started={}, finished={})
+
+    def ends(self) -> dict[str, JsonValue]:
+        """The position where each split is at the end of the epoch, as far as it is known."""
+        known = {split: at for split, at in self.finished.items() if at is not None}
+        return {**self.positions, **known}
+
+    def differs(self, before: SourceProgress) -> bool:
+        """True when something new is to be read or told, compared with the epoch before."""
+        return replace(before.settled(), seen_ms={}) != replace(self, seen_ms={})
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields, as JSON."""
+        return {
+            "positions": dict(self.positions),
+            "started": dict(self.started),
+            "finished": dict(self.finished),
+            "idle": sorted(self.idle),
+            "seen_ms": dict(self.seen_ms),
+            "ended": self.ended,
+        }
+
+    @staticmethod
+    def from_json(found: Mapping[str, Any]) -> SourceProgress:
+        """The value of ``to_json``'s result."""
+        return SourceProgress(
+            _mapping(found["positions"]),
+            _mapping(found["started"]),
+            _mapping(found["finished"]),
+            frozenset(found["idle"]),
+            _mapping(found["seen_ms"]),
+            bool(found["ended"]),
+        )
+
+
+def _mapping(found: Any) -> Mapping[str, Any]:
+    if not isinstance(found, Mapping):
+        raise TypeError(f"a mapping is expected, not {found!r:.100}")
+    return found
+
+
+NOT_ASKED = SourceProgress()
+"""Of a source that no epoch has asked yet."""
+
+
+@dataclass(frozen=True)
+class Offset:
+    """The end of an epoch (a planned micro-batch), and what it takes to plan it again."""
+
+    epoch: int
+    now_ms: int
+    cut: Cut
+    sources: Mapping[str, SourceProgress]
+
+    def source(self, source_id: object) -> SourceProgress:
+        """How far one source is read."""
+        return self.sources.get(source_key(source_id), NOT_ASKED)
+
+    def joined(self, earlier: Offset) -> Offset:
+        """One epoch for two that follow each other: what starts or finishes in either."""
+        sources = {}
+        for key, found in self.sources.items():
+            first = earlier.sources.get(key, NOT_ASKED)
+            started = {**found.started, **first.started}
+            finished = {**found.finished, **first.finished}
+            sources[key] = replace(found, started=started, finished=finished)
+        return replace(self, sources=sources)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object whose text is the same for equal offsets."""
+        plain = {
+            "version": VERSION,
+            "epoch": self.epoch,
+            "now_ms": self.now_ms,
+            "cut": {"tasks": self.cut.tasks, "chunk_records": self.cut.chunk_records},
+            "sources": {key: source.to_json() for key, source in self.sources.items()},
+        }
+        ordered: dict[str, Any] = json.loads(json.dumps(plain, sort_keys=True))
+        return ordered
+
+    @staticmethod
+    def from_json(found: Mapping[str, Any]) -> Offset:
+        """The offset in a JSON object.
+
+        Raises:
+            CheckpointError: another format, or parts are missing.
+        """
+        try:
+            version = found.get("version")
+            if version != VERSION:
+                raise CheckpointError(
+                    f"an offset in the checkpoint has format {version!r}; this version of Headrace"
+                    f" reads format {VERSION}",
+                    hint="go on with the version that wrote it, or start anew with --fresh",
+                )
+            cut = Cut(int(found["cut"]["tasks"]), int(found["cut"]["chunk_records"]))
+            sources = {
+                key: SourceProgress.from_json(source) for key, source in found["sources"].items()
+            }
+            return Offset(int(found["epoch"]), int(found["now_ms"]), cut, sources)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise CheckpointError(
+                f"an offset in the checkpoint is damaged: {type(error).__name__}: {error}",
+                where={"offset": json.dumps(found)[:500]},
+                hint="restore the checkpoint from a copy, or start anew with --fresh",
+            ) from error

@@ -1,0 +1,1 @@
+"""A connector of somebody else, and what holds it to the contract."""

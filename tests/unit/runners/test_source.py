@@ -1,0 +1,98 @@
+"""Spark's side of the sources, beside the driver, without Spark."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+
+from headrace.common import Configuration, WatermarkStrategy
+from headrace.connector import Budget, Progress, Source, SplitEnumerator, SplitRange, SplitReader
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.indexed import IndexedReader
+from headrace.errors import CheckpointError
+from headrace.graph.stream_graph import StreamGraph
+from headrace.runners.launch import program_of
+from headrace.runners.spark.query.source import BatchReader, DriverPlan, StreamReader
+from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runtime.source_task import SourceTaskInput
+
+
+class FromTheMiddle(SplitEnumerator):
+    """Two splits that appear one after the other; each is read from 5 to 8, after a quiet look."""
+
+    looks = 0
+
+    def initial(self, now_ms: int) -> dict[str, Any]:
+        return {"a": 5}
+
+    def advance(self, positions: Any, budget: Budget, now_ms: int, paused: Any) -> Progress:
+        self.looks += 1
+        if self.looks % 2:
+            return Progress(positions)
+        if "b" in positions:
+            return Progress({}, {"b": 8}, ended=True)
+        if positions["a"] == 5:
+            return Progress({"a": 7})
+        return Progress({"b": 6}, {"a": 8}, started={"b": 5})
+
+    def ranges(self, start: Any, end: Any, finished: Any) -> list[SplitRange]:
+        return [SplitRange(split, start[split], end[split]) for split in sorted(end)]
+
+
+class MiddleSource(Source):
+    bounded = True
+
+    def enumerator(self, directory: str) -> SplitEnumerator:
+        return FromTheMiddle()
+
+    def reader(self) -> SplitReader:
+        return IndexedReader(lambda split_range, start, end: list(range(start, end)))
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> DriverPlan:
+    env = StreamExecutionEnvironment.get_execution_environment(
+        Configuration.from_dict({"parallelism.default": "2"})
+    )
+    env.from_source(MiddleSource(), WatermarkStrategy.no_watermarks(), "middle").print()
+    program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+    return DriverPlan(program, ProgramRef("run", b""), str(tmp_path), ("", 0), b"")
+
+
+def ranges(partitions: Any) -> list[tuple[str, int, int]]:
+    tasks: list[SourceTaskInput] = [pickle.loads(partition.data) for partition in partitions]
+    found = [r for task in tasks for work in task.work for r in work.ranges]
+    return [(r.split, r.start, r.end) for r in found]
+
+
+def test_a_batch_reads_from_the_first_positions_to_the_end(plan: DriverPlan) -> None:
+    partitions = BatchReader(plan).partitions()
+    assert sorted(ranges(partitions)) == [("a", 5, 8), ("b", 5, 8)]
+    assert len(partitions) <= 3  # one announces, two read
+
+
+def test_a_stream_logs_both_ends(plan: DriverPlan) -> None:
+    reader, read = StreamReader(plan), []
+    start = json.loads(json.dumps(reader.initialOffset()))
+    taken = []
+    for _ in range(8):
+        text = json.dumps(reader.latestOffset(start, ReadAllAvailable()))
+        if text != json.dumps(start):
+            taken.append((start, json.loads(text)))
+            read += ranges(reader.partitions(*taken[-1]))
+            start = json.loads(text)
+    assert read == [("a", 5, 5), ("a", 5, 7), ("a", 7, 8), ("b", 5, 6), ("b", 6, 8)]
+    again = StreamReader(plan)
+    assert [r for each in taken for r in ranges(again.partitions(*each))] == read
+
+
+def test_an_offset_of_another_format_is_refused(plan: DriverPlan) -> None:
+    old = {"epoch": 3, "now": 5, "sources": {"0": {"pos": {"a": 7}, "done": [], "ended": False}}}
+    with pytest.raises(Exception, match="has format None") as caught:
+        StreamReader(plan).latestOffset(old, ReadAllAvailable())
+    assert CheckpointError.__name__ in f"{caught.type} {caught.value}"

@@ -1,0 +1,52 @@
+"""Offsets as values and as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from headrace.errors import CheckpointError
+from headrace.runtime.offset import Cut, Offset, SourceProgress
+
+SOURCE = SourceProgress(
+    {"b": [1, {"x": 2}], "a": 7}, {"a": 5}, {"c": 9, "d": None}, frozenset({"b"}), {"b": 3}, False
+)
+OFFSET = Offset(3, 1000, Cut(4, 4096), {"2": SOURCE, "10": SourceProgress(ended=True)})
+
+
+def test_json_gives_the_same_offset_back() -> None:
+    assert Offset.from_json(json.loads(json.dumps(OFFSET.to_json()))) == OFFSET
+
+
+def test_equal_offsets_have_the_same_text() -> None:
+    turned = SourceProgress(
+        {"a": 7, "b": [1, {"x": 2}]}, {"a": 5}, {"d": None, "c": 9}, frozenset({"b"}), {"b": 3}
+    )
+    other = Offset(3, 1000, Cut(4, 4096), {"10": SourceProgress(ended=True), "2": turned})
+    assert json.dumps(other.to_json()) == json.dumps(OFFSET.to_json())
+
+
+def test_what_is_done_in_an_epoch_is_not_in_the_next() -> None:
+    settled = SOURCE.settled()
+    assert (settled.started, settled.finished, settled.positions) == ({}, {}, SOURCE.positions)
+    assert settled.settled() is settled
+    assert SOURCE.ends() == {"a": 7, "b": [1, {"x": 2}], "c": 9}
+
+
+@pytest.mark.parametrize("version", [None, 0, 2, "1"])
+def test_another_format_is_refused(version: Any) -> None:
+    found = {**OFFSET.to_json(), "version": version}
+    with pytest.raises(CheckpointError, match=f"has format {version!r}"):
+        Offset.from_json(found)
+
+
+@pytest.mark.parametrize("missing", ["epoch", "now_ms", "cut", "sources"])
+def test_a_damaged_offset_is_refused(missing: str) -> None:
+    found = OFFSET.to_json()
+    del found[missing]
+    with pytest.raises(CheckpointError, match="damaged"):
+        Offset.from_json(found)
+    with pytest.raises(CheckpointError, match="damaged"):
+        Offset.from_json({**OFFSET.to_json(), missing: []})
