@@ -23,7 +23,7 @@ from headrace.errors import CheckpointError, JobError, PlanError, UnsupportedErr
 from headrace.metrics.merging import Part, figures, merge
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import Restarts
-from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
+from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, begin, own_jvm_pid
 from headrace.runners.spark.checkpoint.progress import is_committed, is_finished
 from headrace.runners.spark.failures import failure_in, reason_in
 from headrace.runners.spark.link import BatchReport, DriverLink
@@ -39,7 +39,8 @@ from headrace.runners.spark.query.source import FORMAT, DriverPlan, HeadraceData
 from headrace.runners.spark.query.wire import WIRE_DDL
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.shipping.modules import dumps, folders_of_workers
-from headrace.runners.spark.startup.session import activate, log_path, settings_of_query
+from headrace.runners.spark.startup.session import activate, settings_of_query
+from headrace.runners.spark.startup.temporary_files import keep_log, log_path
 from headrace.runtime.program import JobProgram
 
 _POLL_SECONDS = 0.1
@@ -143,6 +144,7 @@ class SparkJob:
                 self._status = JobStatus.CANCELED
             else:
                 self._failure = error
+                keep_log()
                 self._status = JobStatus.FAILED
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
@@ -155,7 +157,6 @@ class SparkJob:
         """Run, and again from the checkpoint after failures that the restart strategy bears."""
         while True:
             self._status = JobStatus.RUNNING
-            self._checkpoint.give_to(self._ref.run_id)
             try:
                 self._run_once()
                 return
@@ -178,6 +179,7 @@ class SparkJob:
                     return
                 # Workers know a run by its id: this one shall not meet operators of the last.
                 self._ref = ProgramRef(f"{self._program.run_id}-{self._attempt}", self._ref.data)
+                self._checkpoint.give_to(self._ref.run_id)
 
     def _run_once(self) -> None:
         try:
@@ -201,7 +203,8 @@ class SparkJob:
         plan = DriverPlan(
             self._program,
             self._ref,
-            str(self._checkpoint.directory),
+            self._checkpoint.place,
+            self._checkpoint.owner,
             self._link.address,
             self._link.token,
         )
@@ -211,7 +214,7 @@ class SparkJob:
 
     def _run_stream(self) -> None:
         spark, checkpoint = self._spark, self._checkpoint
-        if self._bounded and is_finished(Path(checkpoint.spark)):
+        if self._bounded and is_finished(checkpoint.spark):
             return
         spark.dataSource.register(HeadraceDataSource)
         checkpoint.claim(own_jvm_pid())
@@ -256,7 +259,7 @@ class SparkJob:
         report = self.last_report
         if not self._bounded or report is None or not report.ended:
             return False
-        return is_committed(Path(self._checkpoint.spark), report.batch_id)
+        return is_committed(self._checkpoint.spark, report.batch_id)
 
     def _write(self, frame: DataFrame, path: str, batch: int) -> None:
         """Write one micro-batch, or the batch, to every sink."""
@@ -264,6 +267,8 @@ class SparkJob:
         if own:
             frame = frame.persist()
         try:
+            if own and batch == 0:
+                begin(self._checkpoint.place)
             write_dataframes(frame, self._program, self._ref, batch)
             writer = frame.write.format(FORMAT).option("plan", path)
             writer.option("batch", str(batch)).mode("append").save()
