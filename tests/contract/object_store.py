@@ -70,22 +70,24 @@ class ObjectStoreContract(ABC):
     def new(self) -> ObjectStore: ...
 
     def test_one_of_many_wins(self, store: ObjectStore) -> None:
-        for turn in range(20):
-            won: list[int] = []
-            together = threading.Barrier(8)
+        won: dict[int, list[int]] = {}
+        together = threading.Barrier(8)
 
-            def take(number: int, turn: int = turn, together: threading.Barrier = together) -> None:
-                own = self.again(store)
+        def take(number: int) -> None:
+            own = self.again(store)
+            for turn in range(20):
                 together.wait()
                 if own.put_if_absent(f"owners/{turn}", b"%d" % number):
-                    won.append(number)
+                    won.setdefault(turn, []).append(number)
 
-            threads = [threading.Thread(target=take, args=(n,)) for n in range(8)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            assert [b"%d" % number for number in won] == [store.get(f"owners/{turn}")]
+        threads = [threading.Thread(target=take, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [won[turn] for turn in range(20)] == [
+            [int(store.get(f"owners/{turn}") or b"-1")] for turn in range(20)
+        ]
 
     def test_a_reader_never_sees_a_part(self, store: ObjectStore) -> None:
         whole = [bytes([n]) * (50_000 + n) for n in range(4)]

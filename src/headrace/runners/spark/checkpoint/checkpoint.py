@@ -161,7 +161,7 @@ def _facts(place: Place, program: JobProgram) -> Facts:
     if _has_published(place):
         facts = Facts.read(store)
         if facts is None:
-            raise missing("whose this checkpoint is", store.location(JOB))
+            raise missing("what says whose this checkpoint is", store.location(JOB))
         if not progress.has_planned(place.spark):
             raise missing("Spark's log of offsets", place.spark)
         check(facts, program, place.directory)

@@ -61,6 +61,10 @@ class SplitStates:
                 self._store.delete(numbered(SPLITS, old))
         return states
 
+    def has(self, epoch: int) -> bool:
+        """True when the states at the end of an epoch are written."""
+        return self._store.get(numbered(SPLITS, epoch)) is not None
+
     @property
     def any(self) -> bool:
         """True when some epoch has states."""

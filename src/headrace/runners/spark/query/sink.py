@@ -150,8 +150,14 @@ class _Commit:
         return min((state.watermark for state in merged.values()), default=None)
 
     def _kept(self, epoch: int, parts: Sequence[StateChanges]) -> States:
-        """The split states after an epoch, for the next one to start from."""
+        """The split states after an epoch, for the next one to start from.
+
+        They are there already where the micro-batch comes again, and where it has records of
+        DataFrames alone: then the epoch is the one before.
+        """
         states = SplitStates(self._place.store)
+        if epoch == 0 or states.has(epoch):
+            return states.load(epoch)
         return states.save(epoch, merge_states(states.load(epoch - 1), parts))
 
     def _discard(self, messages: Sequence[Any], batch: int) -> None:
