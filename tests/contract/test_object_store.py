@@ -153,6 +153,12 @@ def test_file_and_folders_are_synced_before_the_call_returns(
     assert synced[:3] == [f"{top}/job", top, synced[2]] and ".drafts" in synced[2]
     assert synced[3:] == [f"{top}/job/splits"]
     synced.clear()
+    FolderStore(str(tmp_path / "job")).put_if_absent("splits/3", b"x")
+    assert len(synced) == 2 and synced[1] == f"{top}/job/splits"
+    synced.clear()
+    FolderStore(str(tmp_path / "job")).tidy()
+    assert synced == [f"{top}/job", top]
+    synced.clear()
     FolderStore(str(tmp_path / "job"), durable=False).put("splits/2", b"x")
     assert synced == []
 

@@ -25,7 +25,6 @@ class FolderStore(ObjectStore):
     def __init__(self, folder: str, durable: bool = True) -> None:
         self._folder = os.path.abspath(folder)
         self._durable = durable
-        self._made: set[str] = set()
 
     def put(self, name: str, data: bytes) -> None:
         """Store an object by renaming its draft."""
@@ -75,22 +74,26 @@ class FolderStore(ObjectStore):
         return sorted(name for name in names if name.startswith(prefix))
 
     def delete(self, name: str) -> None:
-        """Remove the file."""
+        """Remove the file; after a power cut it may be there again."""
         path = self._path(name)
         with self._said(path, "deleted"), suppress(FileNotFoundError):
             os.unlink(path)
-            self._sync_folder(os.path.dirname(path))
 
     def location(self, name: str) -> str:
         """The file's full path."""
         return self._path(name) if name else self._folder
 
     def tidy(self) -> None:
-        """Remove drafts that are older than a day: no writer is at work on them any more."""
+        """Remove drafts that are older than a day: no writer is at work on them any more.
+
+        And sync the names in the folder: one may be of a process that ended right then.
+        """
         drafts = os.path.join(self._folder, _DRAFTS)
         if not os.path.isdir(drafts):
             return
         with self._said(drafts, "tidied"):
+            self._sync_folder(self._folder)
+            self._sync_folder(os.path.dirname(self._folder))
             # The file system's own time: its clock may be another host's.
             handle, newest = tempfile.mkstemp(dir=drafts)
             oldest = os.fstat(handle).st_mtime - _LEFT_AFTER_SECONDS
@@ -124,10 +127,9 @@ class FolderStore(ObjectStore):
 
     def _make_folder(self, folder: str) -> None:
         """Make a folder with those around it, each durable before something stands in it."""
-        if folder in self._made:
+        if os.path.isdir(folder):
             return
         os.makedirs(folder, exist_ok=True)
-        self._made.add(folder)
         while True:
             above = os.path.dirname(folder)
             self._sync_folder(above)

@@ -47,14 +47,17 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def delete(self, name: str) -> None:
-        """Remove an object; one that is not there is fine."""
+        """Remove an object; one that is not there is fine.
+
+        That it is gone survives a power cut once ``tidy`` was called.
+        """
 
     @abstractmethod
     def location(self, name: str) -> str:
         """Where a person finds the object: a path or an address, for messages."""
 
     def tidy(self) -> None:
-        """Remove what writers have left that ended in the middle of a call."""
+        """Remove what writers have left that ended within a call, and finish what they did."""
 
 
 def numbered(folder: str, number: int) -> str:

@@ -23,7 +23,7 @@ from headrace.errors import CheckpointError, JobError, PlanError, UnsupportedErr
 from headrace.metrics.merging import Part, figures, merge
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import Restarts
-from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, begin, own_jvm_pid
+from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of, own_jvm_pid
 from headrace.runners.spark.checkpoint.progress import is_committed, is_finished
 from headrace.runners.spark.failures import failure_in, reason_in
 from headrace.runners.spark.link import BatchReport, DriverLink
@@ -44,6 +44,7 @@ from headrace.runners.spark.startup.temporary_files import keep_log, log_path
 from headrace.runtime.program import JobProgram
 
 _POLL_SECONDS = 0.1
+_NO_BATCH = -1
 
 OnReport = Callable[[BatchReport], None]
 
@@ -194,10 +195,11 @@ class SparkJob:
     def _finish_sinks(self) -> None:
         if self._cancelled.is_set() or not self._bounded:
             return
-        for sink in self._program.sinks:
-            if served_by_committer(sink):
-                context = CommitterContext(self._program.sink_id(sink), self._program.name)
-                sink.sink.committer(context).finish()
+        with commit_of(self._checkpoint.place, self._checkpoint.owner, _NO_BATCH):
+            for sink in self._program.sinks:
+                if served_by_committer(sink):
+                    context = CommitterContext(self._program.sink_id(sink), self._program.name)
+                    sink.sink.committer(context).finish()
 
     def _plan_path(self) -> str:
         plan = DriverPlan(
@@ -267,8 +269,8 @@ class SparkJob:
         if own:
             frame = frame.persist()
         try:
-            if own and batch == 0:
-                begin(self._checkpoint.place)
+            if own:
+                self._checkpoint.begin()
             write_dataframes(frame, self._program, self._ref, batch)
             writer = frame.write.format(FORMAT).option("plan", path)
             writer.option("batch", str(batch)).mode("append").save()

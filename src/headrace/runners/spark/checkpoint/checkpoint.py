@@ -107,6 +107,15 @@ class Checkpoint:
         """
         self._ownership.take_again(run_id)
 
+    def begin(self) -> None:
+        """Say that a sink may publish from now on: the job's shape is fixed.
+
+        Raises:
+            CheckpointLockedError: another driver has taken over.
+        """
+        owners.check_owner(self._place.store, self.owner)
+        _begin(self._place)
+
     def claim(self, jvm_pid: int | None) -> None:
         """Write down in which process Spark runs on the checkpoint."""
         self._ownership.run_with(jvm_pid)
@@ -135,7 +144,7 @@ class Checkpoint:
 
 @contextmanager
 def commit_of(place: Place, owner: int, batch: int) -> Iterator[None]:
-    """Publish a micro-batch inside: called beside the driver, in a process of its own.
+    """Publish a micro-batch inside; mostly called beside the driver, in a process of its own.
 
     Raises:
         CheckpointLockedError: another driver has taken over.
@@ -143,12 +152,11 @@ def commit_of(place: Place, owner: int, batch: int) -> Iterator[None]:
     store = place.store
     with owners.committing(store, place.signals, owner, this_machine()):
         if batch == 0:
-            begin(place)
+            _begin(place)
         yield
 
 
-def begin(place: Place) -> None:
-    """From now on the job's shape is fixed, as a sink may have published something."""
+def _begin(place: Place) -> None:
     place.store.put_if_absent(BEGUN, seal(_BEGUN, json_bytes({})))
 
 

@@ -80,6 +80,7 @@ class Place:
         Whose it is goes first: what a crash leaves of the rest is then no checkpoint.
         """
         self.store.delete(JOB)
+        self.store.tidy()  # it must not be there again after a power cut
         with suppress(FileNotFoundError):
             for entry in os.scandir(self.directory):
                 if entry.name in _KEPT_WHEN_ANEW:

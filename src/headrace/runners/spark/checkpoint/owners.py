@@ -245,6 +245,16 @@ def latest_owner(store: ObjectStore) -> Owner | None:
     return None
 
 
+def check_owner(store: ObjectStore, epoch: int) -> None:
+    """Whether an epoch is the highest.
+
+    Raises:
+        CheckpointLockedError: it is not any more.
+    """
+    if numbers(store, OWNERS)[-1:] != [epoch]:
+        raise _taken_over(store, epoch)
+
+
 def _read(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
     try:
         return get_json(store, name, kind)
@@ -266,9 +276,7 @@ def committing(
     name = numbered(COMMITTING, epoch)
     put_json(signals, name, _COMMIT, machine.own_process().to_json())
     try:
-        highest = numbers(store, OWNERS)[-1:]
-        if highest != [epoch]:
-            raise _taken_over(store, epoch)
+        check_owner(store, epoch)
         yield
     finally:
         signals.delete(name)
