@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -228,6 +229,17 @@ def test_the_jvm_of_a_killed_driver_is_waited_for(world: World) -> None:
     assert 2 < world.now < 3
 
 
+def test_the_jvm_is_known_from_the_first_moment_of_another_run(world: World) -> None:
+    first = world.taken("a", 1)
+    world.machine("a", 77)
+    first.run_with(77)
+    first.take_again("run 1-1")
+    world.store.delete(numbered(LEASES, 2))  # it died before it wrote one
+    world.kill("a", 1)
+    with pytest.raises(CheckpointLockedError, match="process 77 on a"):
+        world.taken("a", 2)
+
+
 def test_a_jvm_that_does_not_end_is_told(world: World) -> None:
     first = world.taken("a", 1)
     world.machine("a", 77)
@@ -236,6 +248,57 @@ def test_a_jvm_that_does_not_end_is_told(world: World) -> None:
     with pytest.raises(CheckpointLockedError, match="the Spark of an earlier driver") as caught:
         world.taken("a", 2)
     assert caught.value.where["driver"] == "process 77 on a"
+
+
+class Crash(BaseException):
+    """The process is gone."""
+
+
+class DyingStore(MemoryStore):
+    """Somebody's store up to one change of it, and no further."""
+
+    def __init__(self, inner: MemoryStore, changes: int, done: bool) -> None:
+        super().__init__()
+        self._objects, self._left, self._done = inner._objects, changes, done
+
+    def _die(self, change: Callable[[], Any]) -> Any:
+        self._left -= 1
+        if self._left == 0 and self._done:
+            change()
+        if self._left <= 0:
+            raise Crash
+        return change()
+
+    def put(self, name: str, data: bytes) -> None:
+        self._die(lambda: MemoryStore.put(self, name, data))
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        return bool(self._die(lambda: MemoryStore.put_if_absent(self, name, data)))
+
+    def delete(self, name: str) -> None:
+        self._die(lambda: MemoryStore.delete(self, name))
+
+
+@pytest.mark.parametrize("done", [False, True])
+@pytest.mark.parametrize("changes", range(1, 9))
+def test_wherever_a_driver_dies_the_next_one_begins(changes: int, done: bool) -> None:
+    """In taking the checkpoint, in renewing, within a commit, in giving it back."""
+    world = World()
+    store = DyingStore(world.store, changes, done)
+    dying = Ownership(store, store, world.machine("a", 1))
+    with pytest.raises(Crash):
+        dying.take("run 1")
+        dying.run_with(None)
+        with committing(store, store, dying.epoch, world.machine("a", 1)):
+            dying.renew()
+        dying.take_again("run 1-1")
+        dying.release()
+        raise AssertionError("all of it was done")
+    world.kill("a", 1)
+    after = world.taken("a", 2)
+    assert world.now == 0 and after.epoch == max(numbers(world.store, OWNERS))
+    with committing(world.store, world.store, after.epoch, world.machine("a", 2)):
+        pass
 
 
 def test_the_last_few_owners_are_kept(world: World) -> None:

@@ -157,7 +157,8 @@ def commit_of(place: Place, owner: int, batch: int) -> Iterator[None]:
 
 
 def _begin(place: Place) -> None:
-    place.store.put_if_absent(BEGUN, seal(_BEGUN, json_bytes({})))
+    if place.store.get(BEGUN) is None:
+        place.store.put_if_absent(BEGUN, seal(_BEGUN, json_bytes({})))
 
 
 def _facts(place: Place, program: JobProgram) -> Facts:

@@ -42,11 +42,31 @@ _COMMIT = ObjectFormat("checkpoint commit")
 
 @dataclass(frozen=True)
 class Owner:
-    """Which run, in which process, took the checkpoint as its owner number ``epoch``."""
+    """Which run, in which process, took the checkpoint as its owner number ``epoch``.
+
+    ``jvm``: the process of its Spark, where that was running already.
+    """
 
     epoch: int
     run: str
     process: Process
+    jvm: Process | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data, without the epoch, which is in the object's name."""
+        jvm = None if self.jvm is None else self.jvm.to_json()
+        return {"run": self.run, "process": self.process.to_json(), "jvm": jvm}
+
+    @classmethod
+    def of_json(cls, epoch: int, value: dict[str, Any]) -> Owner:
+        """From what ``to_json`` gave."""
+        jvm = value["jvm"]
+        return cls(
+            epoch,
+            value["run"],
+            Process.of_json(value["process"]),
+            None if jvm is None else Process.of_json(jvm),
+        )
 
 
 @dataclass(frozen=True)
@@ -110,11 +130,8 @@ class Ownership:
         self._prune()
 
     def _try_epoch(self, epoch: int, run: str) -> bool:
-        content = {
-            "run": run,
-            **self._machine.own_process().to_json(),
-        }
-        data = seal(_OWNER, json_bytes(content))
+        owner = Owner(epoch, run, self._machine.own_process(), self._lease.jvm)
+        data = seal(_OWNER, json_bytes(owner.to_json()))
         if not self._store.put_if_absent(numbered(OWNERS, epoch), data):
             return False
         with self._lock:
@@ -131,10 +148,14 @@ class Ownership:
             self._wait_for_expiry(owner, lease)
         elif self._machine.runs(owner.process):
             raise self._locked("another driver is running on this checkpoint", owner.process)
-        elif lease is not None and lease.jvm is not None:
-            # A driver that was killed leaves a JVM that notices a moment later.
+        else:
+            self._wait_for_jvm(owner.jvm if lease is None else lease.jvm)
+
+    def _wait_for_jvm(self, jvm: Process | None) -> None:
+        """A driver that was killed leaves a JVM that notices a moment later."""
+        if jvm is not None:
             self._wait_for_process(
-                lease.jvm, "the Spark of an earlier driver is still running on this checkpoint"
+                jvm, "the Spark of an earlier driver is still running on this checkpoint"
             )
 
     def _lease_of(self, owner: Owner) -> Lease | None:
@@ -241,7 +262,7 @@ def latest_owner(store: ObjectStore) -> Owner | None:
     for epoch in reversed(numbers(store, OWNERS)):
         found = _read(store, numbered(OWNERS, epoch), _OWNER)
         if found is not None:  # else its successor has pruned it meanwhile
-            return Owner(epoch, found["run"], Process.of_json(found))
+            return Owner.of_json(epoch, found)
     return None
 
 
