@@ -40,7 +40,7 @@ def start_on_spark(
                 f" {program.name!r} is temporary: {checkpoint.directory}",
                 file=sys.stderr,
             )
-        elif checkpoint.finished and any(_collects(sink) for sink in program.sinks):
+        elif bounded and checkpoint.finished and any(map(_collects, program.sinks)):
             raise CheckpointError(
                 f"the job {program.name!r} has run to its end on this checkpoint:"
                 " there is nothing left to collect",

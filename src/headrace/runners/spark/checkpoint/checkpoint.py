@@ -81,7 +81,7 @@ class Checkpoint:
 
     @property
     def finished(self) -> bool:
-        """True when an earlier run has read sources to their end that all have one."""
+        """True when an earlier run of a bounded job has read its sources to their end."""
         return progress.is_finished(self.spark)
 
     @property
