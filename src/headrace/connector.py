@@ -219,6 +219,15 @@ class Source(ABC):
         return ""
 
     @property
+    def fingerprint(self) -> str | None:
+        """What the source holds, as a short text that is equal in every interpreter, or None.
+
+        Where it differs from what a checkpoint was made with, the job is refused. For input that
+        must stay as it is; None, the default, for input that may change.
+        """
+        return None
+
+    @property
     def served_by(self) -> ServedBy:
         """Who reads it."""
         return ServedBy.TASKS

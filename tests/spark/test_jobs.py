@@ -22,7 +22,7 @@ from headrace.datastream.connectors.file_system import (
     RollingPolicy,
     StreamFormat,
 )
-from headrace.errors import HeadraceError
+from headrace.errors import CheckpointError, HeadraceError
 
 pytestmark = pytest.mark.spark
 
@@ -134,6 +134,33 @@ def test_a_bounded_source_with_a_rate_is_read_to_its_end() -> None:
 def test_a_job_without_records_ends() -> None:
     with environment().from_collection([]).execute_and_collect() as results:  # type: ignore[union-attr]
         assert list(results) == []
+
+
+def test_a_second_collection_of_one_name_is_refused(tmp_path: Path) -> None:
+    def collected(name: str) -> list[int]:
+        env = environment(execution__checkpointing__dir=str(tmp_path))
+        with env.from_collection([1, 2]).execute_and_collect(name) as results:  # type: ignore[union-attr]
+            return sorted(results)
+
+    assert collected("first") == [1, 2]
+    with pytest.raises(CheckpointError, match="there is nothing left to collect") as caught:
+        collected("first")
+    assert "a name of its own" in str(caught.value.hint)
+    assert collected("second") == [1, 2]
+
+
+def test_a_first_run_that_fails_does_not_pin_its_shape(tmp_path: Path) -> None:
+    def fails(value: int) -> int:
+        raise OSError("not now")
+
+    env = environment(pipeline__name="job", execution__checkpointing__dir=str(tmp_path))
+    env.from_collection([1, 2]).map(fails).print()
+    with pytest.raises(OSError, match="not now"):
+        env.execute()
+    env = environment(pipeline__name="job", execution__checkpointing__dir=str(tmp_path))
+    mended = env.from_collection([1, 3]).key_by(lambda value: value % 2).sum()
+    with mended.execute_and_collect() as results:
+        assert sorted(results) == [1, 4]
 
 
 def test_a_failure_is_borne_by_a_restart(tmp_path: Path) -> None:

@@ -25,6 +25,14 @@ from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outpu
 from headrace.runtime.state.handles import KeyContext
 
 _BELOW_ALL = -(1 << 64)
+_HIGHEST = "highest"
+
+
+def _highest_of(remembered: Any) -> int | None:
+    """The highest timestamp in what was remembered of a generator, where there is one."""
+    if isinstance(remembered, BoundedOutOfOrderness):
+        return remembered.max_timestamp
+    return remembered[1] if isinstance(remembered, tuple) else None
 
 
 def sees_highest_only(generator: type[WatermarkGenerator]) -> bool:
@@ -61,6 +69,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         self._strategy = spec.strategy
         self._stepped: type[WatermarkGenerator] | None = None
         self._is_users = False
+        self._generator: Any = None
         self._last = MIN_WATERMARK
         self._idle = False
         self._silent = False
@@ -180,28 +189,24 @@ class TimestampsOperator(Operator, WatermarkOutput):
             self._signal(self._last, False)
 
     def snapshot(self) -> Any:
-        """What the generator saw, its last watermark, its idleness and its last activity.
+        """What the generator keeps, its last watermark, its idleness and its last activity.
 
-        Of a generator of the user's that is the generator; of Headrace's own the highest timestamp,
-        so that nothing stored depends on where their classes live.
+        Of a generator of Headrace's own that is ``("highest", timestamp)``; one of the user's is
+        given out as it is.
         """
-        known: Any = self._generator
-        if not self._is_users:
-            known = getattr(known, "max_timestamp", None)
-        return (known, self._last, self._idle, self._active_ms)
+        return (self._remembered(), self._last, self._idle, self._active_ms)
+
+    def _remembered(self) -> Any:
+        if self._is_users:
+            return self._generator
+        return (_HIGHEST, getattr(self._generator, "max_timestamp", None))
 
     def restore(self, state: Any | None) -> None:
         """Go on with a generator, or start a new one."""
         if state is None:
             state = (None, MIN_WATERMARK, False, None)
-        known: Any
         known, self._last, self._idle, self._active_ms = state
-        if isinstance(known, BoundedOutOfOrderness) and not (
-            self._is_users and not sees_highest_only(type(known))
-        ):
-            known = known.max_timestamp  # as older versions stored it
-        is_highest = known is None or isinstance(known, int)
-        if self._is_users and not is_highest:
+        if isinstance(known, WatermarkGenerator) and self._is_users:
             self._generator = known
             return
         # The strategy may have changed since: what it makes now has the bound of now.
@@ -212,6 +217,6 @@ class TimestampsOperator(Operator, WatermarkOutput):
                 where={"operator": f"{self.node.name}, built at {self.node.site}"},
                 hint="a watermark strategy's generators must be of one class",
             )
-        if isinstance(made, BoundedOutOfOrderness) and is_highest:
-            made.max_timestamp = known
+        if isinstance(made, BoundedOutOfOrderness):
+            made.max_timestamp = _highest_of(known)
         self._generator = made

@@ -18,7 +18,7 @@ from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.common.options import catalogue as options
-from headrace.errors import PlanError
+from headrace.errors import ConfigurationError, PlanError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.planner.explain import explain_text, plan_json
 from headrace.planner.plan import PlanOptions, plan
@@ -150,6 +150,7 @@ def start(
 ) -> JobHandle:
     """Start a job on the runner that the configuration names."""
     program = program_of(graph, configuration, job_name)
+    _refuse_unnamed(program, configuration, job_name)
     delivery = Delivery()
     if options.read(configuration, options.TARGET) == "local":
         _tell_ignored(configuration)
@@ -164,6 +165,22 @@ def start(
         fresh=os.environ.get(options.FRESH_VARIABLE) == "1",
         on_report=on_report,
     )
+
+
+def _refuse_unnamed(
+    program: JobProgram, configuration: Configuration, job_name: str | None
+) -> None:
+    """A checkpoint is found by its job's name, so jobs without one would share one checkpoint."""
+    if program.batch or options.read(configuration, options.TARGET) == "local":
+        return  # neither keeps a checkpoint
+    folder = options.read(configuration, options.CHECKPOINT_DIR)
+    if folder and not (job_name or options.read(configuration, options.PIPELINE_NAME)):
+        raise ConfigurationError(
+            "a checkpoint is found by the name of its job, and this job has none",
+            where={options.CHECKPOINT_DIR.key: folder},
+            hint=f"set {options.PIPELINE_NAME.key}, or give execute(), execute_async() or"
+            " execute_and_collect() a name; each job of a program needs one of its own",
+        )
 
 
 def _tell_ignored(configuration: Configuration) -> None:

@@ -1,11 +1,14 @@
-"""A job's checkpoint folder: whose it is, who may use it, and what is left of a killed driver."""
+"""A job's checkpoint: whose it is, who may use it, and what is left of a killed driver."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,33 +17,57 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
-from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
+from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
+from headrace.runners.spark.checkpoint.layout import folder_name
+from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.program import JobProgram
 
 HOLD = """\
-import fcntl, json, sys
-lock = open(sys.argv[1], "a+")
-fcntl.flock(lock, fcntl.LOCK_EX)
-lock.write(json.dumps({"driver": 4711, "jvm": None}))
-lock.flush()
+import sys
+from tests.unit.runners.test_checkpoint import program
+from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
+checkpoint = Checkpoint.open(sys.argv[1], program(), fresh=False)
 print("held", flush=True)
 sys.stdin.read()
 """
 
 
-def program(name: str = "job", keyed: bool = True) -> JobProgram:
+def program(
+    name: str = "job", keyed: bool = True, values: Sequence[Any] = (1,), uid: str | None = None
+) -> JobProgram:
     env = StreamExecutionEnvironment.get_execution_environment(
         Configuration.from_dict({"execution.target": "local", "parallelism.default": "3"})
     )
-    stream = env.from_collection([1])
-    (stream.key_by(lambda v: v).sum() if keyed else stream).print()
+    stream = env.from_collection(list(values))
+    if keyed:
+        stream = stream.key_by(lambda v: v).sum()
+        stream = stream.uid(uid) if uid else stream
+    stream.print()
     return program_of(StreamGraph.of(env._take_sinks()), env._configuration, name)
+
+
+def plan(checkpoint: Checkpoint, *batches: int) -> Path:
+    """What Spark writes when it has planned micro-batches."""
+    offsets = Path(checkpoint.spark) / "offsets"
+    offsets.mkdir(parents=True, exist_ok=True)
+    for batch in batches:
+        (offsets / str(batch)).write_text("")
+    return offsets
+
+
+def committed(base: Path, made_by: JobProgram) -> Path:
+    """A checkpoint in which one micro-batch is through; its folder."""
+    with Checkpoint.open(str(base), made_by, fresh=False) as checkpoint:
+        plan(checkpoint, 0)
+        with commit_of(checkpoint.place, checkpoint.owner, 0):
+            SplitStates(checkpoint.place.store).save(1, {})
+        return Path(checkpoint.directory)
 
 
 def test_a_checkpoint_remembers_its_shape(tmp_path: Path) -> None:
     with Checkpoint.open(str(tmp_path), program(), fresh=False) as first:
         scope, partitions = first.scope, first.partitions
-        assert first.directory == tmp_path / "job" and not first.temporary
+        assert first.directory == str(tmp_path / "job") and not first.temporary
     assert partitions == 3
     other = replace(program(), parallelism=7)
     with Checkpoint.open(str(tmp_path), other, fresh=False) as again:
@@ -48,25 +75,32 @@ def test_a_checkpoint_remembers_its_shape(tmp_path: Path) -> None:
 
 
 def test_a_program_that_cannot_go_on_is_refused_until_it_starts_anew(tmp_path: Path) -> None:
-    Checkpoint.open(str(tmp_path), program(), fresh=False).close()
+    folder = committed(tmp_path, program())
     with pytest.raises(CheckpointError, match="'job' cannot go on from its checkpoint") as caught:
         Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False)
     assert "no operator 'Sum'" in caught.value.message
     assert "HEADRACE_FRESH=1" in str(caught.value.hint)
-    (tmp_path / "job" / "splits").mkdir()
-    with Checkpoint.open(str(tmp_path), program(keyed=False), fresh=True) as anew:
-        assert not (anew.directory / "splits").exists()
+    with Checkpoint.open(str(tmp_path), program(keyed=False), fresh=True):
+        assert not any((folder / "splits").glob("*")) and not (folder / "spark").exists()
 
 
 def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Path) -> None:
-    Checkpoint.open(str(tmp_path), program(), fresh=False).close()
-    without = program(keyed=False)
-    with pytest.raises(CheckpointError, match="another depth"):
-        wider = replace(without, stages=program("job").stages * 2)
-        Checkpoint.open(str(tmp_path), wider, fresh=False, ignore_unclaimed=True)
-    Checkpoint.open(str(tmp_path), without, fresh=False, ignore_unclaimed=True).close()
+    committed(tmp_path, program())
+    other = program(uid="another")
+    with pytest.raises(CheckpointError, match="no operator 'Sum'"):
+        Checkpoint.open(str(tmp_path), other, fresh=False)
+    Checkpoint.open(str(tmp_path), other, fresh=False, ignore_unclaimed=True).close()
+    Checkpoint.open(str(tmp_path), other, fresh=False).close()
     with pytest.raises(CheckpointError, match="was given up before"):
-        Checkpoint.open(str(tmp_path), program(), fresh=False)
+        Checkpoint.open(str(tmp_path), program(), fresh=False, ignore_unclaimed=True)
+
+
+def test_another_number_of_stages_is_refused(tmp_path: Path) -> None:
+    committed(tmp_path, program())
+    deeper = replace(program(), stages=program().stages * 2)
+    with pytest.raises(CheckpointError, match="in other stages than before") as caught:
+        Checkpoint.open(str(tmp_path), deeper, fresh=False)
+    assert caught.value.where["stages"] == "1, and 2 now"
 
 
 def test_fresh_means_a_new_scope(tmp_path: Path) -> None:
@@ -76,30 +110,84 @@ def test_fresh_means_a_new_scope(tmp_path: Path) -> None:
         assert anew.scope != scope
 
 
+# Whose it is.
+
+
+def test_a_name_has_one_folder() -> None:
+    names = [
+        *("job", "Job", "JOB", "a/b", "a b", "a-b", "a_b", "a+2fb", "..", ".", "", "+", "~", "-"),
+        *("заказы", "заявки", "注文", "取引", "x" * 300, "x" * 301, "X" * 300, "ж" * 300),
+    ]
+    folders = [folder_name(name) for name in names]
+    assert len({folder.lower() for folder in folders}) == len(names)
+    assert all(len(folder.encode()) < 200 and not folder.startswith(".") for folder in folders)
+    assert all("/" not in folder and "%" not in folder for folder in folders)
+    assert folder_name("visits-2.by_hour") == "visits-2.by_hour"
+    assert folder_name("a b/c") == "a+20b+2fc"
+    assert folder_name("Visits").startswith("Visits~")
+
+
 def test_jobs_of_other_names_have_folders_of_their_own(tmp_path: Path) -> None:
     with (
         Checkpoint.open(str(tmp_path), program("a b/c"), fresh=False) as one,
         Checkpoint.open(f"file://{tmp_path}", program("other"), fresh=False) as other,
     ):
-        assert (one.directory.name, other.directory.name) == ("a-b-c", "other")
+        assert (one.directory, other.directory) == (
+            str(tmp_path / "a+20b+2fc"),
+            str(tmp_path / "other"),
+        )
 
 
-def test_a_second_driver_is_refused_and_told_of_the_first(tmp_path: Path) -> None:
-    folder = tmp_path / "job"
-    folder.mkdir()
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(folder / "driver.lock")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
-        with pytest.raises(CheckpointLockedError, match="process 4711"):
-            Checkpoint.open(str(tmp_path), program(), fresh=False)
-    finally:
-        holder.communicate()
-    Checkpoint.open(str(tmp_path), program(), fresh=False).close()
+def test_a_folder_that_was_given_to_another_name_is_refused(tmp_path: Path) -> None:
+    committed(tmp_path, program("clicks")).rename(tmp_path / "visits")
+    with pytest.raises(CheckpointError, match="belongs to the job 'clicks', not to 'visits'"):
+        Checkpoint.open(str(tmp_path), program("visits"), fresh=False)
+
+
+def test_a_collection_with_other_values_is_refused(tmp_path: Path) -> None:
+    committed(tmp_path, program(values=["a", "b"]))
+    Checkpoint.open(str(tmp_path), program(values=["a", "b"]), fresh=False).close()
+    with pytest.raises(CheckpointError, match="the values of") as caught:
+        Checkpoint.open(str(tmp_path), program(values=["a", "c"]), fresh=False)
+    assert "HEADRACE_FRESH=1" in str(caught.value.hint) and "source" in caught.value.where
+    Checkpoint.open(str(tmp_path), program(values=["a", "c"]), fresh=True).close()
+
+
+# What counts before and after the first commit.
+
+
+def test_before_the_first_commit_the_next_program_may_differ(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Checkpoint.open(str(tmp_path), program(), fresh=False) as first:
+        scope = first.scope
+        offsets = plan(first, 0)
+        source = Path(first.directory) / "source-0"
+        source.mkdir()
+    with Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False) as other:
+        assert other.scope != scope and not offsets.exists() and not source.exists()
+    assert "is begun anew, as nothing was committed in it" in capsys.readouterr().err
+    with Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False) as again:
+        assert again.scope == other.scope
+    assert capsys.readouterr().err == ""
+
+
+def test_a_sink_that_may_have_published_fixes_the_shape(tmp_path: Path) -> None:
+    with Checkpoint.open(str(tmp_path), program(), fresh=False) as checkpoint:
+        plan(checkpoint, 0)
+        with pytest.raises(OSError), commit_of(checkpoint.place, checkpoint.owner, 0):
+            raise OSError("a sink has failed, or has not")
+    with pytest.raises(CheckpointError, match="cannot go on from its checkpoint"):
+        Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False)
+
+
+def test_what_spark_has_committed_fixes_the_shape(tmp_path: Path) -> None:
+    with Checkpoint.open(str(tmp_path), program(), fresh=False) as checkpoint:
+        commits = plan(checkpoint, 0).parent / "commits"
+        commits.mkdir()
+        (commits / "0").write_text("")
+    with pytest.raises(CheckpointError, match="cannot go on from its checkpoint"):
+        Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False)
 
 
 def test_a_driver_killed_before_its_first_plan_leaves_nothing_that_counts(tmp_path: Path) -> None:
@@ -107,15 +195,91 @@ def test_a_driver_killed_before_its_first_plan_leaves_nothing_that_counts(tmp_pa
         offsets = Path(checkpoint.spark) / "offsets"
         offsets.mkdir(parents=True)
         (offsets / ".0.1234.tmp").write_text("")
-    with Checkpoint.open(str(tmp_path), program(), fresh=False):
-        assert not offsets.exists()
-        offsets.mkdir(parents=True)
-        (offsets / "0").write_text("")
-    with Checkpoint.open(str(tmp_path), program(), fresh=False):
-        assert (offsets / "0").exists()
+    with Checkpoint.open(str(tmp_path), program(), fresh=False) as checkpoint:
+        assert not offsets.exists() and not checkpoint.resumed
+        plan(checkpoint, 0)
+    with Checkpoint.open(str(tmp_path), program(), fresh=False) as checkpoint:
+        assert (offsets / "0").exists() and checkpoint.resumed
+
+
+# Damage.
+
+
+def damaged(base: Path, name: str, data: bytes | None) -> CheckpointError:
+    """What opening a checkpoint says in which one object was changed, or removed (None)."""
+    path = committed(base, program()) / name
+    if data is None:
+        path.unlink()
+    else:
+        path.write_bytes(data if data else path.read_bytes()[:-4])
+    with pytest.raises(CheckpointError) as caught:
+        Checkpoint.open(str(base), program(), fresh=False)
+    assert caught.value.hint
+    return caught.value
+
+
+@pytest.mark.parametrize("name", ["job", "begun"])
+def test_an_object_that_is_cut_is_told_by_its_path(name: str, tmp_path: Path) -> None:
+    error = damaged(tmp_path, name, b"")
+    assert "is cut short" in error.message and error.where["object"] == str(tmp_path / "job" / name)
+    Checkpoint.open(str(tmp_path), program(), fresh=True).close()
+
+
+def test_a_checkpoint_that_does_not_say_whose_it_is_is_refused(tmp_path: Path) -> None:
+    error = damaged(tmp_path, "job", None)
+    assert error.message == "what says whose this checkpoint is is missing"
+
+
+def test_a_checkpoint_without_sparks_part_is_refused(tmp_path: Path) -> None:
+    """Spark would begin at the first record, and the sinks would discard what they know."""
+    error = damaged(tmp_path, "spark/offsets/0", None)
+    assert "Spark's log of offsets is missing" in error.message
+
+
+# Who may use it.
+
+
+def test_a_second_driver_is_refused_and_told_of_the_first(tmp_path: Path) -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        text=True,
+    )
+    try:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        with pytest.raises(CheckpointLockedError, match=f"process {holder.pid} on "):
+            Checkpoint.open(str(tmp_path), program(), fresh=False)
+        holder.kill()
+    finally:
+        holder.communicate()
+    Checkpoint.open(str(tmp_path), program(), fresh=False).close()
+
+
+def test_a_job_of_this_process_holds_it_too(tmp_path: Path) -> None:
+    with (
+        Checkpoint.open(str(tmp_path), program(), fresh=False),
+        pytest.raises(CheckpointLockedError, match=f"process {os.getpid()} on "),
+    ):
+        Checkpoint.open(str(tmp_path), program(), fresh=True)
+    Checkpoint.open(str(tmp_path), program(), fresh=False).close()
+
+
+def test_a_replaced_run_cannot_commit(tmp_path: Path) -> None:
+    with Checkpoint.open(str(tmp_path), program(), fresh=False) as checkpoint:
+        before = checkpoint.owner
+        checkpoint.give_to("the next run")
+        with (
+            pytest.raises(CheckpointLockedError, match="another driver has taken over"),
+            commit_of(checkpoint.place, before, 0),
+        ):
+            raise AssertionError("it was let in")
+        with commit_of(checkpoint.place, checkpoint.owner, 0):
+            pass
 
 
 def test_a_temporary_checkpoint_goes_when_the_job_ends() -> None:
     with Checkpoint.open(None, program(), fresh=False) as checkpoint:
-        assert checkpoint.temporary and checkpoint.directory.exists()
-    assert not checkpoint.directory.exists()
+        assert checkpoint.temporary and Path(checkpoint.directory).exists()
+    assert not Path(checkpoint.directory).exists()

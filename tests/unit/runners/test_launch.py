@@ -4,8 +4,9 @@ import pytest
 
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.errors import ConfigurationError
 from headrace.graph.stream_graph import StreamGraph
-from headrace.runners.launch import program_of
+from headrace.runners.launch import program_of, start
 from headrace.runtime.program import Settings
 
 RECORDS = "headrace.source.max-records-per-batch"
@@ -33,3 +34,23 @@ def test_bounds_that_were_chosen_are_for_the_whole_micro_batch() -> None:
 def test_the_local_runner_takes_little_at_once() -> None:
     found = settings_of({"parallelism.default": "400", "execution.target": "local"})
     assert found.max_records == 50_000
+
+
+FOLDER = {"execution.checkpointing.dir": "/nowhere/at/all"}
+
+
+def test_a_job_without_a_name_gets_no_checkpoint_folder() -> None:
+    """All of them would share one."""
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(FOLDER))
+    env.from_collection([1]).print()
+    with pytest.raises(ConfigurationError, match="this job has none") as caught:
+        start(StreamGraph.of(env._take_sinks()), env._configuration, None)
+    assert "pipeline.name" in str(caught.value.hint)
+    assert caught.value.where == FOLDER
+
+
+def test_the_local_runner_needs_no_name() -> None:
+    settings = {**FOLDER, "execution.target": "local"}
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
+    with env.from_collection([1]).execute_and_collect() as results:  # type: ignore[union-attr]
+        assert list(results) == [1]

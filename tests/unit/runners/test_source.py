@@ -17,6 +17,7 @@ from headrace.datastream.connectors.indexed import IndexedReader
 from headrace.errors import CheckpointError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
+from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.query.source import BatchReader, DriverPlan, StreamReader
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runtime.source_task import SourceTaskInput
@@ -61,7 +62,7 @@ def plan(tmp_path: Path) -> DriverPlan:
     )
     env.from_source(MiddleSource(), WatermarkStrategy.no_watermarks(), "middle").print()
     program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
-    return DriverPlan(program, ProgramRef("run", b""), str(tmp_path), ("", 0), b"")
+    return DriverPlan(program, ProgramRef("run", b""), Place(str(tmp_path)), 1, ("", 0), b"")
 
 
 def ranges(partitions: Any) -> list[tuple[str, int, int]]:

@@ -6,6 +6,7 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.content_digest import content_digest
 from headrace.connector import Source, SplitEnumerator, SplitReader
 from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
 from headrace.runtime.plain import is_plain
@@ -27,6 +28,11 @@ class CollectionSource(Source):
     def bounded(self) -> bool:
         """True: it ends behind the last value."""
         return True
+
+    @property
+    def fingerprint(self) -> str | None:
+        """A digest of the values: a position among others would mean nothing."""
+        return content_digest(self.values)
 
     def enumerator(self, directory: str) -> SplitEnumerator:
         """A new enumerator; it writes nothing."""

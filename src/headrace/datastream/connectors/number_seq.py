@@ -30,6 +30,11 @@ class NumberSequenceSource(Source):
         """True: it ends behind ``end``."""
         return True
 
+    @property
+    def fingerprint(self) -> str | None:
+        """The start, as positions count from there; the end may move."""
+        return f"from {self.start}"
+
     def enumerator(self, directory: str) -> SplitEnumerator:
         """A new enumerator; it writes nothing."""
         return IndexedEnumerator("sequence", self.end - self.start + 1, lambda start, end: None)

@@ -23,7 +23,7 @@ from headrace.metrics.merging import Part, figures, merge
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import Restarts
 from headrace.runners.sinks import committer_of, naming, served_by_committer
-from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
+from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of, own_jvm_pid
 from headrace.runners.spark.checkpoint.progress import is_committed, is_finished
 from headrace.runners.spark.failures import failure_in, reason_in
 from headrace.runners.spark.link import BatchReport, DriverLink
@@ -38,10 +38,12 @@ from headrace.runners.spark.query.source import FORMAT, DriverPlan, HeadraceData
 from headrace.runners.spark.query.wire import WIRE_DDL
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.shipping.modules import dumps, folders_of_workers
-from headrace.runners.spark.startup.session import activate, log_path, settings_of_query
+from headrace.runners.spark.startup.session import activate, settings_of_query
+from headrace.runners.spark.startup.temporary_files import keep_log, log_path
 from headrace.runtime.program import JobProgram
 
 _POLL_SECONDS = 0.1
+_NO_BATCH = -1
 
 OnReport = Callable[[BatchReport], None]
 
@@ -142,6 +144,7 @@ class SparkJob:
                 self._status = JobStatus.CANCELED
             else:
                 self._failure = error
+                keep_log()
                 self._status = JobStatus.FAILED
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
@@ -154,7 +157,6 @@ class SparkJob:
         """Run, and again from the checkpoint after failures that the restart strategy bears."""
         while True:
             self._status = JobStatus.RUNNING
-            self._checkpoint.give_to(self._ref.run_id)
             try:
                 self._run_once()
                 return
@@ -177,6 +179,7 @@ class SparkJob:
                     return
                 # Workers know a run by its id: this one shall not meet operators of the last.
                 self._ref = ProgramRef(f"{self._program.run_id}-{self._attempt}", self._ref.data)
+                self._checkpoint.give_to(self._ref.run_id)
 
     def _run_once(self) -> None:
         try:
@@ -191,16 +194,18 @@ class SparkJob:
     def _finish_sinks(self) -> None:
         if self._cancelled.is_set() or not self._bounded:
             return
-        for sink in self._program.sinks:
-            if served_by_committer(sink):
-                with naming(sink):
-                    committer_of(self._program, sink).finish()
+        with commit_of(self._checkpoint.place, self._checkpoint.owner, _NO_BATCH):
+            for sink in self._program.sinks:
+                if served_by_committer(sink):
+                    with naming(sink):
+                        committer_of(self._program, sink).finish()
 
     def _plan_path(self) -> str:
         plan = DriverPlan(
             self._program,
             self._ref,
-            str(self._checkpoint.directory),
+            self._checkpoint.place,
+            self._checkpoint.owner,
             self._link.address,
             self._link.token,
         )
@@ -210,7 +215,7 @@ class SparkJob:
 
     def _run_stream(self) -> None:
         spark, checkpoint = self._spark, self._checkpoint
-        if self._bounded and is_finished(Path(checkpoint.spark)):
+        if self._bounded and is_finished(checkpoint.spark):
             return
         spark.dataSource.register(HeadraceDataSource)
         checkpoint.claim(own_jvm_pid())
@@ -255,7 +260,7 @@ class SparkJob:
         report = self.last_report
         if not self._bounded or report is None or not report.ended:
             return False
-        return is_committed(Path(self._checkpoint.spark), report.batch_id)
+        return is_committed(self._checkpoint.spark, report.batch_id)
 
     def _write(self, frame: DataFrame, path: str, batch: int) -> None:
         """Write one micro-batch, or the batch, to every sink."""
@@ -263,6 +268,8 @@ class SparkJob:
         if own:
             frame = frame.persist()
         try:
+            if own:
+                self._checkpoint.begin()
             write_dataframes(frame, self._program, self._ref, batch)
             writer = frame.write.format(FORMAT).option("plan", path)
             writer.option("batch", str(batch)).mode("append").save()

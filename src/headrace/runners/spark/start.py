@@ -6,15 +6,17 @@ import random
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.configuration import Configuration
 from headrace.common.options import catalogue as options
+from headrace.errors import CheckpointError
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import restarts_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.startup.session import prepare, session_for
-from headrace.runtime.program import JobProgram
+from headrace.runtime.program import JobProgram, SinkProgram
 
 if TYPE_CHECKING:
     from headrace.runners.spark.job import SparkJob
@@ -39,6 +41,15 @@ def start_on_spark(
                 f" {program.name!r} is temporary: {checkpoint.directory}",
                 file=sys.stderr,
             )
+        elif bounded and checkpoint.finished and any(map(_collects, program.sinks)):
+            raise CheckpointError(
+                f"the job {program.name!r} has run to its end on this checkpoint:"
+                " there is nothing left to collect",
+                where={"checkpoint": checkpoint.directory},
+                hint='give each collection a name of its own, execute_and_collect("name"), or'
+                " start anew (`headrace run --fresh`, or"
+                f" {options.FRESH_VARIABLE}=1 in the environment)",
+            )
         elif checkpoint.resumed:
             print(
                 f"headrace: {program.name!r} goes on from {checkpoint.directory}"
@@ -55,9 +66,13 @@ def start_on_spark(
         spark = session_for(settings, parallelism)
         program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)
         if not program.batch:
-            program = as_files(program, checkpoint.directory)
+            program = as_files(program, Path(checkpoint.directory))
         restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))
         return SparkJob(spark, program, checkpoint, delivery, bounded, restarts, on_report)
     except BaseException:
         checkpoint.close()
         raise
+
+
+def _collects(sink: SinkProgram) -> bool:
+    return bool(Delivery.takes(sink) and sink.sink.collects)

@@ -145,3 +145,10 @@ def test_generator_without_count_never_ends() -> None:
 def test_impossible_sources_fail_when_built(make: Any) -> None:
     with pytest.raises(PlanError):
         make()
+
+
+def test_a_sequence_may_grow_in_a_checkpoint_and_not_begin_elsewhere() -> None:
+    """A position counts from the start."""
+    first = NumberSequenceSource(5, 9).fingerprint
+    assert first == NumberSequenceSource(5, 100).fingerprint
+    assert first != NumberSequenceSource(6, 9).fingerprint

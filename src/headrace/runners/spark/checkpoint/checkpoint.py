@@ -1,212 +1,140 @@
-"""A job's checkpoint: its folder, who may use it, and whose it is.
-
-<execution.checkpointing.dir>/<pipeline.name>/
-    headrace.json    the program's layout, the shuffle partitions, the scope of its sinks
-    driver.lock      held (flock) by the driver that runs; names its processes
-    owner            the run id whose commits count
-    commit.lock      held during a commit
-    splits/          what splits remember (see states.py)
-    source-<n>/      what a source's enumerator keeps
-    spark/           Spark's own checkpoint
-"""
+"""A job's checkpoint in the driver: taken, checked, and given back. ``layout.py`` draws it."""
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import re
-import shutil
-import tempfile
-import time
-import uuid
-from pathlib import Path
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
 
-from headrace.common.local_files import local_path
-from headrace.common.options.catalogue import FRESH_VARIABLE
-from headrace.errors import CheckpointError, CheckpointLockedError
-from headrace.runners.spark.checkpoint.progress import OWNER_FILE
-from headrace.runtime.layout import Layout, check, must_move
+from headrace.common.objects.object_store import ObjectStore
+from headrace.common.objects.sealed import ObjectFormat, get_json, json_bytes, missing, seal
+from headrace.errors import CheckpointError
+from headrace.runners.processes import Machine, this_machine
+from headrace.runners.spark.checkpoint import owners, progress
+from headrace.runners.spark.checkpoint.facts import Facts, check
+from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, Place
+from headrace.runners.spark.checkpoint.owners import Ownership
+from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.program import JobProgram
 
-_WAIT_FOR_JVM_SECONDS = 30.0
+_BEGUN = ObjectFormat("begun")
 
 
 class Checkpoint:
-    """The checkpoint of one run, locked from ``open`` to ``close``."""
+    """The checkpoint of one run, owned from ``open`` to ``close``."""
 
-    def __init__(self, directory: Path, temporary: bool) -> None:
-        self.directory = directory
-        self.temporary = temporary
-        self._lock = (directory / "driver.lock").open("a+")
+    def __init__(self, place: Place, ownership: Ownership, facts: Facts) -> None:
+        self._place, self._ownership, self._facts = place, ownership, facts
+        self._closed = False
 
     @classmethod
     def open(
-        cls, base: str | None, program: JobProgram, fresh: bool, ignore_unclaimed: bool = False
+        cls,
+        base: str | None,
+        program: JobProgram,
+        fresh: bool,
+        ignore_unclaimed: bool = False,
+        machine: Machine | None = None,
     ) -> Checkpoint:
-        """Lock the job's checkpoint, in a temporary folder where no base is configured.
+        """Take the job's checkpoint, a temporary one where no base is configured.
 
         Raises:
             CheckpointLockedError: another driver runs on it.
-            CheckpointError: the program cannot go on from what it holds (``layout.check``).
+            CheckpointError: the program cannot go on from it (``facts.check``), or it is damaged.
         """
-        if base is None:
-            checkpoint = cls(Path(tempfile.mkdtemp(prefix="headrace-checkpoint-")), True)
-        else:
-            directory = Path(local_path(base)) / _folder_name(program.name)
-            directory.mkdir(parents=True, exist_ok=True)
-            checkpoint = cls(directory.resolve(), False)
-        checkpoint._acquire()
+        place = Place.of_job(base, program.name)
+        ownership = Ownership(place.store, place.signals, machine or this_machine(), _tell)
         try:
+            ownership.take(program.run_id)
+            if not place.temporary:
+                place.store.tidy()
+                ownership.keep_renewing()
             if fresh:
-                checkpoint._clear()
-            checkpoint._check(program, ignore_unclaimed)
-            checkpoint._drop_unplanned()
+                place.clear()
+            facts = _facts(place, program, ignore_unclaimed)
+            progress.remove_unplanned(place.spark)
         except BaseException:
-            checkpoint.close()
+            ownership.release()
+            place.remove()
             raise
-        return checkpoint
+        return cls(place, ownership, facts)
+
+    @property
+    def directory(self) -> str:
+        """The folder that holds it."""
+        return self._place.directory
+
+    @property
+    def temporary(self) -> bool:
+        """True when it goes with the run."""
+        return self._place.temporary
+
+    @property
+    def place(self) -> Place:
+        """Where it lies."""
+        return self._place
 
     @property
     def spark(self) -> str:
         """The folder for Spark's own checkpoint."""
-        return str(self.directory / "spark")
+        return self._place.spark
 
     @property
     def resumed(self) -> bool:
         """True when an earlier run has planned micro-batches here."""
-        return (self.directory / "spark" / "offsets").exists()
+        return progress.has_planned(self.spark)
 
-    def _acquire(self) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._lock.seek(0)
-            holder = _holder(self._lock.read()) or "unknown"
-            self._lock.close()
-            raise CheckpointLockedError(
-                "another driver is running on this checkpoint",
-                where={"checkpoint": str(self.directory), "driver": f"process {holder}"},
-                hint="stop that job, or give this one another pipeline.name",
-            ) from None
-        self._wait_for_dead_driver()
-
-    def _wait_for_dead_driver(self) -> None:
-        """A driver that was killed leaves a JVM that notices a moment later: wait for its end."""
-        self._lock.seek(0)
-        text = self._lock.read()
-        jvm = int(json.loads(text).get("jvm") or 0) if text else 0
-        if not jvm or jvm == own_jvm_pid():
-            return
-        deadline = time.monotonic() + _WAIT_FOR_JVM_SECONDS
-        while _is_java(jvm):
-            if time.monotonic() > deadline:
-                raise CheckpointLockedError(
-                    "the Spark of an earlier driver is still running on this checkpoint",
-                    where={"checkpoint": str(self.directory), "process": str(jvm)},
-                    hint="end that process, then start the job again",
-                )
-            time.sleep(0.05)
-
-    def give_to(self, run_id: str) -> None:
-        """From now on only the commits of this run count."""
-        (self.directory / OWNER_FILE).write_text(run_id)
-
-    def claim(self, jvm_pid: int | None) -> None:
-        """Write down which processes run on the checkpoint."""
-        self._lock.seek(0)
-        self._lock.truncate()
-        self._lock.write(json.dumps({"driver": os.getpid(), "jvm": jvm_pid}))
-        self._lock.flush()
-
-    def _clear(self) -> None:
-        for path in self.directory.iterdir():
-            if path.name == "driver.lock":
-                continue
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-
-    def _check(self, program: JobProgram, ignore_unclaimed: bool) -> None:
-        path = self.directory / "headrace.json"
-        now = Layout.of(program)
-        if not path.exists():
-            self._write_facts(
-                path,
-                {
-                    "partitions": program.parallelism,
-                    "scope": uuid.uuid4().hex[:12],
-                    "layout": now.to_json(),
-                },
-            )
-            return
-        facts = json.loads(path.read_text())
-        before = Layout.from_json(facts["layout"])
-        try:
-            check(before, now, ignore_unclaimed)
-            self._check_stages(before, now)
-        except CheckpointError as error:
-            hint = (
-                f"{error.hint}; to start anew: `headrace run --fresh`, or {FRESH_VARIABLE}=1 in the"
-                " environment"
-            )
-            where = {"checkpoint": str(self.directory), **error.where}
-            raise CheckpointError(
-                f"{program.name!r} cannot go on from its checkpoint: {error.message}",
-                where=where,
-                hint=hint,
-            ) from None
-        self._write_facts(path, {**facts, "layout": now.following(before).to_json()})
-
-    @staticmethod
-    def _check_stages(before: Layout, now: Layout) -> None:
-        moved = must_move(before, now)
-        if moved:
-            raise CheckpointError(
-                "operators with state lie at another depth of the program than before",
-                where={"operators": ", ".join(str(p) for p in now.parts if p.id in moved)},
-                hint="keep the number of exchanges before them",
-            )
-
-    def _drop_unplanned(self) -> None:
-        """Remove what a driver left that was killed before it had planned a micro-batch.
-
-        Spark refuses to begin in such a folder, and nothing in it counts yet.
-        """
-        offsets = self.directory / "spark" / "offsets"
-        if offsets.exists() and not any(path.name.isdigit() for path in offsets.iterdir()):
-            shutil.rmtree(self.directory / "spark")
-
-    @staticmethod
-    def _write_facts(path: Path, facts: dict[str, Any]) -> None:
-        aside = path.with_suffix(".tmp")
-        aside.write_text(json.dumps(facts))
-        aside.replace(path)
+    @property
+    def finished(self) -> bool:
+        """True when an earlier run of a bounded job has read its sources to their end."""
+        return progress.is_finished(self.spark)
 
     @property
     def partitions(self) -> int:
         """The number of shuffle partitions, fixed when the checkpoint was made."""
-        return int(self._facts()["partitions"])
+        return self._facts.partitions
 
     @property
     def scope(self) -> str:
         """What tells this checkpoint's sinks from those of any other."""
-        return str(self._facts()["scope"])
+        return self._facts.scope
 
-    def _facts(self) -> dict[str, Any]:
-        facts: dict[str, Any] = json.loads((self.directory / "headrace.json").read_text())
-        return facts
+    @property
+    def owner(self) -> int:
+        """The owner epoch whose commits count."""
+        return self._ownership.epoch
+
+    def give_to(self, run_id: str) -> None:
+        """From now on only the commits of this run count, not those of the one before.
+
+        Raises:
+            CheckpointLockedError: another driver has taken over.
+        """
+        self._ownership.take_again(run_id)
+
+    def begin(self) -> None:
+        """Say that a sink may publish from now on: the job's shape is fixed.
+
+        Raises:
+            CheckpointLockedError: another driver has taken over.
+        """
+        owners.check_owner(self._place.store, self.owner)
+        _begin(self._place)
+
+    def claim(self, jvm_pid: int | None) -> None:
+        """Write down in which process Spark runs on the checkpoint."""
+        self._ownership.run_with(jvm_pid)
 
     def close(self) -> None:
-        """Release the lock; a temporary checkpoint is removed."""
-        if self._lock.closed:
+        """Give the checkpoint back; a temporary one is removed."""
+        if self._closed:
             return
-        self._lock.close()
-        if self.temporary:
-            shutil.rmtree(self.directory, ignore_errors=True)
+        self._closed = True
+        try:
+            self._ownership.release()
+        finally:
+            self._place.remove()
 
     def __enter__(self) -> Checkpoint:
         return self
@@ -220,12 +148,68 @@ class Checkpoint:
         self.close()
 
 
-def _folder_name(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "job"
+@contextmanager
+def commit_of(place: Place, owner: int, batch: int) -> Iterator[None]:
+    """Publish a micro-batch inside; mostly called beside the driver, in a process of its own.
+
+    Raises:
+        CheckpointLockedError: another driver has taken over.
+    """
+    store = place.store
+    with owners.committing(store, place.signals, owner, this_machine()):
+        if batch == 0:
+            _begin(place)
+        yield
 
 
-def _holder(text: str) -> str | None:
-    return str(json.loads(text)["driver"]) if text else None
+def _begin(place: Place) -> None:
+    if place.store.get(BEGUN) is None:
+        place.store.put_if_absent(BEGUN, seal(_BEGUN, json_bytes({})))
+
+
+def _facts(place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
+    """What is written down of the program, after a look whether it may go on here.
+
+    Until a first micro-batch was published nothing was promised, so another program may begin.
+    """
+    store = place.store
+    if _has_published(place):
+        facts = Facts.read(store)
+        if facts is None:
+            raise missing("what says whose this checkpoint is", store.location(JOB))
+        if not progress.has_planned(place.spark):
+            raise missing("Spark's log of offsets", place.spark)
+        check(facts, program, place.directory, ignore_unclaimed)
+        return _written(facts, facts.following(program), store)
+    try:
+        facts = Facts.read(store)
+        if facts is not None:
+            check(facts, program, place.directory, ignore_unclaimed=False)
+            return _written(facts, facts.following(program), store)
+    except CheckpointError as error:
+        _tell(f"{place.directory} is begun anew, as nothing was committed in it: {error.message}")
+    place.clear()
+    facts = Facts.of(program, with_contents=not place.temporary)
+    facts.write(store)
+    return facts
+
+
+def _written(before: Facts, now: Facts, store: ObjectStore) -> Facts:
+    if now != before:
+        now.write(store)
+    return now
+
+
+def _has_published(place: Place) -> bool:
+    return (
+        get_json(place.store, BEGUN, _BEGUN) is not None
+        or SplitStates(place.store).any
+        or progress.has_committed(place.spark)
+    )
+
+
+def _tell(text: str) -> None:
+    print(f"headrace: {text}", file=sys.stderr)
 
 
 def own_jvm_pid() -> int | None:
@@ -235,13 +219,3 @@ def own_jvm_pid() -> int | None:
     gateway = SparkContext._gateway
     process = getattr(gateway, "proc", None)
     return None if process is None else int(process.pid)
-
-
-def _is_java(pid: int) -> bool:
-    """True when a process of this id runs and is a JVM (ids are given out again)."""
-    try:
-        command = Path(f"/proc/{pid}/comm").read_text().strip()
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return command == "java" and state != "Z"

@@ -1,43 +1,73 @@
-"""How far a query has come, read from Spark's own log beside it."""
+"""How far a query has come, read from Spark's own checkpoint; the one file that looks into it."""
 
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
-OWNER_FILE = "owner"
-"""In a checkpoint: the run whose commits count."""
+from headrace.errors import CheckpointError
 
 
-def all_sources_ended(spark_folder: Path, batch: int) -> bool:
+def all_sources_ended(spark_folder: str, batch: int) -> bool:
     """True when a micro-batch, planned already, reads the last of every source."""
-    offset = _planned(spark_folder / "offsets" / str(batch))
+    offset = _planned(Path(spark_folder) / "offsets" / str(batch))
     return offset is not None and all(source["ended"] for source in offset["sources"].values())
 
 
-def is_committed(spark_folder: Path, batch: int) -> bool:
+def is_committed(spark_folder: str, batch: int) -> bool:
     """True when Spark calls a micro-batch done."""
-    return (spark_folder / "commits" / str(batch)).exists()
+    return (Path(spark_folder) / "commits" / str(batch)).exists()
 
 
-def is_finished(spark_folder: Path) -> bool:
+def is_finished(spark_folder: str) -> bool:
     """True when nothing is left to do for a job whose sources all end."""
-    offsets = spark_folder / "offsets"
-    if not offsets.exists():
-        return False
-    batches = [int(path.name) for path in offsets.iterdir() if path.name.isdigit()]
-    last = max(batches, default=-1)
+    last = max(_batches(spark_folder, "offsets"), default=-1)
     return last >= 0 and is_committed(spark_folder, last) and all_sources_ended(spark_folder, last)
+
+
+def has_planned(spark_folder: str) -> bool:
+    """True when some micro-batch was planned: Spark would go on with it."""
+    return bool(_batches(spark_folder, "offsets"))
+
+
+def has_committed(spark_folder: str) -> bool:
+    """True when Spark has called some micro-batch done."""
+    return bool(_batches(spark_folder, "commits"))
+
+
+def remove_unplanned(spark_folder: str) -> None:
+    """Remove what a driver left that was killed before it had planned a micro-batch.
+
+    Spark refuses to begin in such a folder, and nothing in it counts yet.
+    """
+    if (Path(spark_folder) / "offsets").exists() and not has_planned(spark_folder):
+        shutil.rmtree(spark_folder)
+
+
+def _batches(spark_folder: str, log: str) -> list[int]:
+    folder = Path(spark_folder) / log
+    if not folder.exists():
+        return []
+    return [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
 
 
 def _planned(path: Path) -> dict[str, Any] | None:
     """The offset of Headrace's source in one file of the log: one JSON text per source."""
     if not path.exists():
         return None
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("{"):
-            found: dict[str, Any] = json.loads(line)
-            if "epoch" in found and "sources" in found:
-                return found
+    try:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.startswith("{"):
+                found: dict[str, Any] = json.loads(line)
+                if "epoch" in found and "sources" in found:
+                    return found
+    except ValueError as error:
+        raise CheckpointError(
+            "Spark's log of offsets is damaged",
+            where={"file": str(path), "problem": str(error)},
+            hint="bring this file back from a copy of the checkpoint, or start anew"
+            " (`headrace run --fresh`)",
+        ) from error
     return None

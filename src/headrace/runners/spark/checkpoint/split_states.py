@@ -1,48 +1,88 @@
-"""What splits remember between micro-batches, kept beside the checkpoint.
+"""What splits remember between micro-batches: one object of the checkpoint per epoch.
 
 The sink's commit writes the states at the end of an epoch, before Spark calls the micro-batch
 done; the source plans the next one from them. So a micro-batch that is run again starts from
 the same states.
+
+The object is JSON: for each source, for each split, its watermark and what its operators keep.
 """
 
 from __future__ import annotations
 
-import os
-import pickle
-from pathlib import Path
+import json
+from typing import Any
 
+from headrace.common.objects.object_store import ObjectStore, numbered, numbers
+from headrace.common.objects.plain_json import from_json, to_json
+from headrace.common.objects.sealed import ObjectFormat, json_bytes, missing, seal, unseal
+from headrace.runners.spark.checkpoint.layout import SPLITS
 from headrace.runtime.coordinator import States
+from headrace.runtime.source_task import SplitState
 
+_FORMAT = ObjectFormat("split states")
 _KEPT = 8
 
 
 class SplitStates:
-    """A folder with one file per epoch; the last few are kept."""
+    """A log with one object per epoch; the last few are kept."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._last: tuple[int, States] | None = None
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+        self._last: tuple[int, States] = (0, {})
 
     def load(self, epoch: int) -> States:
-        """The states at the end of an epoch; before the first one there are none."""
-        if self._last is not None and self._last[0] == epoch:
-            return self._last[1]
-        path = self._path(epoch)
-        states: States = pickle.loads(path.read_bytes()) if path.exists() else {}
-        self._last = (epoch, states)
+        """The states at the end of an epoch; before the first one (epoch 0) there are none.
+
+        Raises:
+            CheckpointError: the object is missing or damaged.
+        """
+        if epoch == 0:
+            return {}
+        if self._last[0] != epoch:
+            name = numbered(SPLITS, epoch)
+            location = self._store.location(name)
+            data = self._store.get(name)
+            if data is None:
+                raise missing(f"what splits remember at the end of epoch {epoch}", location)
+            self._last = (epoch, _states(json.loads(unseal(_FORMAT, data, location).payload)))
+        return self._last[1]
+
+    def save(self, epoch: int, states: States) -> States:
+        """Write the states of an epoch and give them back; old ones go.
+
+        Where the epoch has states already, those count: they were written by the commit that has
+        published the micro-batch, of this driver or of the one before it.
+        """
+        data = seal(_FORMAT, json_bytes(_plain(states)))
+        if not self._store.put_if_absent(numbered(SPLITS, epoch), data):
+            return self.load(epoch)
+        for old in numbers(self._store, SPLITS):
+            if old <= epoch - _KEPT:
+                self._store.delete(numbered(SPLITS, old))
         return states
 
-    def save(self, epoch: int, states: States) -> None:
-        """Write the states of an epoch, whole or not at all; old ones go."""
-        self._directory.mkdir(parents=True, exist_ok=True)
-        path = self._path(epoch)
-        aside = path.with_suffix(f".{os.getpid()}.tmp")
-        with aside.open("wb") as out:
-            out.write(pickle.dumps(dict(states), 5))
-            out.flush()
-            os.fsync(out.fileno())
-        aside.replace(path)
-        self._path(epoch - _KEPT).unlink(missing_ok=True)
+    def has(self, epoch: int) -> bool:
+        """True when the states at the end of an epoch are written."""
+        return self._store.get(numbered(SPLITS, epoch)) is not None
 
-    def _path(self, epoch: int) -> Path:
-        return self._directory / f"{epoch:012d}"
+    @property
+    def any(self) -> bool:
+        """True when some epoch has states."""
+        return bool(numbers(self._store, SPLITS))
+
+
+def _plain(states: States) -> list[Any]:
+    """A list of (source, splits), splits a list of (split, watermark, nodes); keys as they are."""
+    sources: dict[Any, list[Any]] = {}
+    for (source, split), state in states.items():
+        nodes = [[node, to_json(kept)] for node, kept in state.nodes.items()]
+        sources.setdefault(source, []).append([split, state.watermark, nodes])
+    return [[source, splits] for source, splits in sources.items()]
+
+
+def _states(plain: list[Any]) -> States:
+    return {
+        (source, split): SplitState(watermark, {node: from_json(kept) for node, kept in nodes})
+        for source, splits in plain
+        for split, watermark, nodes in splits
+    }

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import pickle
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,7 +16,6 @@ from pyspark.sql.datasource import (
 )
 
 from headrace.connector import ServedBy, WriterContext
-from headrace.errors import CheckpointLockedError
 from headrace.metrics.merging import Part, merge
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import (
@@ -29,7 +25,8 @@ from headrace.runners.sinks import (
     served_by_committer,
     write_records,
 )
-from headrace.runners.spark.checkpoint.progress import OWNER_FILE, all_sources_ended
+from headrace.runners.spark.checkpoint.checkpoint import commit_of
+from headrace.runners.spark.checkpoint.progress import all_sources_ended
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.link import BatchReport, send_report
@@ -44,7 +41,7 @@ from headrace.runners.spark.query.worker import (
 )
 from headrace.runners.spark.shipping import classes
 from headrace.runtime.block import Envelope, Kind, values_of
-from headrace.runtime.coordinator import StateChanges, merge_states
+from headrace.runtime.coordinator import StateChanges, States, merge_states
 from headrace.runtime.program import JobProgram, SinkProgram
 
 if TYPE_CHECKING:
@@ -141,7 +138,7 @@ class _Commit:
 
     def __init__(self, plan: DriverPlan) -> None:
         self._ref = plan.workers
-        self._directory = plan.directory
+        self._place, self._owner = plan.place, plan.owner
         self._address, self._token = plan.address, plan.token
 
     def _received(self, messages: Sequence[Any]) -> tuple[JobProgram, list[TaskMessage]]:
@@ -150,7 +147,7 @@ class _Commit:
 
     def _publish(self, messages: Sequence[Any], batch: int) -> None:
         program, present = self._received(messages)
-        with _commit_lock(Path(self._directory), self._ref.run_id):
+        with commit_of(self._place, self._owner, batch):
             for sink in program.sinks:
                 if not served_by_committer(sink):
                     continue
@@ -160,18 +157,27 @@ class _Commit:
                     committer.commit(batch, [p for p in parts if p is not None])
             watermark = self._save_states(present)
             report = _report(present, batch, watermark)
-            report.ended = all_sources_ended(Path(self._directory) / "spark", batch)
+            report.ended = all_sources_ended(self._place.spark, batch)
             send_report(self._address, self._token, report)
 
     def _save_states(self, messages: Sequence[TaskMessage]) -> int | None:
         said = sorted((s for m in messages for s in m.states), key=itemgetter(0))
         if not said:
             return None
-        states = SplitStates(Path(self._directory) / "splits")
-        _, epoch, _ = said[0]
-        merged = merge_states(states.load(epoch - 1), [part for *_, part in said])
-        states.save(epoch, merged)
+        parts = [part for *_, part in said]
+        merged = self._kept(said[0][1], parts)
         return min((state.watermark for state in merged.values()), default=None)
+
+    def _kept(self, epoch: int, parts: Sequence[StateChanges]) -> States:
+        """The split states after an epoch, for the next one to start from.
+
+        They are there already where the micro-batch comes again, and where it has records of
+        DataFrames alone: then the epoch is the one before.
+        """
+        states = SplitStates(self._place.store)
+        if epoch == 0 or states.has(epoch):
+            return states.load(epoch)
+        return states.save(epoch, merge_states(states.load(epoch - 1), parts))
 
     def _discard(self, messages: Sequence[Any], batch: int) -> None:
         program, present = self._received(messages)
@@ -192,24 +198,6 @@ def _report(messages: Sequence[TaskMessage], batch: int, watermark: int | None) 
         for told in message.metrics:
             merge(report.metrics, told)
     return report
-
-
-@contextmanager
-def _commit_lock(directory: Path, run_id: str) -> Iterator[None]:
-    """Hold off a commit of a driver that was killed while its commit went on.
-
-    Raises:
-        CheckpointLockedError: another run owns the checkpoint by now.
-    """
-    with (directory / "commit.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        owner = (directory / OWNER_FILE).read_text()
-        if owner != run_id:
-            raise CheckpointLockedError(
-                "another driver has taken over this checkpoint",
-                where={"checkpoint": str(directory)},
-            )
-        yield
 
 
 class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
@@ -237,6 +225,10 @@ class BatchSinkWriter(_Commit, DataSourceArrowWriter):
     def __init__(self, plan: DriverPlan, batch: int) -> None:
         super().__init__(plan)
         self._batch = batch
+
+    def _kept(self, epoch: int, parts: Sequence[StateChanges]) -> States:
+        """No micro-batch comes after a batch."""
+        return merge_states({}, parts)
 
     @encoded
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
@@ -20,13 +19,14 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from headrace.connector import Budget, ServedBy
+from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.query.sink import BatchSinkWriter, StreamSinkWriter
 from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, wire_rows, worker_job
 from headrace.runners.spark.shipping import classes
-from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.coordinator import Coordinator, States
 from headrace.runtime.offset import Offset
 from headrace.runtime.pacing import Pacer
 from headrace.runtime.program import JobProgram
@@ -42,13 +42,15 @@ _IDLE_SECONDS = 0.01
 class DriverPlan:
     """What the processes beside the driver need: written to a file, read by path.
 
-    ``program`` is whole (collections included); ``workers`` is what travels on. ``address`` and
-    ``token`` reach the user's process for what it prints, collects and shows.
+    ``program`` is whole (collections included); ``workers`` is what travels on. ``owner`` is the
+    epoch in which the run owns the checkpoint. ``address`` and ``token`` reach the user's process
+    for what it prints, collects and shows.
     """
 
     program: JobProgram
     workers: ProgramRef
-    directory: str
+    place: Place
+    owner: int
     address: tuple[str, int]
     token: bytes
 
@@ -69,14 +71,18 @@ def _now_ms() -> int:
 
 
 def _coordinator(plan: DriverPlan) -> Coordinator:
-    directory = Path(plan.directory)
     enumerators = {
-        source.id: source.source.enumerator(str(directory / f"source-{quote(source.id, safe='')}"))
+        source.id: source.source.enumerator(plan.place.of_source(source.id))
         for source in plan.program.sources
         if source.source is not None and source.source.served_by is not ServedBy.SPARK
     }
-    states = SplitStates(directory / "splits")
-    return Coordinator(plan.program, enumerators, states.load)
+    load = _no_states if plan.program.batch else SplitStates(plan.place.store).load
+    return Coordinator(plan.program, enumerators, load)
+
+
+def _no_states(epoch: int) -> States:
+    """A batch is one micro-batch, however many rounds its plan has."""
+    return {}
 
 
 def _read(ref: ProgramRef, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from pyspark import SparkConf, SparkContext
@@ -19,6 +17,7 @@ from headrace.runners.spark.shipping.modules import remember, user_paths
 from headrace.runners.spark.startup.class_archive import archive_options
 from headrace.runners.spark.startup.interpreter import worker_python
 from headrace.runners.spark.startup.java import ensure_java
+from headrace.runners.spark.startup.temporary_files import log_path, log_settings
 
 _TASK_ATTEMPTS = 4
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -103,11 +102,6 @@ def _bear_hang_ups(spark: SparkSession) -> None:
     server.handle_error = handle_error
 
 
-def log_path() -> Path:
-    """Where the JVM of a session made here writes its log."""
-    return Path(tempfile.gettempdir()) / f"headrace-spark-{os.getpid()}.log"
-
-
 def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
     """Start the JVM that ``session_for`` is going to want, in the background.
 
@@ -163,8 +157,7 @@ _launch_lock = threading.Lock()
 
 def _session_settings(settings: Mapping[str, str], parallelism: int | None) -> dict[str, str]:
     """A local session's settings: the defaults, and over them the user's."""
-    log4j = Path(tempfile.gettempdir()) / f"headrace-log4j2-{os.getpid()}.properties"
-    log4j.write_text(_LOG4J.format(path=log_path()))
+    log4j = log_settings(_LOG4J.format(path=log_path()))
     cores = parallelism or "*"
     return {
         "spark.app.name": "headrace",

@@ -1,0 +1,67 @@
+"""A digest of values by their content: equal in every interpreter, whatever objects they share.
+
+A pickle would not do: it tells two references to one object from two equal objects, and follows the
+order of a set, which differs between interpreters.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import hashlib
+import pickle
+from collections.abc import Iterable
+from typing import Any
+
+_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes})
+_PROTOCOL = 4
+
+
+def content_digest(values: Iterable[Any]) -> str | None:
+    """The digest of values in their order; None where one of them cannot be taken apart.
+
+    None too for objects that hold each other in a circle.
+    """
+    whole = hashlib.sha256()
+    try:
+        for value in values:
+            whole.update(_digest(value))
+    except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
+        return None
+    return whole.hexdigest()
+
+
+def _digest(value: Any) -> bytes:
+    kind = type(value)
+    if kind in _ATOMS or (kind in (list, tuple) and _ATOMS.issuperset(map(type, value))):
+        # Which letters ``repr`` shows as they are depends on the interpreter's version.
+        return hashlib.sha256(f"{kind.__name__} {value!a}".encode()).digest()
+    if kind in (list, tuple):
+        return _joined(kind.__name__, map(_digest, value))
+    if kind in (set, frozenset):
+        return _joined(kind.__name__, sorted(map(_digest, value)))
+    if kind is dict:
+        pairs = (_digest(key) + _digest(item) for key, item in value.items())
+        return _joined("dict", sorted(pairs))
+    if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
+        return _digest(value.__qualname__)  # without its module, which may move
+    return _of_object(value)
+
+
+def _of_object(value: Any) -> bytes:
+    """By the parts that pickle would write: class, arguments, state, what it contains."""
+    reduce = copyreg.dispatch_table.get(type(value))
+    reduced = reduce(value) if reduce is not None else value.__reduce_ex__(_PROTOCOL)
+    if isinstance(reduced, str):  # a global's name
+        return _digest(reduced)
+    _, arguments, *rest = reduced
+    state, items, pairs = [*rest, None, None, None][:3]
+    contained = [] if items is None else list(items)
+    mapped = {} if pairs is None else dict(pairs)
+    return _joined("object", map(_digest, (type(value), arguments, state, contained, mapped)))
+
+
+def _joined(kind: str, digests: Iterable[bytes]) -> bytes:
+    joined = hashlib.sha256(kind.encode())
+    for digest in digests:
+        joined.update(digest)
+    return joined.digest()

@@ -1,0 +1,114 @@
+"""Which processes run on this machine; time and looks at processes come from here, for tests too.
+
+A process is known by its id and by when it began, for ids are given out again. An id means nothing
+on another machine, or in another container: ``Machine.identity`` tells those apart.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process of some machine. ``host`` is for people; ``machine`` is what is compared."""
+
+    host: str
+    machine: str
+    pid: int
+    began: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "host": self.host,
+            "machine": self.machine,
+            "process": self.pid,
+            "process began": self.began,
+        }
+
+    @classmethod
+    def of_json(cls, value: dict[str, Any]) -> Process:
+        """From what ``to_json`` gave."""
+        return cls(value["host"], value["machine"], value["process"], value["process began"])
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+
+def _seconds() -> float:
+    return time.monotonic()
+
+
+@dataclass(frozen=True)
+class Machine:
+    """This machine, as a process sees it.
+
+    ``began``: when a running process began, as a text that is only compared, or None where no
+    process has the id. ``seconds`` is a clock that never goes back.
+    """
+
+    host: str
+    identity: str
+    own_pid: int
+    began: Callable[[int], str | None]
+    seconds: Callable[[], float] = _seconds
+    sleep: Callable[[float], None] = time.sleep
+
+    def process(self, pid: int) -> Process | None:
+        """A running process of this machine, or None."""
+        began = self.began(pid)
+        return None if began is None else Process(self.host, self.identity, pid, began)
+
+    def own_process(self) -> Process:
+        """The process that asks."""
+        return Process(self.host, self.identity, self.own_pid, self.began(self.own_pid) or "")
+
+    def knows(self, process: Process) -> bool:
+        """True when this machine can say whether the process runs."""
+        return process.machine == self.identity
+
+    def runs(self, process: Process) -> bool:
+        """True when a process of this machine still runs; ask ``knows`` first."""
+        return self.began(process.pid) == process.began
+
+
+def this_machine() -> Machine:
+    """The machine that this process runs on."""
+    host = socket.gethostname()
+    if sys.platform.startswith("linux"):
+        # Two containers may have one host name and one kernel, but not one table of processes.
+        boot = _read("/proc/sys/kernel/random/boot_id").strip()
+        table = os.readlink("/proc/self/ns/pid")
+        return Machine(host, f"{host} {boot} {table}", os.getpid(), _began_linux)
+    return Machine(host, f"{host} {uuid.getnode():012x}", os.getpid(), _began_elsewhere)
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def _began_linux(pid: int) -> str | None:
+    try:
+        fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # proc(5): the third field is the state, the 22nd when it began, in ticks since the boot.
+    return None if fields[0] in "ZX" else fields[19]
+
+
+def _began_elsewhere(pid: int) -> str | None:
+    done = subprocess.run(
+        ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    state, _, began = done.stdout.strip().partition(" ")
+    return None if not began or state.startswith("Z") else began.strip()

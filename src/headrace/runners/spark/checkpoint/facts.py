@@ -1,0 +1,132 @@
+"""Whose a checkpoint is: what is written down of the program that it was made by."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from headrace.common.objects.object_store import ObjectStore
+from headrace.common.objects.sealed import ObjectFormat, get_json, put_json
+from headrace.common.options.catalogue import FRESH_VARIABLE
+from headrace.errors import CheckpointError
+from headrace.runners.spark.checkpoint.layout import JOB
+from headrace.runtime.layout import Layout, must_move
+from headrace.runtime.layout import check as claims
+from headrace.runtime.program import JobProgram
+
+_FORMAT = ObjectFormat("job")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The job's name, what of its program keeps something, Spark's partitions, the sinks' scope.
+
+    ``contents``: (source, its name, ``Source.fingerprint``) of the sources that have one.
+    """
+
+    name: str
+    layout: dict[str, Any]
+    partitions: int
+    scope: str
+    contents: list[list[Any]]
+
+    @classmethod
+    def of(cls, program: JobProgram, with_contents: bool = True) -> Facts:
+        """Those of a program, for a new checkpoint; ``with_contents``: it is to be used again."""
+        return cls(
+            program.name,
+            Layout.of(program).to_json(),
+            program.parallelism,
+            uuid.uuid4().hex[:12],
+            _contents(program) if with_contents else [],
+        )
+
+    def following(self, program: JobProgram) -> Facts:
+        """Those of a program that goes on from this checkpoint, once it was checked."""
+        layout = Layout.of(program).following(Layout.from_json(self.layout))
+        known = {source: [source, *rest] for source, *rest in (*self.contents, *_contents(program))}
+        return replace(self, layout=layout.to_json(), contents=[*known.values()])
+
+    @classmethod
+    def read(cls, store: ObjectStore) -> Facts | None:
+        """Those of a checkpoint; None where none are written down.
+
+        Raises:
+            CheckpointError: they are damaged.
+        """
+        found = get_json(store, JOB, _FORMAT)
+        return None if found is None else cls(**found)
+
+    def write(self, store: ObjectStore) -> None:
+        """Write them down."""
+        put_json(store, JOB, _FORMAT, asdict(self))
+
+
+def check(facts: Facts, program: JobProgram, location: str, ignore_unclaimed: bool) -> None:
+    """Whether a program may go on from a checkpoint.
+
+    Raises:
+        CheckpointError: the checkpoint is another job's, or the program has no owner for what it
+            keeps (see ``runtime.layout``), or one of its collections holds other values now.
+    """
+    if facts.name != program.name:
+        raise CheckpointError(
+            f"the checkpoint belongs to the job {facts.name!r}, not to {program.name!r}",
+            where={"checkpoint": location},
+            hint="choose another pipeline.name or another execution.checkpointing.dir",
+        )
+    before, now = Layout.from_json(facts.layout), Layout.of(program)
+    try:
+        claims(before, now, ignore_unclaimed)
+        _check_stages(before, now)
+    except CheckpointError as error:
+        raise CheckpointError(
+            f"{program.name!r} cannot go on from its checkpoint: {error.message}",
+            where={"checkpoint": location, **error.where},
+            hint=f"{error.hint}; {_anew('choose another pipeline.name')}",
+        ) from None
+    _check_contents(facts, program, location)
+
+
+def _check_stages(before: Layout, now: Layout) -> None:
+    """Spark knows a stage by its number, and moves no state from one to another."""
+    was, is_now = len(before.stages), len(now.stages)
+    moved = must_move(before, now)
+    if was != is_now or moved:
+        raise CheckpointError(
+            "operators with state would lie in other stages than before",
+            where={
+                "stages": f"{was}, and {is_now} now",
+                "operators": ", ".join(str(p) for p in now.parts if p.id in moved) or "none",
+            },
+            hint="keep the number of exchanges (key_by, rebalance, …) before each operator",
+        )
+
+
+def _check_contents(facts: Facts, program: JobProgram, location: str) -> None:
+    before = {source: digest for source, _, digest in facts.contents}
+    for source, name, digest in _contents(program):
+        if before.get(source, digest) != digest:
+            raise CheckpointError(
+                f"the values of {name!r} are others than when this checkpoint was made",
+                where={"checkpoint": location, "source": name},
+                hint="a job goes on within the values that it began with; to read others,"
+                f" {_anew('give the job another name')}",
+            )
+
+
+def _contents(program: JobProgram) -> list[list[Any]]:
+    found = [
+        [source.id, source.name, source.source.fingerprint]
+        for source in program.sources
+        if source.source is not None
+    ]
+    return [each for each in found if each[2] is not None]
+
+
+def _anew(otherwise: str) -> str:
+    return (
+        f"start anew (`headrace run --fresh`, or {FRESH_VARIABLE}=1 in the environment),"
+        f" or {otherwise}"
+    )

@@ -1,0 +1,316 @@
+"""Who owns a checkpoint: an epoch that is taken once, a lease, and a look at both in each commit.
+
+A driver takes the next epoch by ``put_if_absent``; the highest one counts, on any host. Before it
+does, the driver of the highest one must be gone. On the same machine its process is looked up, so
+a driver that was killed is replaced at once. The process of another machine cannot be looked up:
+its lease must stay as it is for ``EXPIRY_SECONDS`` of the clock here. No two clocks are compared.
+
+A commit announces itself (``committing/<epoch>``), then looks whether its epoch is the highest,
+then publishes. A driver that takes over writes its epoch first, then waits for commits that were
+announced. So one of the two sees the other: a commit of a driver that was replaced is refused, or
+it has ended before its successor plans anything.
+
+What is left is a commit on another machine that stands still for longer than its driver's lease
+lasts, and goes on later. It finds everything done: committers know the numbers of their
+micro-batches, and split states are put if absent (``split_states.py``).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headrace.common.objects.object_store import ObjectStore, numbered, numbers
+from headrace.common.objects.sealed import ObjectFormat, get_json, json_bytes, put_json, seal
+from headrace.errors import CheckpointError, CheckpointLockedError
+from headrace.runners.processes import Machine, Process
+from headrace.runners.spark.checkpoint.layout import COMMITTING, LEASES, OWNERS
+
+RENEWAL_SECONDS = 5.0
+EXPIRY_SECONDS = 30.0
+_WAIT_FOR_PROCESS_SECONDS = 60.0
+_LOOK_SECONDS = 0.05
+_KEPT = 4
+
+_OWNER = ObjectFormat("checkpoint owner")
+_LEASE = ObjectFormat("checkpoint lease")
+_COMMIT = ObjectFormat("checkpoint commit")
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Which run, in which process, took the checkpoint as its owner number ``epoch``.
+
+    ``jvm``: the process of its Spark, where that was running already.
+    """
+
+    epoch: int
+    run: str
+    process: Process
+    jvm: Process | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data, without the epoch, which is in the object's name."""
+        jvm = None if self.jvm is None else self.jvm.to_json()
+        return {"run": self.run, "process": self.process.to_json(), "jvm": jvm}
+
+    @classmethod
+    def of_json(cls, epoch: int, value: dict[str, Any]) -> Owner:
+        """From what ``to_json`` gave."""
+        jvm = value["jvm"]
+        return cls(
+            epoch,
+            value["run"],
+            Process.of_json(value["process"]),
+            None if jvm is None else Process.of_json(jvm),
+        )
+
+
+@dataclass(frozen=True)
+class Lease:
+    """That an owner is alive: ``beat`` rises as long as it is. ``jvm``: its Spark's process."""
+
+    beat: int = 0
+    released: bool = False
+    jvm: Process | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        jvm = None if self.jvm is None else self.jvm.to_json()
+        return {"beat": self.beat, "released": self.released, "jvm": jvm}
+
+    @classmethod
+    def of_json(cls, value: dict[str, Any]) -> Lease:
+        """From what ``to_json`` gave."""
+        jvm = value["jvm"]
+        return cls(value["beat"], value["released"], None if jvm is None else Process.of_json(jvm))
+
+
+class Ownership:
+    """A checkpoint held by this driver, from ``take`` to ``release``."""
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        signals: ObjectStore,
+        machine: Machine,
+        tell: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._store, self._signals, self._machine, self._tell = store, signals, machine, tell
+        self.epoch = 0
+        self._lease = Lease()
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+
+    def take(self, run: str) -> None:
+        """Become the owner, where the last one is gone.
+
+        Raises:
+            CheckpointLockedError: another driver is alive, or its Spark or its commit is.
+        """
+        while True:
+            last = latest_owner(self._store)
+            if last is not None:
+                self._wait_for_end_of(last)
+            if self._try_epoch(1 if last is None else last.epoch + 1, run):
+                break
+        self._prune()
+
+    def take_again(self, run: str) -> None:
+        """Become the next owner, for another run of the same driver.
+
+        Raises:
+            CheckpointLockedError: another driver has taken over.
+        """
+        if not self._try_epoch(self.epoch + 1, run):
+            raise _taken_over(self._store, self.epoch)
+        self._prune()
+
+    def _try_epoch(self, epoch: int, run: str) -> bool:
+        owner = Owner(epoch, run, self._machine.own_process(), self._lease.jvm)
+        data = seal(_OWNER, json_bytes(owner.to_json()))
+        if not self._store.put_if_absent(numbered(OWNERS, epoch), data):
+            return False
+        with self._lock:
+            self.epoch = epoch
+            self._write_lease()
+        self._wait_for_commits()
+        return True
+
+    def _wait_for_end_of(self, owner: Owner) -> None:
+        lease = self._lease_of(owner)
+        if lease is not None and lease.released:
+            return
+        if not self._machine.knows(owner.process):
+            self._wait_for_expiry(owner, lease)
+        elif self._machine.runs(owner.process):
+            raise self._locked("another driver is running on this checkpoint", owner.process)
+        else:
+            self._wait_for_jvm(owner.jvm if lease is None else lease.jvm)
+
+    def _wait_for_jvm(self, jvm: Process | None) -> None:
+        """A driver that was killed leaves a JVM that notices a moment later."""
+        if jvm is not None:
+            self._wait_for_process(
+                jvm, "the Spark of an earlier driver is still running on this checkpoint"
+            )
+
+    def _lease_of(self, owner: Owner) -> Lease | None:
+        found = _read(self._signals, numbered(LEASES, owner.epoch), _LEASE)
+        return None if found is None else Lease.of_json(found)
+
+    def _wait_for_expiry(self, owner: Owner, seen: Lease | None) -> None:
+        self._tell(
+            f"the last driver of this checkpoint was {owner.process}; waiting up to"
+            f" {EXPIRY_SECONDS:g} s to see whether it is alive"
+        )
+        deadline = self._machine.seconds() + EXPIRY_SECONDS
+        while self._machine.seconds() < deadline:
+            self._machine.sleep(1.0)
+            lease = self._lease_of(owner)
+            if lease is not None and lease.released:
+                return
+            if lease != seen:
+                raise self._locked("another driver is running on this checkpoint", owner.process)
+
+    def _wait_for_commits(self) -> None:
+        """Let commits of earlier owners end that were announced before this one had its epoch."""
+        for epoch in numbers(self._signals, COMMITTING):
+            name = numbered(COMMITTING, epoch)
+            found = _read(self._signals, name, _COMMIT)
+            if epoch >= self.epoch or found is None:
+                continue
+            process = Process.of_json(found)
+            if self._machine.knows(process):
+                # Its end, or that of the commit alone.
+                self._wait_for_process(
+                    process,
+                    "a commit of an earlier driver is still going on in this checkpoint",
+                    announced=name,
+                )
+            # That of another machine: its driver's lease has expired, and with it the commit.
+            self._signals.delete(name)
+
+    def _wait_for_process(
+        self, process: Process, problem: str, announced: str | None = None
+    ) -> None:
+        """Wait for the end of a process, or of what it has announced."""
+        deadline = self._machine.seconds() + _WAIT_FOR_PROCESS_SECONDS
+        while self._machine.runs(process):
+            if announced is not None and self._signals.get(announced) is None:
+                return
+            if self._machine.seconds() > deadline:
+                raise self._locked(problem, process)
+            self._machine.sleep(_LOOK_SECONDS)
+
+    def _locked(self, problem: str, process: Process) -> CheckpointLockedError:
+        return CheckpointLockedError(
+            problem,
+            where={"checkpoint": self._store.location(""), "driver": str(process)},
+            hint="stop that job, or give this one another pipeline.name",
+        )
+
+    def run_with(self, jvm_pid: int | None) -> None:
+        """Write down which process Spark runs in, so that a successor waits for its end."""
+        jvm = None if jvm_pid is None else self._machine.process(jvm_pid)
+        with self._lock:
+            self._lease = replace(self._lease, jvm=jvm)
+            self._write_lease()
+
+    def renew(self) -> None:
+        """Show that the owner is alive."""
+        with self._lock:
+            if not self._lease.released:
+                self._lease = replace(self._lease, beat=self._lease.beat + 1)
+                self._write_lease()
+
+    def keep_renewing(self) -> None:
+        """Renew the lease in a thread, until ``release``."""
+        threading.Thread(target=self._renewals, name="headrace-lease", daemon=True).start()
+
+    def _renewals(self) -> None:
+        while not self._ended.wait(RENEWAL_SECONDS):
+            try:
+                self.renew()
+            except CheckpointError as error:
+                # Who commits looks at the epoch, so nothing is lost if another driver takes over.
+                self._tell(f"the lease of the checkpoint was not renewed: {error}")
+
+    def release(self) -> None:
+        """Give the checkpoint back: the next driver need not wait."""
+        self._ended.set()
+        with self._lock:
+            if self.epoch and not self._lease.released:
+                self._lease = replace(self._lease, released=True)
+                self._write_lease()
+
+    def _write_lease(self) -> None:
+        put_json(self._signals, numbered(LEASES, self.epoch), _LEASE, self._lease.to_json())
+
+    def _prune(self) -> None:
+        for store, folder in ((self._store, OWNERS), (self._signals, LEASES)):
+            for epoch in numbers(store, folder):
+                if epoch <= self.epoch - _KEPT:
+                    store.delete(numbered(folder, epoch))
+
+
+def latest_owner(store: ObjectStore) -> Owner | None:
+    """The owner with the highest epoch; None before the first."""
+    for epoch in reversed(numbers(store, OWNERS)):
+        found = _read(store, numbered(OWNERS, epoch), _OWNER)
+        if found is not None:  # else its successor has pruned it meanwhile
+            return Owner.of_json(epoch, found)
+    return None
+
+
+def check_owner(store: ObjectStore, epoch: int) -> None:
+    """Whether an epoch is the highest.
+
+    Raises:
+        CheckpointLockedError: it is not any more.
+    """
+    if numbers(store, OWNERS)[-1:] != [epoch]:
+        raise _taken_over(store, epoch)
+
+
+def _read(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
+    try:
+        return get_json(store, name, kind)
+    except CheckpointError as error:
+        # To start anew would not help: that takes the checkpoint too.
+        error.hint = "see that no driver runs on this checkpoint, then delete this object"
+        raise
+
+
+@contextmanager
+def committing(
+    store: ObjectStore, signals: ObjectStore, epoch: int, machine: Machine
+) -> Iterator[None]:
+    """Publish inside, as the owner of an epoch.
+
+    Raises:
+        CheckpointLockedError: the epoch is not the highest any more.
+    """
+    name = numbered(COMMITTING, epoch)
+    put_json(signals, name, _COMMIT, machine.own_process().to_json())
+    try:
+        check_owner(store, epoch)
+        yield
+    finally:
+        signals.delete(name)
+
+
+def _taken_over(store: ObjectStore, epoch: int) -> CheckpointLockedError:
+    owner = latest_owner(store)
+    return CheckpointLockedError(
+        "another driver has taken over this checkpoint",
+        where={
+            "checkpoint": store.location(""),
+            "this driver": f"owner {epoch}",
+            "driver": "unknown" if owner is None else f"{owner.process}, owner {owner.epoch}",
+        },
+        hint="nothing is lost: that driver goes on from the last committed micro-batch",
+    )
