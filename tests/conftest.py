@@ -9,6 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+# The suites' assertions explain themselves, as those of tests do.
+pytest.register_assert_rewrite(
+    "headrace.testing.reading",
+    "headrace.testing.sink_contract",
+    "headrace.testing.source_contract",
+)
+
 # Shared cores make single examples slow at random; a failure prints how to play it again.
 settings.register_profile("headrace", deadline=None, print_blob=True)
 settings.load_profile("headrace")

@@ -169,7 +169,9 @@ class SplitEnumerator(ABC):
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """All records before ``positions`` are in the sinks for good; a broker may be told.
 
-        Those that the micro-batch finished are named too, where their end position is known.
+        Those that the micro-batch finished are named too, where their end position is known. It
+        may come late: Spark tells it with the next micro-batch, so not of the last one, and a
+        batch does not tell it.
         """
 
     def close(self) -> None:
