@@ -79,7 +79,7 @@ class LocalJob:
 
     def accumulators(self) -> Mapping[str, Any]:
         """The job's counters so far."""
-        return self._run.metrics.snapshot()
+        return self._run.accumulators()
 
 
 def program_of(

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.connector import Budget, CommitterContext, WriterContext
+from headrace.metrics.merging import MetricId, Number, Part, figures, merged
 from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.single_key_group import collapse_key_groups
 from headrace.runners.delivery import Delivery
@@ -58,6 +59,8 @@ class LocalRun:
         self.program = program
         self.delivery = delivery
         self.metrics = MetricGroup()
+        self.committed: dict[MetricId, Part] = {}
+        """What the micro-batches counted that are in the sinks."""
         self.batch_id = 0
         self._clock, self._budgets = clock, budgets
         self._backends = backends or (lambda vertex, group: HeapBackend())
@@ -93,11 +96,16 @@ class LocalRun:
         """True when every bounded source is read to its end."""
         return self._coordinator.ended(self._offset)
 
+    def accumulators(self) -> dict[str, Number]:
+        """The figures of what was committed, by name."""
+        return figures(self.committed)
+
     def step(self) -> bool:
         """Do one micro-batch; False when there was nothing to do."""
         end = self._next_offset()
         if end is self._offset:
             return False
+        self.metrics.begin_attempt()
         to_sinks: list[Envelope] = []
         waiting: dict[int, list[Envelope]] = {}
         parts: list[Mapping[tuple[int, str], SplitState]] = []
@@ -105,7 +113,9 @@ class LocalRun:
             self._route(self._source_task.run(task), waiting, to_sinks, parts)
         for number in range(1, len(self.program.stages) + 1):
             self._stage(number, waiting.pop(number, []), waiting, to_sinks, parts)
+        counted = self.metrics.parts()  # before anything is published: a gauge may fail
         self._write(to_sinks)
+        self.committed = merged(self.committed, counted)
         self._states = merge_states(self._states, parts)
         self._offset = end
         self._coordinator.committed(end)

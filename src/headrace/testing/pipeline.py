@@ -40,7 +40,7 @@ class PipelineResults(Mapping[str, list[Any]]):
     """The records of each named stream, in the order of their arrival at its end.
 
     Equal to a dictionary of the same records.
-    ``counters``: what the operators counted (see ``MetricGroup``), since the last restart.
+    ``counters``: what the operators counted (see ``MetricGroup``).
     """
 
     streams: dict[str, list[Any]]
@@ -121,7 +121,7 @@ def run_pipeline(
                 )
     finally:
         runs.run.close()
-    return PipelineResults(streams, runs.run.batch_id, dict(runs.run.metrics.snapshot()))
+    return PipelineResults(streams, runs.run.batch_id, dict(runs.run.accumulators()))
 
 
 def _job(
@@ -216,6 +216,6 @@ class _Runs:
         shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
         after._offset = after._planned = json.loads(json.dumps(before._offset))
         after._states = pickle.loads(pickle.dumps(before._states))
-        after.batch_id = before.batch_id
+        after.batch_id, after.committed = before.batch_id, before.committed
         before.close()
         self.run = after

@@ -19,6 +19,8 @@ from headrace.datastream import (
     ProcessFunction,
     StreamExecutionEnvironment,
 )
+from headrace.datastream.connectors.function import FunctionSink
+from headrace.testing import run_pipeline
 
 
 def local(parallelism: int = 1, records_per_batch: int = 1000) -> StreamExecutionEnvironment:
@@ -187,3 +189,42 @@ def test_an_error_in_close_does_not_hide_the_one_before() -> None:
         collected(stream)
     assert "and closing failed: OSError: cannot close" in caught.value.__notes__
     assert closed == ["first"]  # the second task never began
+
+
+class CountingRecords(MapFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.seen = runtime_context.get_metrics_group().counter("seen")
+
+    def map(self, value: Any) -> Any:
+        self.seen.inc()
+        return value
+
+
+def test_counters_count_what_was_committed() -> None:
+    """Of a micro-batch that failed at its sink nothing is counted."""
+    written: list[int] = []
+
+    def write(values: list[int]) -> None:
+        if 2 in values:
+            raise OSError("full")
+        written.extend(values)
+
+    env = local(records_per_batch=2)
+    env.from_collection([0, 1, 2, 3]).map(CountingRecords()).name("count").sink_to(
+        FunctionSink(write)
+    )
+    client = env.execute_async("job")
+    with pytest.raises(OSError, match="full"):
+        client.get_job_execution_result().result()
+    assert client.get_accumulators().result()["count.seen"] == 2
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_counters_count_once_over_restarts(restarts: bool) -> None:
+    results = run_pipeline(
+        lambda env: env.from_sequence(1, 6).map(CountingRecords()).name("count"),
+        cuts=[2, 2],
+        backends="paged",
+        restarts=restarts,
+    )
+    assert results.counters["count.seen"] == 6

@@ -20,7 +20,7 @@ from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.connector import CommitterContext
 from headrace.errors import CheckpointError, JobError, PlanError, UnsupportedError
-from headrace.metrics.merging import Part, figures, merge
+from headrace.metrics.merging import MetricId, Part, figures, merged
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import Restarts
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
@@ -62,7 +62,7 @@ class SparkJob:
     ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
-        self.metrics: dict[str, Part] = {}
+        self.metrics: dict[MetricId, Part] = {}
         self.last_report: BatchReport | None = None
         self._spark, self._program, self._checkpoint = spark, program, checkpoint
         self._bounded, self._restarts, self._on_report = bounded, restarts, on_report
@@ -122,7 +122,7 @@ class SparkJob:
     # The run.
 
     def _take(self, report: BatchReport) -> None:
-        merge(self.metrics, report.metrics)
+        self.metrics = merged(self.metrics, report.metrics)
         for index, parts in sorted(report.delivered.items()):
             for group, values in parts:
                 self.delivery.deliver(self._program.sinks[index], group, values)

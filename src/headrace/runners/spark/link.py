@@ -19,7 +19,7 @@ from multiprocessing.connection import (
 )
 from typing import Any
 
-from headrace.metrics.merging import Part
+from headrace.metrics.merging import MetricId, Part
 
 _HANDSHAKE_SECONDS = 30.0
 """Who connects and does not show its key is left after so long; a report meanwhile waits."""
@@ -31,14 +31,14 @@ _CLOSING_SECONDS = 5.0
 class BatchReport:
     """What one committed micro-batch has to tell.
 
-    ``delivered``: sink number to a list of (group, records) in order. ``metrics``: what they tell
-    since the last one. ``watermark``: the least watermark (ms) over the splits, or None. ``ended``:
-    every source is at its end.
+    ``delivered``: sink number to a list of (group, records) in order. ``metrics``: what those
+    attempts counted whose records are in it. ``watermark``: the least watermark (ms) over the
+    splits, or None. ``ended``: every source is at its end.
     """
 
     batch_id: int
     delivered: dict[int, list[tuple[int, list[Any]]]] = field(default_factory=dict)
-    metrics: dict[str, Part] = field(default_factory=dict)
+    metrics: dict[MetricId, Part] = field(default_factory=dict)
     watermark: int | None = None
     ended: bool = False
 

@@ -28,6 +28,7 @@ from headrace.runtime.operator import (
     Outputs,
     Signal,
     drop_record,
+    metrics_owner,
 )
 from headrace.runtime.program import ChainProgram, JobProgram
 from headrace.runtime.state.handles import Cell
@@ -102,8 +103,11 @@ class Chain:
             pushes[program.index] = pushing((step,), program.label)
         return pushes
 
-    def _context(self, name: str, site: str, cell: Cell | None) -> TaskContext:
-        return TaskContext(name, site, self._facts, self._metrics.add_group(name), cell)
+    def _context(
+        self, name: str, site: str, cell: Cell | None, operator: str | None = None
+    ) -> TaskContext:
+        metrics = self._metrics.of_operator(operator or name, name)
+        return TaskContext(name, site, self._facts, metrics, cell)
 
     def _build(self, node: NodeProgram) -> None:
         outputs = self._outputs(node)
@@ -115,7 +119,8 @@ class Chain:
             return
         operator = node.spec.build()
         keyed = node.spec.traits.keyed
-        context = self._context(node.name, node.site, self.cell if keyed else None)
+        cell = self.cell if keyed else None
+        context = self._context(node.name, node.site, cell, metrics_owner(node))
         self.contexts[node.id] = context
         self.operators[node.id] = operator
         try:

@@ -20,7 +20,7 @@ from pyspark.sql.datasource import (
 
 from headrace.connector import CommitterContext, ServedBy, WriterContext
 from headrace.errors import CheckpointLockedError
-from headrace.metrics.merging import Part, merge
+from headrace.metrics.merging import MetricId, Part, merge
 from headrace.runners.delivery import Delivery
 from headrace.runners.spark.checkpoint.progress import OWNER_FILE, all_sources_ended
 from headrace.runners.spark.checkpoint.split_states import SplitStates
@@ -58,7 +58,7 @@ class TaskMessage:
     delivered: dict[int, list[tuple[int, list[Any]]]] = field(default_factory=dict)
     states: list[tuple[int, int, StateChanges]] = field(default_factory=list)
     """Sender, epoch, what it says."""
-    metrics: list[dict[str, Part]] = field(default_factory=list)
+    metrics: list[dict[MetricId, Part]] = field(default_factory=list)
 
 
 def served_by_committer(sink: SinkProgram) -> bool:
