@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
 import sys
@@ -10,6 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from types import TracebackType
 from typing import Any
 
 from headrace.common.configuration import Configuration
@@ -24,13 +26,16 @@ from headrace.planner.explain import explain_text, plan_json
 from headrace.planner.plan import PlanOptions, plan
 from headrace.runners.delivery import Delivery
 from headrace.runners.local import LocalRun
+from headrace.runtime.failure import failure_of
 from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
+from headrace.tracebacks import brief, shown
 
 DEFAULT_NAME = "Headrace Streaming Job"
 _LOCAL_RECORDS_PER_BATCH = 50_000
 _RECORDS_PER_TASK = 2_000_000
 _BYTES_PER_TASK = 128 << 20
+_TELLING_SECONDS = 5.0
 _LONGEST_BATCH = 6
 """How many times its duration a micro-batch may take where its fixed price is large."""
 
@@ -45,6 +50,7 @@ class LocalJob:
         self._cancelled = threading.Event()
         self._status = JobStatus.RUNNING
         self._failure: BaseException | None = None
+        self._trace: TracebackType | None = None
         self._started = time.monotonic()
         self._net_runtime_ms = 0
         self._thread = threading.Thread(target=self._work, name="headrace-job", daemon=True)
@@ -55,7 +61,8 @@ class LocalJob:
             self._run.run(self._cancelled.is_set)
             self._status = JobStatus.CANCELED if self._cancelled.is_set() else JobStatus.FINISHED
         except BaseException as error:
-            self._failure = error
+            self._failure = brief(failure_of(error))
+            self._trace = self._failure.__traceback__
             self._status = JobStatus.FAILED
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
@@ -74,7 +81,7 @@ class LocalJob:
         """Wait for the job's end; raises what it failed with."""
         self._thread.join()
         if self._failure is not None:
-            raise self._failure
+            raise self._failure.with_traceback(self._trace)
         return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
 
     def accumulators(self) -> Mapping[str, Any]:
@@ -189,8 +196,28 @@ def execute(
 def execute_async(
     graph: StreamGraph, configuration: Configuration, job_name: str | None
 ) -> JobClient:
-    """Start a job and give back its client."""
-    return JobClient(start(graph, configuration, job_name))
+    """Start a job and give back its client; a failure is told at once, unless it is waited for."""
+    job = start(graph, configuration, job_name)
+    client = JobClient(job)
+    name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
+    watcher = threading.Thread(target=_tell_failure, args=(job, client, name), daemon=True)
+    watcher.start()
+    # A program may end at the moment at which its job fails.
+    atexit.register(lambda: watcher.join(_TELLING_SECONDS if _is_over(job) else 0))
+    return client
+
+
+def _is_over(job: JobHandle) -> bool:
+    return job.status() is JobStatus.FAILED
+
+
+def _tell_failure(job: JobHandle, client: JobClient, name: str) -> None:
+    """Wait for the end of a job; where it failed, and nobody waits to be told, print why."""
+    try:
+        job.wait()
+    except BaseException as error:
+        if not client.is_waited_for():
+            print(f"headrace: {name!r} failed\n{shown(error)}", end="", file=sys.stderr, flush=True)
 
 
 def execute_and_collect(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from headrace.connector import Budget, CommitterContext, WriterContext
+from headrace.errors import JobError
 from headrace.metrics.merging import MetricId, Number, Part, figures, merged
 from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.single_key_group import collapse_key_groups
@@ -21,8 +23,9 @@ from headrace.runners.delivery import Delivery
 from headrace.runtime.block import Envelope, Kind, own, values_of
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.coordinator import Coordinator, Offset, merge_states
+from headrace.runtime.failure import at_sink, failure_of
 from headrace.runtime.keyed_task import Groups, KeyedTask, TaskInput
-from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.source_task import SourceTask, SplitState
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
@@ -102,6 +105,19 @@ class LocalRun:
 
     def step(self) -> bool:
         """Do one micro-batch; False when there was nothing to do."""
+        try:
+            return self._step()
+        except KeyboardInterrupt:
+            if threading.current_thread() is threading.main_thread():
+                raise  # the user's Ctrl-C
+            raise JobError("a function of the job raised KeyboardInterrupt") from None
+        except BaseException as error:
+            failure = failure_of(error)
+            if failure is error:
+                raise
+            raise failure from None
+
+    def _step(self) -> bool:
         end = self._next_offset()
         if end is self._offset:
             return False
@@ -206,25 +222,31 @@ class LocalRun:
         for sink in self.program.sinks:
             received = sorted(by_sink[sink.index], key=lambda e: (e.sender, e.seq))
             if self.delivery.takes(sink):
-                for envelope in received:
-                    self.delivery.deliver(sink, envelope.group, values_of(envelope.payload))
+                with at_sink(sink, "delivering"):
+                    for envelope in received:
+                        self.delivery.deliver(sink, envelope.group, values_of(envelope.payload))
                 continue
-            context = WriterContext(
-                self.program.sink_id(sink),
-                self.program.name,
-                self.batch_id,
-                0,
-                f"local-{self.batch_id}",
-            )
-            committables: list[Any] = []
-            if received:
-                writer = sink.sink.writer(context)
-                for envelope in received:
-                    values = values_of(envelope.payload)
-                    writer.write(values, envelope.payload.timestamps or [None] * len(values))
-                committable = writer.prepare_commit()
-                committables = [committable] if committable is not None else []
-            self._committers[sink.index].commit(self.batch_id, committables)
+            with at_sink(sink, "writing"):
+                committables = self._written(sink, received)
+            with at_sink(sink, "committing"):
+                self._committers[sink.index].commit(self.batch_id, committables)
+
+    def _written(self, sink: SinkProgram, received: list[Envelope]) -> list[Any]:
+        if not received:
+            return []
+        context = WriterContext(
+            self.program.sink_id(sink),
+            self.program.name,
+            self.batch_id,
+            0,
+            f"local-{self.batch_id}",
+        )
+        writer = sink.sink.writer(context)
+        for envelope in received:
+            values = values_of(envelope.payload)
+            writer.write(values, envelope.payload.timestamps or [None] * len(values))
+        committable = writer.prepare_commit()
+        return [] if committable is None else [committable]
 
     def run(self, cancelled: Callable[[], bool] = lambda: False) -> None:
         """Do micro-batches until the input ends or ``cancelled`` says so; then close."""

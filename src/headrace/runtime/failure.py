@@ -8,11 +8,15 @@ it has a local variable ``node`` that is a ``NodeProgram``; the innermost such f
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
+from headrace.errors import JobError
 from headrace.runtime.chain.loops import GENERATED
 from headrace.runtime.operator import NodeProgram
+from headrace.runtime.program import SinkProgram
 
 _SHOWN_CHARACTERS = 500
 
@@ -40,8 +44,66 @@ def annotate(error: BaseException) -> None:
     error._headrace_noted = True  # type: ignore[attr-defined]
 
 
+def failure_of(error: BaseException) -> BaseException:
+    """What a job fails with where a task raised ``error``; operator and record are its notes.
+
+    ``sys.exit`` in a function would end the process that happens to run it, and an interrupt is for
+    the program and not for its functions: both are errors of the job.
+    """
+    annotate(error)
+    if isinstance(error, Exception):
+        return error
+    said = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else type(error).__name__
+    failure = JobError(
+        f"a function of the job raised {said}, which is for a program to end with",
+        hint="raise an exception to fail the job, or leave the record out to go on",
+    )
+    for note in getattr(error, "__notes__", []):
+        failure.add_note(note)
+    failure._headrace_noted = True  # type: ignore[attr-defined]
+    return failure.with_traceback(error.__traceback__)
+
+
+@contextmanager
+def at_sink(sink: SinkProgram, doing: str) -> Iterator[None]:
+    """Name the sink in the notes of what is raised meanwhile; ``doing``: such as ``writing``."""
+    try:
+        yield
+    except BaseException as error:
+        if not getattr(error, "_headrace_noted", False):
+            built = f", built at {sink.site}" if sink.site else ""
+            lines = [f"sink:     {sink.name} (uid={sink.uid or 'none'}){built}, {doing}"]
+            record = _record_in_hand(error.__traceback__)
+            if record:
+                lines.append(f"record:   {_shown(*record)}")
+            error.add_note("\n".join(lines))
+            error._headrace_noted = True  # type: ignore[attr-defined]
+        raise
+
+
+def _record_in_hand(trace: TracebackType | None) -> tuple[Any] | tuple[()]:
+    """The variable ``value`` of the innermost frame of a connector or a format that has one."""
+    found: tuple[Any] | tuple[()] = ()
+    while trace is not None:
+        variables = trace.tb_frame.f_locals
+        if "value" in variables and _serves_sinks(trace.tb_frame):
+            found = (variables["value"],)
+        trace = trace.tb_next
+    return found
+
+
+def _serves_sinks(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__"))
+    return module.startswith(("headrace.datastream.connectors.", "headrace.datastream.formats."))
+
+
 def user_traceback(error: BaseException) -> str:
     """The traceback as text, from the first frame of the user's code on, with the notes."""
+    return "".join(traceback.format_exception(type(error), error, user_frames(error)))
+
+
+def user_frames(error: BaseException) -> TracebackType | None:
+    """The traceback from the first frame after the innermost operator's on."""
     trace = error.__traceback__
     innermost = trace
     walk = trace
@@ -49,7 +111,7 @@ def user_traceback(error: BaseException) -> str:
         if isinstance(walk.tb_frame.f_locals.get("node"), NodeProgram):
             innermost = walk.tb_next or walk
         walk = walk.tb_next
-    return "".join(traceback.format_exception(type(error), error, innermost))
+    return innermost
 
 
 def _operator_frame(trace: TracebackType | None) -> FrameType | None:

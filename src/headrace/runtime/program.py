@@ -110,6 +110,7 @@ class SinkProgram:
     sink: Any
     parallelism: int = 1
     output_type: Any = None
+    site: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +22,7 @@ from headrace.datastream import (
     StreamExecutionEnvironment,
 )
 from headrace.datastream.connectors.function import FunctionSink
+from headrace.errors import JobError
 from headrace.testing import run_pipeline
 
 
@@ -228,3 +231,42 @@ def test_counters_count_once_over_restarts(restarts: bool) -> None:
         restarts=restarts,
     )
     assert results.counters["count.seen"] == 6
+
+
+class Invoked:
+    def invoke(self, value: int) -> None:
+        if value == 3:
+            raise OSError("full")
+
+
+def test_a_failing_sink_is_named() -> None:
+    env = local()
+    env.from_collection([1, 2, 3]).sink_to(FunctionSink(Invoked())).name("ledger").uid("out")
+    with pytest.raises(OSError, match="full") as raised:
+        env.execute()
+    (note,) = raised.value.__notes__
+    sink, record = note.splitlines()
+    assert sink.startswith("sink:     ledger (uid=out), built at ")
+    assert sink.endswith(", writing") and Path(__file__).name in sink
+    assert record == "record:   3"
+
+
+class Unprintable:
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def test_a_record_that_cannot_be_printed_names_its_sink() -> None:
+    env = local()
+    env.from_collection([1]).map(lambda value: Unprintable()).print("here")
+    with pytest.raises(ValueError, match="no words") as raised:
+        env.execute()
+    assert "delivering" in raised.value.__notes__[0]
+
+
+def test_a_program_is_not_ended_by_its_functions() -> None:
+    env = local()
+    env.from_collection([1]).map(lambda value: sys.exit(value)).name("leaves").print()
+    with pytest.raises(JobError, match=r"sys\.exit\(1\)") as raised:
+        env.execute()
+    assert raised.value.__notes__[0].startswith("operator: leaves")

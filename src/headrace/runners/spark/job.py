@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -19,13 +20,13 @@ from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.connector import CommitterContext
-from headrace.errors import CheckpointError, JobError, PlanError, UnsupportedError
+from headrace.errors import CheckpointError, HeadraceError, JobError, PlanError, UnsupportedError
 from headrace.metrics.merging import MetricId, Part, figures, merged
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import Restarts
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
 from headrace.runners.spark.checkpoint.progress import is_committed, is_finished
-from headrace.runners.spark.failures import failure_in, reason_in
+from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.link import BatchReport, DriverLink
 from headrace.runners.spark.query.dataframes import (
     dataframe_sinks,
@@ -38,9 +39,12 @@ from headrace.runners.spark.query.sink import served_by_committer
 from headrace.runners.spark.query.source import FORMAT, DriverPlan, HeadraceDataSource
 from headrace.runners.spark.query.wire import WIRE_DDL
 from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runners.spark.reasons import hint_for, story_of
 from headrace.runners.spark.shipping.modules import dumps, folders_of_workers
 from headrace.runners.spark.startup.session import activate, log_path, settings_of_query
+from headrace.runtime.failure import at_sink, failure_of
 from headrace.runtime.program import JobProgram
+from headrace.tracebacks import brief
 
 _POLL_SECONDS = 0.1
 
@@ -68,6 +72,7 @@ class SparkJob:
         self._bounded, self._restarts, self._on_report = bounded, restarts, on_report
         self._status = JobStatus.CREATED
         self._failure: BaseException | None = None
+        self._trace: TracebackType | None = None
         self._cancelled = threading.Event()
         self._query: StreamingQuery | None = None
         self._started = time.monotonic()
@@ -106,7 +111,7 @@ class SparkJob:
         """
         self._thread.join()
         if self._failure is not None:
-            raise self._failure
+            raise self._failure.with_traceback(self._trace)
         return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
 
     def accumulators(self) -> Mapping[str, Any]:
@@ -125,7 +130,9 @@ class SparkJob:
         self.metrics = merged(self.metrics, report.metrics)
         for index, parts in sorted(report.delivered.items()):
             for group, values in parts:
-                self.delivery.deliver(self._program.sinks[index], group, values)
+                sink = self._program.sinks[index]
+                with at_sink(sink, "delivering"):
+                    self.delivery.deliver(sink, group, values)
         self.last_report = report
         if self._on_report is not None:
             self._on_report(report)
@@ -142,7 +149,8 @@ class SparkJob:
             if self._cancelled.is_set():
                 self._status = JobStatus.CANCELED
             else:
-                self._failure = error
+                self._failure = brief(failure_of(error))
+                self._trace = self._failure.__traceback__
                 self._status = JobStatus.FAILED
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
@@ -180,14 +188,16 @@ class SparkJob:
                 self._ref = ProgramRef(f"{self._program.run_id}-{self._attempt}", self._ref.data)
 
     def _run_once(self) -> None:
+        failure: BaseException | None = None
         try:
             if self._program.batch:
                 self._run_batch()
             else:
                 self._run_stream()
         except (PySparkException, Py4JError) as error:
-            found = _explained(error)
-            raise found from found.__cause__
+            failure = _explained(error)
+        if failure is not None:
+            raise failure  # here, so that Spark's is not told as its context
 
     def _finish_sinks(self) -> None:
         if self._cancelled.is_set() or not self._bounded:
@@ -195,7 +205,8 @@ class SparkJob:
         for sink in self._program.sinks:
             if served_by_committer(sink):
                 context = CommitterContext(self._program.sink_id(sink), self._program.name)
-                sink.sink.committer(context).finish()
+                with at_sink(sink, "publishing what was held back"):
+                    sink.sink.committer(context).finish()
 
     def _plan_path(self) -> str:
         plan = DriverPlan(
@@ -292,19 +303,14 @@ class SparkJob:
 def _explained(error: Exception) -> BaseException:
     """The user's exception inside Spark's, or a ``JobError`` that says where the log is."""
     text = str(error)
-    found = failure_in(text)
-    if found is not None:
-        return found
-    reason = reason_in(text) or type(error).__name__
     # There is none where the session was the user's.
     log = {"log": str(log_path())} if log_path().exists() else {}
-    return JobError(f"Spark stopped the job: {reason}", where=log, hint=_hint(reason))
-
-
-def _hint(reason: str) -> str | None:
-    if "No module named 'headrace'" not in reason:
-        return None
-    return (
-        "Spark's workers run a Python without Headrace: before the session is made, set"
-        " PYSPARK_PYTHON to one that has it"
-    )
+    found = failure_in(text)
+    if found is None:
+        story = story_of(text, type(error).__name__)
+        return JobError(story.message, where={**story.where, **log}, hint=story.hint)
+    lines = [f"hint:     {hint_for(str(found))}"] if isinstance(found, ImportError) else []
+    lines += [f"{name}:      {path}" for name, path in log.items()]
+    if lines and not isinstance(found, HeadraceError):
+        found.add_note("\n".join(lines))
+    return found

@@ -20,6 +20,7 @@ from multiprocessing.connection import (
 from typing import Any
 
 from headrace.metrics.merging import MetricId, Part
+from headrace.runtime.failure import failure_of
 
 _HANDSHAKE_SECONDS = 30.0
 """Who connects and does not show its key is left after so long; a report meanwhile waits."""
@@ -80,8 +81,8 @@ class DriverLink:
             if report.batch_id > self._last:
                 self._last = report.batch_id
                 self._on_report(report)
-        except Exception as error:
-            self.failure = error
+        except BaseException as error:  # a user's code is called here: sys.exit ends no thread
+            self.failure = failure_of(error)
 
     def close(self) -> None:
         """Stop listening."""

@@ -37,6 +37,7 @@ from headrace.runners.spark.query.worker import (
 from headrace.runners.spark.shipping import classes
 from headrace.runtime.block import Envelope, Kind, values_of
 from headrace.runtime.coordinator import StateChanges, merge_states
+from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
                 for envelope in received
             ]
         else:
-            message.committables[target] = write_to(program, sink, received, batch)
+            with at_sink(sink, "writing"):
+                message.committables[target] = write_to(program, sink, received, batch)
     return message
 
 
@@ -113,7 +115,7 @@ def write_to(program: JobProgram, sink: SinkProgram, received: list[Envelope], b
             values = values_of(block)
             writer.write(values, block.timestamps or [None] * len(values))
         return writer.prepare_commit()
-    except Exception:
+    except BaseException:
         writer.abort()
         raise
 
@@ -138,7 +140,8 @@ class _Commit:
                     continue
                 parts = [m.committables.get(sink.index) for m in present]
                 context = CommitterContext(program.sink_id(sink), program.name)
-                sink.sink.committer(context).commit(batch, [p for p in parts if p is not None])
+                with at_sink(sink, "committing"):
+                    sink.sink.committer(context).commit(batch, [p for p in parts if p is not None])
             watermark = self._save_states(present)
             report = _report(present, batch, watermark)
             report.ended = all_sources_ended(Path(self._directory) / "spark", batch)
@@ -161,7 +164,8 @@ class _Commit:
                 continue
             parts = [m.committables.get(sink.index) for m in present]
             context = CommitterContext(program.sink_id(sink), program.name)
-            sink.sink.committer(context).abort(batch, [p for p in parts if p is not None])
+            with at_sink(sink, "aborting"):
+                sink.sink.committer(context).abort(batch, [p for p in parts if p is not None])
 
 
 def _report(messages: Sequence[TaskMessage], batch: int, watermark: int | None) -> BatchReport:
