@@ -5,11 +5,13 @@ from __future__ import annotations
 import atexit
 import itertools
 import os
+import signal
 import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -184,13 +186,42 @@ def execute(
     graph: StreamGraph, configuration: Configuration, job_name: str | None
 ) -> JobExecutionResult:
     """Run a job to its end; an interrupt cancels it."""
-    job = start(graph, configuration, job_name)
+    with _plain_interrupts():
+        job = start(graph, configuration, job_name)
+        with _plain_interrupts():  # the session that was made for it may have set its own
+            return _wait(job)
+
+
+def _wait(job: JobHandle) -> JobExecutionResult:
     try:
         return job.wait()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         print("cancelling the job", file=sys.stderr)
-        job.cancel()
-        raise
+        try:
+            job.cancel()
+        except KeyboardInterrupt:
+            print("headrace: the job's end is not waited for", file=sys.stderr)
+        raise interrupt.with_traceback(None) from None  # it came while nothing was at work
+
+
+@contextmanager
+def _plain_interrupts() -> Iterator[None]:
+    """Let a Ctrl-C be a ``KeyboardInterrupt`` and nothing else.
+
+    PySpark's handler calls into the JVM, also in the middle of another call, which breaks the
+    connection and fails the micro-batch that a cancelled job ends with (Spark 4.3). A handler of
+    the user's stays.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    of_pyspark = str(getattr(before, "__module__", "")).startswith("pyspark")
+    if not of_pyspark or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def execute_async(

@@ -95,12 +95,11 @@ class SparkJob:
 
     def cancel(self) -> None:
         """Stop the job and wait for its end."""
-        self._cancelled.set()
-        query = self._query
-        if query is not None:
-            query.stop()
-        elif self._program.batch:
-            self._spark.sparkContext.cancelJobGroup(str(self.job_id))
+        self._cancelled.set()  # the run's own thread looks at it, and stops the query
+        if self._program.batch:
+            # In a thread of its own: a Ctrl-C that breaks off a call into the JVM is told by py4j.
+            stop = self._spark.sparkContext.cancelJobGroup
+            threading.Thread(target=stop, args=(str(self.job_id),), daemon=True).start()
         self._thread.join()
 
     def wait(self) -> JobExecutionResult:

@@ -45,11 +45,16 @@ def folders_of_workers(spark: SparkSession) -> list[str]:
     made_here = _made_here.get(context.applicationId or "")
     if made_here is not None:
         return [os.getcwd(), *made_here]
-    if not (context.master or "").startswith("local["):
+    if not is_local(context.master or ""):
         return user_paths()
     jvm: Any = context._jvm
     inherited = jvm.System.getenv("PYTHONPATH") or ""
     return [os.getcwd(), *filter(None, inherited.split(os.pathsep))]
+
+
+def is_local(master: str) -> bool:
+    """Whether a master runs its tasks on this machine, in the driver's JVM."""
+    return master == "local" or master.startswith("local[")
 
 
 def remember(spark: SparkSession, folders: Sequence[str]) -> None:
