@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from headrace.errors import JobError
 from headrace.runners.spark import job
 from headrace.runners.spark.failures import reason_in
-from headrace.runners.spark.job import _explained
+from headrace.runners.spark.job import SparkJob, _explained
 from headrace.runners.spark.reasons import story_of
 
 NOT_THERE = """\
@@ -99,3 +100,19 @@ def test_a_missing_module_says_how_modules_travel() -> None:
     story = story_of(NOT_THERE.replace("'headrace'", "'refdata.prices'"), "Error")
     assert "install refdata where the workers run" in (story.hint or "")
     assert "spark.submit.pyFiles" in (story.hint or "")
+
+
+def test_what_breaks_off_a_write_is_told_to_spark_in_few_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Spark takes the text apart, and overflows its stack on that of a Java exception."""
+
+    def write(self: SparkJob, *_: object) -> None:
+        raise RuntimeError("java.lang.InterruptedException\n" + "\tat x.y(Z.java:1)\n" * 1000)
+
+    monkeypatch.setattr(SparkJob, "_write", write)
+    running = object.__new__(SparkJob)
+    with pytest.raises(JobError) as raised:
+        running._write_batch(None, "plan", 3)  # type: ignore[arg-type]
+    assert len("".join(traceback.format_exception(raised.value))) < 1_500
+    assert isinstance(running._broken, RuntimeError)

@@ -73,6 +73,7 @@ class SparkJob:
         self._status = JobStatus.CREATED
         self._failure: BaseException | None = None
         self._trace: TracebackType | None = None
+        self._broken: BaseException | None = None
         self._cancelled = threading.Event()
         self._query: StreamingQuery | None = None
         self._started = time.monotonic()
@@ -187,14 +188,14 @@ class SparkJob:
                 self._ref = ProgramRef(f"{self._program.run_id}-{self._attempt}", self._ref.data)
 
     def _run_once(self) -> None:
-        failure: BaseException | None = None
+        failure = self._broken = None
         try:
             if self._program.batch:
                 self._run_batch()
             else:
                 self._run_stream()
         except (PySparkException, Py4JError) as error:
-            failure = _explained(error)
+            failure = _explained(self._broken or error)
         if failure is not None:
             raise failure  # here, so that Spark's is not told as its context
 
@@ -247,7 +248,9 @@ class SparkJob:
                 .queryName(f"{self._program.name}-{self._program.run_id[:8]}-{self._attempt}")
             )
             if dataframe_sinks(self._program):
-                writer = writer.foreachBatch(lambda rows, batch: self._write(rows, path, batch))
+                writer = writer.foreachBatch(
+                    lambda rows, batch: self._write_batch(rows, path, batch)
+                )
             else:
                 writer = writer.format(FORMAT).option("plan", path)
             self._query = query = writer.trigger(processingTime="0 seconds").start()
@@ -267,6 +270,21 @@ class SparkJob:
         if not self._bounded or report is None or not report.ended:
             return False
         return is_committed(Path(self._checkpoint.spark), report.batch_id)
+
+    def _write_batch(self, frame: DataFrame, path: str, batch: int) -> None:
+        """Write one micro-batch, called by the JVM; what went wrong is kept here.
+
+        Spark takes the text of what is raised apart with a regular expression that overflows its
+        stack on a text as long as a Java stack trace (4.3.0).
+
+        Raises:
+            JobError: in a few words.
+        """
+        try:
+            self._write(frame, path, batch)
+        except BaseException as error:
+            self._broken = error
+            raise JobError(f"micro-batch {batch} was not written") from None
 
     def _write(self, frame: DataFrame, path: str, batch: int) -> None:
         """Write one micro-batch, or the batch, to every sink."""
@@ -299,8 +317,10 @@ class SparkJob:
             self._write(frame, path, 0)
 
 
-def _explained(error: Exception) -> BaseException:
+def _explained(error: BaseException) -> BaseException:
     """The user's exception inside Spark's, or a ``JobError`` that says where the log is."""
+    if isinstance(error, HeadraceError):
+        return error
     text = str(error)
     # There is none where the session was the user's.
     log = {"log": str(log_path())} if log_path().exists() else {}
