@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow.dataset
 import pytest
 from pyspark.sql import SparkSession
 
@@ -13,6 +14,7 @@ from headrace.common import Configuration, Row, Types, WatermarkStrategy
 from headrace.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.datastream.state import ValueStateDescriptor
+from headrace.runners.spark.query.appended import Folder, append_once
 from headrace.runners.spark.startup.session import session_for
 
 pytestmark = pytest.mark.spark
@@ -65,6 +67,7 @@ def test_a_batch_dataframe_to_a_dataframe_sink(
     stream.get_execution_environment().execute("counts")
     read = spark.read.parquet(path).select("k", "end", "n").collect()
     assert sorted(tuple(row) for row in read) == sorted(COUNTS)
+    assert [*Path(path, "_headrace").glob("*/*.json")]  # appended once, see below
 
 
 def test_a_streaming_dataframe(spark: SparkSession, tmp_path: Path) -> None:
@@ -82,3 +85,53 @@ def test_a_streaming_dataframe(spark: SparkSession, tmp_path: Path) -> None:
     assert sorted((row.k, row.end, row.n) for row in found) == sorted(
         count for count in COUNTS if count[1] == 39
     )
+
+
+def append(spark: SparkSession, path: Path, batch: int, *, rows: int = 6) -> None:
+    """What an attempt of a micro-batch does: two files in each of two folders."""
+    frame = spark.range(rows).selectExpr("id", "id % 2 as k", f"{batch} as batch").repartition(2)
+    append_once(frame.write.partitionBy("k"), Folder(spark, str(path)), "sink", batch)
+
+
+def appended(spark: SparkSession, path: Path) -> list[tuple[int, int]]:
+    rows = spark.read.parquet(str(path)).select("batch", "id").collect()
+    return sorted((row.batch, row.id) for row in rows)
+
+
+@pytest.mark.parametrize("moved", range(4))
+def test_a_micro_batch_is_appended_once(
+    moved: int, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was done of it when its first attempt broke off."""
+    path = tmp_path / "out"
+    append(spark, path, 0)
+    left = moved
+    move = Folder.move
+
+    def breaks_off(folder: Folder, name: str, to: str) -> None:
+        nonlocal left
+        if left == 0:
+            raise OSError("cancelled")
+        left -= 1
+        move(folder, name, to)
+
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="cancelled"):
+        patched.setattr(Folder, "move", breaks_off)
+        append(spark, path, 1)
+    append(spark, path, 1)
+    append(spark, path, 1)  # Spark had not noted it as committed
+    append(spark, path, 2)
+    assert appended(spark, path) == [(batch, n) for batch in range(3) for n in range(6)]
+    kept = [file.name for file in (path / "_headrace").rglob("*") if not file.name.startswith(".")]
+    assert sorted(kept) == ["2.json", "sink"]
+    read = sorted(pyarrow.dataset.dataset(path, partitioning="hive").to_table()["id"].to_pylist())
+    assert read == sorted([*range(6)] * 3)
+
+
+@pytest.mark.parametrize("kind", ["json", "csv", "orc"])
+def test_formats_that_are_appended_once(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+    for _ in range(2):
+        frame = spark.range(3).selectExpr("id")
+        append_once(frame.write.format(kind), Folder(spark, str(tmp_path / kind)), "sink", 0)
+    read = spark.read.format(kind).schema("id long").load(str(tmp_path / kind)).collect()
+    assert sorted(row.id for row in read) == [0, 1, 2]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 __all__ = ["CompletableFuture"]
@@ -17,6 +18,8 @@ class CompletableFuture(Generic[T]):
 
     def __init__(self, future: Future[T]) -> None:
         self._future = future
+        self._waiting = 0
+        self._lock = threading.Lock()
 
     @staticmethod
     def of(produce: Callable[[], T]) -> CompletableFuture[T]:
@@ -46,11 +49,28 @@ class CompletableFuture(Generic[T]):
 
     def result(self, timeout_s: float | None = None) -> T:
         """The result, waited for; raises what its computation raised."""
-        return self._future.result(timeout_s)
+        with self._asking():
+            return self._future.result(timeout_s)
 
     def exception(self, timeout_s: float | None = None) -> BaseException | None:
         """What its computation raised, waited for; None where it went well."""
-        return self._future.exception(timeout_s)
+        with self._asking():
+            return self._future.exception(timeout_s)
+
+    def is_waited_for(self) -> bool:
+        """Whether somebody waits for the outcome, or was given it."""
+        return self._waiting > 0
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        with self._lock:
+            self._waiting += 1
+        try:
+            yield
+        finally:
+            if not self._future.done():  # it was waited for in vain
+                with self._lock:
+                    self._waiting -= 1
 
 
 def _complete(future: Future[T], produce: Callable[[], T]) -> None:

@@ -68,3 +68,7 @@ class JobClient:
             if self._end is None:
                 self._end = CompletableFuture.running(self._handle.wait)
             return self._end
+
+    def is_waited_for(self) -> bool:
+        """Whether somebody waits for the job's end, or has, and so is given what it raises."""
+        return self._end is not None and self._end.is_waited_for()

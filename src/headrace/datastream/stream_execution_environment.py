@@ -22,6 +22,7 @@ from headrace.graph.transformation import (
     SourceTransformation,
     Transformation,
 )
+from headrace.tracebacks import brief, print_briefly
 
 if TYPE_CHECKING:
     from headrace.common.job_client import JobClient
@@ -39,6 +40,7 @@ class StreamExecutionEnvironment(JobSettings):
     def __init__(self, configuration: Configuration | None = None) -> None:
         # a copy: what the program does later to its own object is not meant for this job
         self._configuration = Configuration(configuration)
+        print_briefly()
         self._transformations: list[Transformation] = []
         self._pending_sinks: list[SinkTransformation] = []
 
@@ -117,7 +119,10 @@ class StreamExecutionEnvironment(JobSettings):
         """
         from headrace.datastream._build import execution
 
-        return execution.execute(self, job_name)
+        try:
+            return execution.execute(self, job_name)
+        except BaseException as error:
+            raise brief(error)  # noqa: B904 - it is the same one, without frames of ours
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the job; the client watches and stops it."""

@@ -1,4 +1,4 @@
-"""Figures of several processes put together."""
+"""Figures of several tasks put together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Number = int | float
 
 
 class How(Enum):
-    """What two processes' figures of one name come to."""
+    """What two tasks' figures of one name come to."""
 
     SUM = "sum"
     LEAST = "least"
@@ -21,8 +21,21 @@ class How(Enum):
     """Worked out from the figures ``sum`` and ``count`` beside it."""
 
 
+class MetricId(NamedTuple):
+    """Whose figure it is. ``operator``: its id, empty for the job's own metrics.
+
+    ``name`` is the operator's name, which other operators may have too; ``metric`` is dotted;
+    ``subtask`` is the number of the Spark task that told it.
+    """
+
+    operator: str
+    name: str
+    metric: str
+    subtask: int = 0
+
+
 class Part(NamedTuple):
-    """A figure and how it is put together with others; of a sum, what came to it since."""
+    """A figure of one attempt of a task, and how it is put together with others."""
 
     how: How
     value: Number
@@ -37,31 +50,51 @@ _MERGE: dict[How, Callable[[Number, Number], Number]] = {
 }
 
 
-def merge(into: dict[str, Part], told: Mapping[str, Part]) -> None:
-    """Put what a process tells into what is known."""
+def merge(into: dict[MetricId, Part], told: Mapping[MetricId, Part]) -> None:
+    """Put what an attempt tells into what is known; what was told last stands last."""
     for name, part in told.items():
-        known = into.get(name)
-        if known is not None:
-            part = Part(part.how, _MERGE[part.how](known.value, part.value))
-        into[name] = part
+        known = into.pop(name, None)
+        into[name] = part if known is None else _both(known, part)
 
 
-def changes(now: Mapping[str, Part], before: Mapping[str, Part]) -> dict[str, Part]:
-    """What a process has to tell that told ``before`` last."""
-    found: dict[str, Part] = {}
-    for name, part in now.items():
-        known = before.get(name)
-        if part.how is How.SUM:
-            more = part.value - (0 if known is None else known.value)
-            if more:
-                found[name] = Part(How.SUM, more)
-        elif part != known:
-            found[name] = part
-    return found
+def merged(known: Mapping[MetricId, Part], told: Mapping[MetricId, Part]) -> dict[MetricId, Part]:
+    """The same as a new dictionary: another thread may be reading the one that is known."""
+    result = dict(known)
+    merge(result, told)
+    return result
 
 
-def figures(parts: Mapping[str, Part]) -> dict[str, Number]:
-    """The figures by their names."""
+def _both(known: Part, told: Part) -> Part:
+    return Part(told.how, _MERGE[told.how](known.value, told.value))
+
+
+def figures(parts: Mapping[MetricId, Part]) -> dict[str, Number]:
+    """The figures as users see them: by ``operator name.metric``, over all subtasks.
+
+    Operators that share a name are one figure under it; then each has one under its id as well.
+    """
+    operators: dict[str, set[str]] = {}
+    for key in parts:
+        operators.setdefault(key.name, set()).add(key.operator)
+    named: dict[str, Part] = {}
+    by_id: dict[str, Part] = {}
+    for key, part in parts.items():
+        _add(named, _dotted(key.name, key.metric), part)
+        if len(operators[key.name]) > 1:
+            _add(by_id, _dotted(key.operator, key.metric), part)
+    return {**_numbers(by_id), **_numbers(named)}
+
+
+def _dotted(scope: str, metric: str) -> str:
+    return f"{scope}.{metric}" if scope else metric
+
+
+def _add(into: dict[str, Part], name: str, part: Part) -> None:
+    known = into.get(name)
+    into[name] = part if known is None else _both(known, part)
+
+
+def _numbers(parts: Mapping[str, Part]) -> dict[str, Number]:
     found = {name: part.value for name, part in parts.items()}
     for name, part in parts.items():
         if part.how is How.MEAN:

@@ -1,7 +1,8 @@
 """Counters, gauges, meters and distributions in groups, kept in this process.
 
-A group belongs to one task and is used from one thread. ``MetricGroup.snapshot`` is how the
-figures leave it.
+A group belongs to one task and is used from one thread. ``MetricGroup.parts`` is how the figures
+of one attempt of the task leave it, and ``MetricGroup.begin_attempt`` forgets those of the last:
+what an attempt counted that failed is told by nobody.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, TypeVar
 
 from headrace.errors import PlanError, TypeMismatchError
-from headrace.metrics.merging import How, Number, Part
+from headrace.metrics.merging import How, MetricId, Number, Part, figures
 
 __all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]
 
@@ -20,18 +21,22 @@ class Metric(ABC):
     """Something measured."""
 
     hows: ClassVar[Mapping[str, How]] = {"": How.SUM}
-    """How each figure is put together with another process's."""
+    """How each figure is put together with another task's."""
 
     @abstractmethod
     def figures(self) -> dict[str, Number]:
-        """What it shows now, by suffix; the suffix of a metric with one figure is empty."""
+        """What was measured in this attempt, by suffix; empty for a metric with one figure."""
+
+    @abstractmethod
+    def begin_attempt(self) -> None:
+        """Leave out of ``figures`` what was measured so far."""
 
 
 class Counter(Metric):
     """A number that goes up and down."""
 
     def __init__(self) -> None:
-        self._count = 0
+        self._count = self._before = 0
 
     def inc(self, n: int = 1) -> None:
         """Add."""
@@ -46,8 +51,12 @@ class Counter(Metric):
         return self._count
 
     def figures(self) -> dict[str, Number]:
-        """The number."""
-        return {"": self._count}
+        """By how much it has changed."""
+        return {"": self._count - self._before}
+
+    def begin_attempt(self) -> None:
+        """Count from here."""
+        self._before = self._count
 
 
 class Gauge(Metric):
@@ -69,6 +78,9 @@ class Gauge(Metric):
             raise TypeMismatchError(f"a gauge gave {value!r}, a {type(value).__name__}")
         return {"": int(value) if isinstance(value, bool) else value}
 
+    def begin_attempt(self) -> None:
+        """Nothing: it is asked anew each time."""
+
 
 class Meter(Metric):
     """A count of events whose rate is of interest.
@@ -82,7 +94,7 @@ class Meter(Metric):
         if time_span_in_seconds < 1:
             raise PlanError(f"a meter's time span is {time_span_in_seconds} s: 1 is the least")
         self.time_span_in_seconds = time_span_in_seconds
-        self._count = 0
+        self._count = self._before = 0
 
     def mark_event(self, value: int = 1) -> None:
         """Count so many events."""
@@ -93,8 +105,12 @@ class Meter(Metric):
         return self._count
 
     def figures(self) -> dict[str, Number]:
-        """The events so far, as ``count``."""
-        return {"count": self._count}
+        """The events of this attempt, as ``count``."""
+        return {"count": self._count - self._before}
+
+    def begin_attempt(self) -> None:
+        """Count from here."""
+        self._before = self._count
 
 
 class Distribution(Metric):
@@ -109,6 +125,10 @@ class Distribution(Metric):
     }
 
     def __init__(self) -> None:
+        self.begin_attempt()
+
+    def begin_attempt(self) -> None:
+        """Be as new."""
         self._count = 0
         self._sum: Number = 0
         self._min: Number = 0
@@ -135,18 +155,30 @@ M = TypeVar("M", bound=Metric)
 
 
 class MetricGroup:
-    """Metrics under a common name, and further groups. The same name gives the same metric."""
+    """Metrics under a common name, and further groups. The same name gives the same metric.
 
-    def __init__(self, scope: tuple[str, ...] = ()) -> None:
+    ``operator`` and ``name``: the id and the name of the operator that it belongs to, if any.
+    """
+
+    def __init__(self, scope: tuple[str, ...] = (), operator: str = "", name: str = "") -> None:
         self._scope = scope
+        self._operator, self._name = operator, name
         self._metrics: dict[str, Metric] = {}
-        self._groups: dict[str, MetricGroup] = {}
+        self._groups: dict[tuple[str, ...], MetricGroup] = {}
+
+    def of_operator(self, operator: str, name: str) -> MetricGroup:
+        """The group of the operator with that id and that name."""
+        group = self._groups.get((operator, name))
+        if group is None:
+            group = self._groups[operator, name] = MetricGroup(self._scope, operator, name)
+        return group
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
         """The group of that name inside this one; with ``extra``, the group ``name.extra``."""
-        group = self._groups.get(name)
+        group = self._groups.get((name,))
         if group is None:
-            group = self._groups[name] = MetricGroup((*self._scope, name))
+            group = MetricGroup((*self._scope, name), self._operator, self._name)
+            self._groups[name,] = group
         return group if extra is None else group.add_group(extra)
 
     def counter(self, name: str) -> Counter:
@@ -171,31 +203,47 @@ class MetricGroup:
             metric = self._metrics[name] = make()
         if not isinstance(metric, kind):
             raise PlanError(
-                f"{'.'.join((*self._scope, name))} is a {type(metric).__name__.lower()} already, "
+                f"{self._shown(name)} is a {type(metric).__name__.lower()} already, "
                 f"it cannot be a {kind.__name__.lower()} too"
             )
         return metric
 
+    def _shown(self, metric: str) -> str:
+        return ".".join(filter(None, (self._name, *self._scope, metric)))
+
+    def begin_attempt(self) -> None:
+        """An attempt of a task begins: what was measured before is not its own."""
+        for metric in self._metrics.values():
+            metric.begin_attempt()
+        for group in self._groups.values():
+            group.begin_attempt()
+
     def snapshot(self) -> dict[str, Number]:
-        """Every figure of this group and those inside, by dotted scope: ``group.name[.figure]``.
+        """This attempt's figures in this group and those inside: ``operator.metric[.figure]``.
 
         Raises whatever a gauge's function raises, with the gauge's name as a note.
         """
-        return {name: part.value for name, part in self.parts().items()}
+        return figures(self.parts())
 
-    def parts(self) -> dict[str, Part]:
-        """The same, to be put together with those of other processes."""
-        result: dict[str, Part] = {}
+    def parts(self, subtask: int = 0) -> dict[MetricId, Part]:
+        """The same, to be put together with those of other tasks."""
+        result: dict[MetricId, Part] = {}
         for name, metric in self._metrics.items():
             scope = ".".join((*self._scope, name))
             try:
-                figures = metric.figures()
+                found = metric.figures()
             except Exception as error:
-                error.add_note(f"while reading the metric {scope}")
+                error.add_note(f"while reading the metric {self._shown(name)}")
                 raise
-            for suffix, value in figures.items():
+            for suffix, value in found.items():
                 whole = f"{scope}.{suffix}" if suffix else scope
-                result[whole] = Part(metric.hows[suffix], value)
+                key = MetricId(self._operator, self._name, whole, subtask)
+                result[key] = Part(metric.hows[suffix], value)
         for group in self._groups.values():
-            result |= group.parts()
+            result |= group.parts(subtask)
         return result
+
+    def told(self, subtask: int = 0) -> dict[MetricId, Part]:
+        """The parts that say something: sums of 0 are left out."""
+        parts = self.parts(subtask)
+        return {k: part for k, part in parts.items() if part.value or part.how is not How.SUM}

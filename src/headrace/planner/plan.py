@@ -258,6 +258,7 @@ class _Planner:
             sink=sink.sink,
             parallelism=parallelism_of(sink) or self._options.parallelism,
             output_type=sink.inputs[0].source.output_type if sink.inputs else None,
+            site=str(sink.site),
         )
 
     def _needs_ticks(self) -> bool:

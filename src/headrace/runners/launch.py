@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
+import signal
 import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from types import TracebackType
 from typing import Any
 
 from headrace.common.configuration import Configuration
@@ -24,13 +28,16 @@ from headrace.planner.explain import explain_text, plan_json
 from headrace.planner.plan import PlanOptions, plan
 from headrace.runners.delivery import Delivery
 from headrace.runners.local import LocalRun
+from headrace.runtime.failure import failure_of
 from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
+from headrace.tracebacks import brief, shown
 
 DEFAULT_NAME = "Headrace Streaming Job"
 _LOCAL_RECORDS_PER_BATCH = 50_000
 _RECORDS_PER_TASK = 2_000_000
 _BYTES_PER_TASK = 128 << 20
+_TELLING_SECONDS = 5.0
 _LONGEST_BATCH = 6
 """How many times its duration a micro-batch may take where its fixed price is large."""
 
@@ -45,6 +52,7 @@ class LocalJob:
         self._cancelled = threading.Event()
         self._status = JobStatus.RUNNING
         self._failure: BaseException | None = None
+        self._trace: TracebackType | None = None
         self._started = time.monotonic()
         self._net_runtime_ms = 0
         self._thread = threading.Thread(target=self._work, name="headrace-job", daemon=True)
@@ -55,7 +63,8 @@ class LocalJob:
             self._run.run(self._cancelled.is_set)
             self._status = JobStatus.CANCELED if self._cancelled.is_set() else JobStatus.FINISHED
         except BaseException as error:
-            self._failure = error
+            self._failure = brief(failure_of(error))
+            self._trace = self._failure.__traceback__
             self._status = JobStatus.FAILED
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
@@ -74,12 +83,12 @@ class LocalJob:
         """Wait for the job's end; raises what it failed with."""
         self._thread.join()
         if self._failure is not None:
-            raise self._failure
+            raise self._failure.with_traceback(self._trace)
         return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
 
     def accumulators(self) -> Mapping[str, Any]:
         """The job's counters so far."""
-        return self._run.metrics.snapshot()
+        return self._run.accumulators()
 
 
 def program_of(
@@ -194,20 +203,69 @@ def execute(
     graph: StreamGraph, configuration: Configuration, job_name: str | None
 ) -> JobExecutionResult:
     """Run a job to its end; an interrupt cancels it."""
-    job = start(graph, configuration, job_name)
+    with _plain_interrupts():
+        job = start(graph, configuration, job_name)
+        with _plain_interrupts():  # the session that was made for it may have set its own
+            return _wait(job)
+
+
+def _wait(job: JobHandle) -> JobExecutionResult:
     try:
         return job.wait()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         print("cancelling the job", file=sys.stderr)
-        job.cancel()
-        raise
+        try:
+            job.cancel()
+        except KeyboardInterrupt:
+            print("headrace: the job's end is not waited for", file=sys.stderr)
+        raise interrupt.with_traceback(None) from None  # it came while nothing was at work
+
+
+@contextmanager
+def _plain_interrupts() -> Iterator[None]:
+    """Let a Ctrl-C be a ``KeyboardInterrupt`` and nothing else.
+
+    PySpark's handler calls into the JVM, also in the middle of another call, which breaks the
+    connection and fails the micro-batch that a cancelled job ends with (Spark 4.3). A handler of
+    the user's stays.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    of_pyspark = str(getattr(before, "__module__", "")).startswith("pyspark")
+    if not of_pyspark or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def execute_async(
     graph: StreamGraph, configuration: Configuration, job_name: str | None
 ) -> JobClient:
-    """Start a job and give back its client."""
-    return JobClient(start(graph, configuration, job_name))
+    """Start a job and give back its client; a failure is told at once, unless it is waited for."""
+    job = start(graph, configuration, job_name)
+    client = JobClient(job)
+    name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
+    watcher = threading.Thread(target=_tell_failure, args=(job, client, name), daemon=True)
+    watcher.start()
+    # A program may end at the moment at which its job fails.
+    atexit.register(lambda: watcher.join(_TELLING_SECONDS if _is_over(job) else 0))
+    return client
+
+
+def _is_over(job: JobHandle) -> bool:
+    return job.status() is JobStatus.FAILED
+
+
+def _tell_failure(job: JobHandle, client: JobClient, name: str) -> None:
+    """Wait for the end of a job; where it failed, and nobody waits to be told, print why."""
+    try:
+        job.wait()
+    except BaseException as error:
+        if not client.is_waited_for():
+            print(f"headrace: {name!r} failed\n{shown(error)}", end="", file=sys.stderr, flush=True)
 
 
 def execute_and_collect(

@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
 from headrace.connector import Budget, CommitBy, WorkerResources, WriterContext
+from headrace.errors import JobError
+from headrace.metrics.merging import MetricId, Number, Part, figures, merged
 from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.single_key_group import single_key_group
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import (
     Records,
     committer_of,
-    naming,
     write_records,
 )
 from headrace.runtime.block import Envelope, Kind, own, values_of
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.coordinator import Coordinator, merge_states
-from headrace.runtime.failure import AsRaised
+from headrace.runtime.failure import at_sink, failure_of
 from headrace.runtime.keyed_task import Groups, KeyedTask, TaskInput
 from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
@@ -66,6 +68,8 @@ class LocalRun:
         self.program = program
         self.delivery = delivery
         self.metrics = MetricGroup()
+        self.committed: dict[MetricId, Part] = {}
+        """What the micro-batches counted that are in the sinks."""
         self.batch_id = 0
         self._clock, self._budgets = clock, budgets
         self._backends = backends or (lambda vertex, group: HeapBackend())
@@ -102,15 +106,29 @@ class LocalRun:
         """True when every bounded source is read to its end."""
         return self._coordinator.ended(self._offset)
 
+    def accumulators(self) -> dict[str, Number]:
+        """The figures of what was committed, by name."""
+        return figures(self.committed)
+
     def step(self) -> bool:
         """Do one micro-batch; False when there was nothing to do."""
-        with AsRaised():
+        try:
             return self._step()
+        except KeyboardInterrupt:
+            if threading.current_thread() is threading.main_thread():
+                raise  # the user's Ctrl-C
+            raise JobError("a function of the job raised KeyboardInterrupt") from None
+        except BaseException as error:
+            failure = failure_of(error)
+            if failure is error:
+                raise
+            raise failure from None
 
     def _step(self) -> bool:
         end = self._next_offset()
         if end is self._offset:
             return False
+        self.metrics.begin_attempt()
         to_sinks: list[Envelope] = []
         waiting: dict[int, list[Envelope]] = {}
         parts: list[Mapping[tuple[str, str], SplitState]] = []
@@ -118,7 +136,9 @@ class LocalRun:
             self._route(self._source_task.run(task), waiting, to_sinks, parts)
         for number in range(1, len(self.program.stages) + 1):
             self._stage(number, waiting.pop(number, []), waiting, to_sinks, parts)
+        counted = self.metrics.parts()  # before anything is published: a gauge may fail
         self._write(to_sinks)
+        self.committed = merged(self.committed, counted)
         self._states = merge_states(self._states, parts)
         self._offset = end
         self._coordinator.committed(end)
@@ -206,8 +226,9 @@ class LocalRun:
         for sink in self.program.sinks:
             received = sorted(by_sink[sink.id], key=lambda e: (e.sender, e.seq))
             if self.delivery.takes(sink):
-                for envelope in received:
-                    self.delivery.deliver(sink, envelope.group, values_of(envelope.payload))
+                with at_sink(sink, "delivering"):
+                    for envelope in received:
+                        self.delivery.deliver(sink, envelope.group, values_of(envelope.payload))
                 continue
             committable = None
             if received:
@@ -222,11 +243,11 @@ class LocalRun:
                 committable = write_records(sink, context, map(_records, received))
             committer = self._committers.get(sink.id)
             if committer is not None:
-                with naming(sink):
+                with at_sink(sink, "committing"):
                     committer.commit(self.batch_id, [] if committable is None else [committable])
 
     def _finish(self, sink: SinkProgram) -> None:
-        with naming(sink):
+        with at_sink(sink, "publishing what was held back"):
             self._committers[sink.id].finish()
 
     def run(self, cancelled: Callable[[], bool] = lambda: False) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.connector import CommitBy, Committer, CommitterContext, ServedBy, WriterContext
+from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
 Records = tuple[Sequence[Any], Sequence[int | None] | None]
@@ -21,7 +21,7 @@ def served_by_committer(sink: SinkProgram) -> bool:
 
 def committer_of(program: JobProgram, sink: SinkProgram) -> Committer:
     """A new committer of a sink."""
-    with naming(sink):
+    with at_sink(sink, "making its committer"):
         made: Committer = sink.sink.committer(CommitterContext(program.sink_id(sink), program.name))
         return made
 
@@ -31,7 +31,8 @@ def write_records(sink: SinkProgram, context: WriterContext, records: Iterable[R
 
     The writer is told when it fails. Its exception keeps its type, with a note that names the sink.
     """
-    with naming(sink, context):
+    place = f"micro-batch {context.batch_id}, partition {context.partition}"
+    with at_sink(sink, f"writing {place}"):
         writer = sink.sink.writer(context)
         try:
             for values, timestamps in records:
@@ -43,16 +44,3 @@ def write_records(sink: SinkProgram, context: WriterContext, records: Iterable[R
             except Exception as late:
                 error.add_note(f"and abort() failed: {type(late).__name__}: {late}")
             raise
-
-
-@contextmanager
-def naming(sink: SinkProgram, context: WriterContext | None = None) -> Iterator[None]:
-    """Add the sink's name to an exception that comes out of it."""
-    try:
-        yield
-    except Exception as error:
-        place = f"sink:     {sink.name} (uid={sink.uid or 'none'})"
-        if context is not None:
-            place += f", micro-batch {context.batch_id}, partition {context.partition}"
-        error.add_note(place)
-        raise

@@ -11,8 +11,10 @@ import traceback
 from types import FrameType, TracebackType
 from typing import Any
 
+from headrace.errors import JobError
 from headrace.runtime.chain.loops import GENERATED
 from headrace.runtime.operator import NodeProgram
+from headrace.runtime.program import SinkProgram
 
 _SHOWN_CHARACTERS = 500
 _OURS = "headrace."
@@ -77,8 +79,80 @@ class AsRaised:
             raise found
 
 
+def failure_of(error: BaseException) -> BaseException:
+    """What a job fails with where a task raised ``error``; operator and record are its notes.
+
+    ``sys.exit`` in a function would end the process that happens to run it, and an interrupt is for
+    the program and not for its functions: both are errors of the job.
+    """
+    error = original(error)
+    annotate(error)
+    if isinstance(error, Exception):
+        return error
+    said = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else type(error).__name__
+    failure = JobError(
+        f"a function of the job raised {said}, which is for a program to end with",
+        hint="raise an exception to fail the job, or leave the record out to go on",
+    )
+    for note in getattr(error, "__notes__", []):
+        failure.add_note(note)
+    failure._headrace_noted = True  # type: ignore[attr-defined]
+    return failure.with_traceback(error.__traceback__)
+
+
+class at_sink:  # a function to its callers
+    """Inside a ``with``: the sink is named in the notes of what is raised.
+
+    ``doing``: such as ``writing``. A class for the reason that ``AsRaised`` is one.
+    """
+
+    def __init__(self, sink: SinkProgram, doing: str) -> None:
+        self._sink, self._doing = sink, doing
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None or getattr(error, "_headrace_noted", False):
+            return
+        sink = self._sink
+        built = f", built at {sink.site}" if sink.site else ""
+        lines = [f"sink:     {sink.name} (uid={sink.uid or 'none'}){built}, {self._doing}"]
+        record = _record_in_hand(error.__traceback__)
+        if record:
+            lines.append(f"record:   {_shown(*record)}")
+        error.add_note("\n".join(lines))
+        error._headrace_noted = True  # type: ignore[attr-defined]
+
+
+def _record_in_hand(trace: TracebackType | None) -> tuple[Any] | tuple[()]:
+    """The variable ``value`` of the innermost frame of a connector or a format that has one."""
+    found: tuple[Any] | tuple[()] = ()
+    while trace is not None:
+        variables = trace.tb_frame.f_locals
+        if "value" in variables and _serves_sinks(trace.tb_frame):
+            found = (variables["value"],)
+        trace = trace.tb_next
+    return found
+
+
+def _serves_sinks(frame: FrameType) -> bool:
+    module = str(frame.f_globals.get("__name__"))
+    return module.startswith(("headrace.datastream.connectors.", "headrace.datastream.formats."))
+
+
 def user_traceback(error: BaseException) -> str:
     """The traceback as text, from the first frame of the user's code on, with the notes."""
+    return "".join(traceback.format_exception(type(error), error, user_frames(error)))
+
+
+def user_frames(error: BaseException) -> TracebackType | None:
+    """The traceback from the first frame after the innermost operator's on."""
     trace = error.__traceback__
     innermost = trace
     walk = trace
@@ -86,7 +160,7 @@ def user_traceback(error: BaseException) -> str:
         if isinstance(walk.tb_frame.f_locals.get("node"), NodeProgram):
             innermost = walk.tb_next or walk
         walk = walk.tb_next
-    return "".join(traceback.format_exception(type(error), error, innermost))
+    return innermost
 
 
 def _operator_frame(trace: TracebackType | None) -> FrameType | None:

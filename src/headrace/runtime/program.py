@@ -123,6 +123,7 @@ class SinkProgram:
     sink: Any
     parallelism: int = 1
     output_type: Any = None
+    site: str = ""
 
     @property
     def keeps_state(self) -> bool:

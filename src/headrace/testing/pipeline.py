@@ -44,7 +44,7 @@ class PipelineResults(Mapping[str, list[Any]]):
     """The records of each named stream, in the order of their arrival at its end.
 
     Equal to a dictionary of the same records.
-    ``counters``: what the operators counted (see ``MetricGroup``), since the last restart.
+    ``counters``: what the operators counted (see ``MetricGroup``).
     """
 
     streams: dict[str, list[Any]]
@@ -136,7 +136,7 @@ def run_pipeline(
                 )
     finally:
         runs.run.close()
-    return PipelineResults(streams, runs.run.batch_id, dict(runs.run.metrics.snapshot()))
+    return PipelineResults(streams, runs.run.batch_id, dict(runs.run.accumulators()))
 
 
 def _planner(
@@ -248,7 +248,7 @@ class _Runs:
         offset = json.loads(json.dumps(before._offset.to_json()))
         after._offset = after._planned = Offset.from_json(offset)
         after._states = pickle.loads(pickle.dumps(before._states))
-        after.batch_id = before.batch_id
+        after.batch_id, after.committed = before.batch_id, before.committed
         if self._neutral:
             after._states = splits_of(form)
             after._offset = after._planned = Offset.from_json(form.manifest.offset)

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.metrics import MetricGroup
-from headrace.metrics.merging import changes, figures, merge
+from headrace.metrics.merging import figures, merge
 
 
 def test_a_snapshot_is_flat():
@@ -80,19 +80,17 @@ def test_what_several_processes_tell_comes_to_what_one_would_have_told(rounds, p
     turns = {alone: 0} | dict.fromkeys(groups, 0)
     for group in turns:
         group.gauge("turn", lambda group=group: turns[group])
-    told = [{} for _ in groups]
     known = {}
     for number, values in enumerate(rounds):
         at = number % processes
+        groups[at].begin_attempt()
         for group in (alone, groups[at]):
             turns[group] = number
             for value in values:
                 group.counter("n").inc(value)
                 group.meter("m").mark_event(2)
                 group.distribution("d").update(value)
-        now = groups[at].parts()
-        merge(known, changes(now, told[at]))
-        told[at] = now
+        merge(known, groups[at].told(at))
     expected = alone.snapshot()
     found = figures(known)
     assert found == {name: expected[name] for name in found}
@@ -109,3 +107,64 @@ def test_distributions(values):
     assert figures["d.sum"] == sum(values)
     assert (figures["d.min"], figures["d.max"]) == (min(values), max(values))
     assert figures["d.mean"] == sum(values) / len(values)
+
+
+def test_an_attempt_tells_only_what_it_measured_itself():
+    """A failed attempt's figures, the least and the greatest among them, are told by nobody."""
+    group = MetricGroup()
+    committed = {}
+    for value, fails in ((5, False), (1_000, True), (-1_000, True), (7, False)):
+        group.begin_attempt()
+        group.counter("n").inc()
+        group.meter("m").mark_event(2)
+        group.distribution("d").update(value)
+        if not fails:
+            merge(committed, group.told())
+    assert group.counter("n").get_count() == 4  # what this process saw
+    assert figures(committed) == {
+        "n": 2,
+        "m.count": 4,
+        "d.count": 2,
+        "d.sum": 12,
+        "d.min": 5,
+        "d.max": 7,
+        "d.mean": 6,
+    }
+
+
+def test_what_was_told_and_lost_is_told_by_the_attempt_that_replaces_it():
+    """An attempt may end well here and be thrown away by Spark: the next one tells the same."""
+    group = MetricGroup()
+    group.gauge("g", lambda: 3)
+    told = []
+    for _ in range(2):
+        group.begin_attempt()
+        group.distribution("d").update(4)
+        told.append(group.told())
+    assert told[0] == told[1]
+    assert figures(told[1]) == {
+        "g": 3,
+        "d.count": 1,
+        "d.sum": 4,
+        "d.min": 4,
+        "d.max": 4,
+        "d.mean": 4,
+    }
+
+
+def test_operators_of_one_name_are_told_apart_by_their_ids():
+    root = MetricGroup()
+    root.of_operator("first", "Map").counter("seen").inc(2)
+    root.of_operator("second", "Map").counter("seen").inc(3)
+    root.of_operator("third", "Filter").counter("seen").inc(4)
+    assert root.snapshot() == {"first.seen": 2, "second.seen": 3, "Map.seen": 5, "Filter.seen": 4}
+
+
+def test_figures_of_subtasks_are_kept_apart_and_shown_as_one():
+    known = {}
+    for subtask in (0, 1, 0):
+        group = MetricGroup().of_operator("a", "Map")
+        group.counter("seen").inc()
+        merge(known, group.told(subtask))
+    assert {key.subtask: part.value for key, part in known.items()} == {0: 2, 1: 1}
+    assert figures(known) == {"Map.seen": 3}

@@ -8,8 +8,10 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.errors import TypeMismatchError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
+from headrace.runners.spark.failures import TaskFailure, failure_in
 from headrace.runners.spark.query import worker
 from headrace.runners.spark.query.dataframes import _Decode
 from headrace.runners.spark.query.wire import packed, to_arrow
@@ -35,3 +37,20 @@ def test_a_worker_that_has_seen_nothing_of_a_job_knows_its_program(
     assert isinstance(found, pa.RecordBatch)
     assert found.to_pydict() == {"n": [1, 2]}
     assert [*worker._jobs] == ["run"]
+
+
+def test_a_record_that_does_not_fit_names_its_sink(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "_jobs", {})
+    env = StreamExecutionEnvironment.get_execution_environment(
+        Configuration.from_dict({"parallelism.default": "1"})
+    )
+    env.from_collection([1]).print().name("ledger")
+    program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+    schema = StructType([StructField("n", IntegerType())])
+    decode = _Decode(ProgramRef("run", dumps(program, [])), 0, ["n"], schema.json())
+    block = Block(None, [(1, 2)], None, False, [], None, 0)
+    with pytest.raises(TaskFailure) as raised:
+        list(decode(to_arrow(packed([Envelope(1, 0, 0, Kind.DATA, 0, 0, block)], 1))))
+    found = failure_in(str(raised.value))
+    assert isinstance(found, TypeMismatchError)
+    assert found.__notes__[0].startswith("sink:     ledger")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from headrace.errors import JobError
 from headrace.operators.keyed_function import KeyedMapSpec
 from headrace.runners.spark import job
 from headrace.runners.spark.failures import TaskFailure, failure_in, reason_in
-from headrace.runners.spark.job import _explained
+from headrace.runners.spark.job import SparkJob, _explained
 from headrace.runners.spark.query.wire import telling
+from headrace.runners.spark.reasons import story_of
 from headrace.runtime.keyed_task import TaskInput
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk
@@ -77,3 +79,64 @@ def test_workers_without_headrace_are_told_what_to_do(
     assert isinstance(other, JobError)
     assert other.message == "Spark stopped the job: RuntimeError"
     assert (other.where, other.hint) == ({"log": str(tmp_path / "log")}, None)
+
+
+QUERY = "[STREAM_FAILED] Query [id = 89d3f53a, runId = 873b4197] terminated with exception: "
+TASK = (
+    "Job aborted due to stage failure: Task 1 in stage 0.0 failed 4 times, most recent failure:"
+    " Lost task 1.3 in stage 0.0 (TID 4) (192.0.2.2 executor driver): "
+)
+DIED = "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider …"
+
+
+def test_a_worker_that_died_is_told_in_a_sentence() -> None:
+    story = story_of(f"{QUERY}{TASK}{DIED}\n\tat org.apache.spark", "StreamingQueryException")
+    assert story.message.startswith("a Python worker of Spark died without an exception")
+    assert story.where == {"task": "1 of stage 0.0, tried 4 times", "host": "192.0.2.2"}
+    assert "memory" in (story.hint or "") and "faulthandler" in (story.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (f"{QUERY}{TASK}{DIED}: Fatal Python error: Segmentation fault\n", "Segmentation fault"),
+        (f"{TASK}ExecutorLostFailure (executor 0 exited caused by one of the running tasks)"
+         " Reason: Command exited with code 137", "was killed (exit code 137, SIGKILL)"),
+        (f"{TASK}ExecutorLostFailure (executor 0 exited caused by one of the running tasks)"
+         " Reason: Remote RPC client disassociated.", "Remote RPC client disassociated."),
+        (f"{QUERY}{TASK}java.lang.OutOfMemoryError: Java heap space", "out of memory"),
+        ("Answer from Java side is empty", "the JVM that runs Spark has ended"),
+    ],
+)  # fmt: skip
+def test_how_a_process_ended_is_told(text: str, told: str) -> None:
+    story = story_of(text, "Error")
+    assert told in story.message
+    assert "runId" not in story.message and "Lost task" not in story.message
+
+
+def test_the_reason_comes_before_ids() -> None:
+    story = story_of(f"{QUERY}{TASK}java.io.IOException: disk full\n\tat x", "Error")
+    assert story.message == "Spark stopped the job: java.io.IOException: disk full"
+    assert story.where["task"] == "1 of stage 0.0, tried 4 times"
+
+
+def test_a_missing_module_says_how_modules_travel() -> None:
+    story = story_of(NOT_THERE.replace("'headrace'", "'refdata.prices'"), "Error")
+    assert "install refdata where the workers run" in (story.hint or "")
+    assert "spark.submit.pyFiles" in (story.hint or "")
+
+
+def test_what_breaks_off_a_write_is_told_to_spark_in_few_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Spark takes the text apart, and overflows its stack on that of a Java exception."""
+
+    def write(self: SparkJob, *_: object) -> None:
+        raise RuntimeError("java.lang.InterruptedException\n" + "\tat x.y(Z.java:1)\n" * 1000)
+
+    monkeypatch.setattr(SparkJob, "_write", write)
+    running = object.__new__(SparkJob)
+    with pytest.raises(JobError) as raised:
+        running._write_batch(None, "plan", 3)  # type: ignore[arg-type]
+    assert len("".join(traceback.format_exception(raised.value))) < 1_500
+    assert isinstance(running._broken, RuntimeError)

@@ -1,11 +1,15 @@
 """What the runners are told of a configuration."""
 
+import signal
+from typing import Any
+
 import pytest
 
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import ConfigurationError
 from headrace.graph.stream_graph import StreamGraph
+from headrace.runners import launch
 from headrace.runners.launch import program_of, start
 from headrace.runtime.program import Settings
 
@@ -54,3 +58,55 @@ def test_the_local_runner_needs_no_name() -> None:
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
     with env.from_collection([1]).execute_and_collect() as results:  # type: ignore[union-attr]
         assert list(results) == [1]
+
+
+class Interrupted:
+    """A job whose waiting and whose cancelling are interrupted."""
+
+    def __init__(self) -> None:
+        self.cancelled = 0
+        self.handler: Any = None
+
+    def wait(self) -> None:
+        self.handler = signal.getsignal(signal.SIGINT)
+        raise KeyboardInterrupt
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+        raise KeyboardInterrupt
+
+
+def test_a_second_interrupt_leaves_the_job(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = Interrupted()
+    monkeypatch.setattr(launch, "start", lambda *_: job)
+    with pytest.raises(KeyboardInterrupt) as raised:
+        launch.execute(None, Configuration(), "job")  # type: ignore[arg-type]
+    assert job.cancelled == 1
+    told = capsys.readouterr().err.splitlines()
+    assert told == ["cancelling the job", "headrace: the job's end is not waited for"]
+    assert raised.value.__suppress_context__
+
+
+@pytest.mark.parametrize("of_pyspark", [True, False])
+def test_an_interrupt_does_not_call_into_the_jvm(
+    of_pyspark: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PySpark's handler is put aside while a job runs; one of the user's is not."""
+
+    def handler(number: int, frame: Any) -> None:
+        raise AssertionError("it is not to be called")
+
+    if of_pyspark:
+        handler.__module__ = "pyspark.core.context"
+    job = Interrupted()
+    monkeypatch.setattr(launch, "start", lambda *_: job)
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            launch.execute(None, Configuration(), "job")  # type: ignore[arg-type]
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert job.handler is (signal.default_int_handler if of_pyspark else handler)

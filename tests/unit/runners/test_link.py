@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from headrace.metrics.merging import How, Part
+from headrace.metrics.merging import How, MetricId, Part
 from headrace.runners.spark import link as link_module
 from headrace.runners.spark.link import BatchReport, DriverLink, send_report
 
 PATIENCE_SECONDS = 20.0
 HANDSHAKE_SECONDS = 0.5
+N = MetricId("", "", "n")
 
 
 class Desk:
@@ -84,9 +85,9 @@ class Unreadable:
 
 def test_each_report_is_taken_once(desk: Desk) -> None:
     for number in (0, 1, 1, 0, 2):
-        desk.send(BatchReport(number, metrics={"n": Part(How.SUM, number)}))
+        desk.send(BatchReport(number, metrics={N: Part(How.SUM, number)}))
     assert [report.batch_id for report in desk.taken] == [0, 1, 2]
-    assert desk.taken[2].metrics == {"n": Part(How.SUM, 2)}
+    assert desk.taken[2].metrics == {N: Part(How.SUM, 2)}
     assert desk.link.failure is None
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,9 @@ from headrace.datastream import (
     ProcessFunction,
     StreamExecutionEnvironment,
 )
+from headrace.datastream.connectors.function import FunctionSink
+from headrace.errors import JobError
+from headrace.testing import run_pipeline
 
 
 def local(parallelism: int = 1, records_per_batch: int = 1000) -> StreamExecutionEnvironment:
@@ -187,3 +192,81 @@ def test_an_error_in_close_does_not_hide_the_one_before() -> None:
         collected(stream)
     assert "and closing failed: OSError: cannot close" in caught.value.__notes__
     assert closed == ["first"]  # the second task never began
+
+
+class CountingRecords(MapFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.seen = runtime_context.get_metrics_group().counter("seen")
+
+    def map(self, value: Any) -> Any:
+        self.seen.inc()
+        return value
+
+
+def test_counters_count_what_was_committed() -> None:
+    """Of a micro-batch that failed at its sink nothing is counted."""
+    written: list[int] = []
+
+    def write(values: list[int]) -> None:
+        if 2 in values:
+            raise OSError("full")
+        written.extend(values)
+
+    env = local(records_per_batch=2)
+    env.from_collection([0, 1, 2, 3]).map(CountingRecords()).name("count").sink_to(
+        FunctionSink(write)
+    )
+    client = env.execute_async("job")
+    with pytest.raises(OSError, match="full"):
+        client.get_job_execution_result().result()
+    assert client.get_accumulators().result()["count.seen"] == 2
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_counters_count_once_over_restarts(restarts: bool) -> None:
+    results = run_pipeline(
+        lambda env: env.from_sequence(1, 6).map(CountingRecords()).name("count"),
+        cuts=[2, 2],
+        backends="paged",
+        restarts=restarts,
+    )
+    assert results.counters["count.seen"] == 6
+
+
+class Invoked:
+    def invoke(self, value: int) -> None:
+        if value == 3:
+            raise OSError("full")
+
+
+def test_a_failing_sink_is_named() -> None:
+    env = local()
+    env.from_collection([1, 2, 3]).sink_to(FunctionSink(Invoked())).name("ledger").uid("out")
+    with pytest.raises(OSError, match="full") as raised:
+        env.execute()
+    (note,) = raised.value.__notes__
+    sink, record = note.splitlines()
+    assert sink.startswith("sink:     ledger (uid=out), built at ")
+    assert sink.endswith(", writing") and Path(__file__).name in sink
+    assert record == "record:   3"
+
+
+class Unprintable:
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def test_a_record_that_cannot_be_printed_names_its_sink() -> None:
+    env = local()
+    env.from_collection([1]).map(lambda value: Unprintable()).print("here")
+    with pytest.raises(ValueError, match="no words") as raised:
+        env.execute()
+    assert "delivering" in raised.value.__notes__[0]
+
+
+def test_a_program_is_not_ended_by_its_functions() -> None:
+    env = local()
+    env.from_collection([1]).map(lambda value: sys.exit(value)).name("leaves").print()
+    with pytest.raises(JobError, match=r"sys\.exit\(1\)") as raised:
+        env.execute()
+    assert raised.value.__notes__[0].startswith("operator: leaves")

@@ -10,9 +10,12 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import cloudpickle
+import pyspark.sql.dataframe
 import pytest
 
-from headrace.runners.spark.shipping.modules import dumps, user_paths
+import headrace.runtime.block
+from headrace.runners.spark.shipping.modules import _modules_outside, dumps, user_paths
 
 LOAD = "import pickle, sys; print(pickle.loads(sys.stdin.buffer.read())[0](20))"
 
@@ -58,3 +61,38 @@ def test_user_paths_are_absolute_and_not_the_interpreters(
         sys, "path", ["", str(tmp_path), os.__file__, str(Path(os.__file__).parent)]
     )
     assert user_paths() == [os.getcwd(), str(tmp_path)]
+
+
+def test_an_alias_of_an_installed_module_does_not_travel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the engine nor a library is sent for being known by a second name."""
+    monkeypatch.setitem(sys.modules, "hr", headrace.runtime.block)
+    monkeypatch.setitem(sys.modules, "frames", pyspark.sql.dataframe)
+    sent = {found.__name__.partition(".")[0] for found in _modules_outside([])}
+    assert not sent & {"headrace", "pyspark"}
+    envelope = headrace.runtime.block.Envelope
+    assert pickle.loads(dumps(envelope, []))[0] is envelope
+
+
+def test_a_module_with_an_alias_travels_once(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "another_name", module)
+    assert elsewhere(dumps(module.up, [])).stdout == b"23\n"
+    assert not cloudpickle.list_registry_pickle_by_value()
+
+
+def test_a_module_known_by_an_alias_only_travels(
+    module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "theirs_only")
+    monkeypatch.setitem(sys.modules, "another_name", module)
+    assert elsewhere(dumps(module.up, [])).stdout == b"23\n"
+
+
+def test_a_module_of_that_name_with_another_file_is_not_the_workers(
+    module: ModuleType, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "theirs_only.py").write_text("def up(value):\n    return 0\n")
+    assert elsewhere(dumps(module.up, [str(other)]), str(other)).stdout == b"23\n"

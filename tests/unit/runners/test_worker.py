@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -9,11 +10,15 @@ import pytest
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.graph.stream_graph import StreamGraph
+from headrace.metrics.merging import figures
 from headrace.runners.launch import program_of
+from headrace.runners.spark.failures import TaskFailure
 from headrace.runners.spark.query import worker
 from headrace.runners.spark.query.sink import sink_tasks
-from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, worker_job
+from headrace.runners.spark.query.wire import payload_of, unpacked
+from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
 from headrace.runners.spark.shipping.modules import dumps
+from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.program import JobProgram
 
 
@@ -87,3 +92,36 @@ def test_what_an_ended_job_raises_is_told_and_the_next_one_runs(
     second = worker_job(ref(job, "second"))
     assert list(worker._jobs.values()) == [second]
     assert "theirs" in caplog.text and "of the job job" in caplog.text
+
+
+def attempt(job: WorkerJob, records: int, *, fails: bool = False) -> Iterator[Envelope]:
+    """What an attempt of a task does: it counts, and tells at its end what it counted."""
+    for _ in range(records):
+        job.metrics.counter("n").inc()
+    if fails:
+        raise OSError("the first attempt")
+    told = job.metrics_envelope(0, 0)
+    if told is not None:
+        yield told
+
+
+def counted(job: WorkerJob, records: int, *, fails: bool = False) -> dict[str, float]:
+    """The figures among the rows that an attempt sends."""
+    rows = list(wire_rows(job, attempt(job, records, fails=fails)))
+    envelopes = [envelope for row in rows for envelope in unpacked(row[-1])]
+    (told,) = [e for e in envelopes if e.kind == Kind.METRICS]
+    return dict(figures(payload_of(told.kind, told.payload)))
+
+
+def test_a_failed_attempts_counts_are_not_told_by_the_one_that_replaces_it() -> None:
+    job = worker_job(ref(program(), "run"))
+    assert counted(job, 3) == {"n": 3}
+    with pytest.raises(TaskFailure, match="first attempt"):
+        counted(job, 2, fails=True)
+    assert counted(job, 4) == {"n": 4}
+
+
+def test_an_attempt_that_spark_gave_up_leaves_nothing() -> None:
+    job = worker_job(ref(program(), "run"))
+    lost = counted(job, 4)  # told, and lost with the attempt's records
+    assert counted(job, 4) == lost == {"n": 4}

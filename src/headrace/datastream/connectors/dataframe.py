@@ -33,7 +33,8 @@ class DataFrameSink(Sink):
             takes them from the stream's declared type.
         partition_by: columns whose values become folders.
 
-    At least once, unless the format knows the micro-batch: Delta does (``txnAppId``).
+    Appended files (``parquet``, ``orc``, ``json``, ``csv``, ``text`` with a ``path``) are exactly
+    once; so is Delta, which knows the micro-batch (``txnAppId``). Whatever else is at least once.
     """
 
     format: str | None = None

@@ -1,8 +1,9 @@
 """How an exception travels from a Python worker through the JVM to the user.
 
 Spark turns it into text inside a Java exception. The text carries the exception itself, pickled,
-between two markers; the driver takes it out and raises it again, with the worker's traceback as
-its cause, and leaves the Java stack in the log.
+between two markers; the driver takes it out and raises it again. Its traceback begins where the
+worker called the user's function, and goes on in the driver's: one exception with one traceback.
+The Java stack stays in the log.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ import functools
 import pickle
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
 from typing import NoReturn, ParamSpec, TypeVar
 
 import cloudpickle
 
 from headrace.errors import JobError
-from headrace.runtime.failure import annotate, original, user_traceback
+from headrace.runtime.failure import failure_of, user_frames, user_traceback
+from headrace.tracebacks import Place, brief, is_full, places_of, rebuilt
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,6 +29,8 @@ T = TypeVar("T")
 _PATTERN = re.compile(r"\[headrace-failure:([A-Za-z0-9+/=]+)\]")
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(?P<error>\S.*)")
 _LONGEST_REASON = 500
+_CHAINED = 8
+"""So many causes of causes travel."""
 
 
 class WorkerTraceback(Exception):
@@ -36,6 +42,23 @@ class WorkerTraceback(Exception):
 
     def __str__(self) -> str:
         return f"\n{self.text}"
+
+
+@dataclass(frozen=True)
+class Packed:
+    """An exception on its way: pickled where it can be, and what pickling leaves out.
+
+    ``places``: where its traceback's frames stood. ``cause`` and ``context`` are exceptions too.
+    """
+
+    data: bytes
+    name: str
+    message: str
+    notes: list[str]
+    places: list[Place]
+    cause: Packed | None
+    context: Packed | None
+    context_shown: bool
 
 
 class TaskFailure(Exception):
@@ -50,17 +73,9 @@ def raise_encoded(error: BaseException) -> NoReturn:
     """
     if isinstance(error, TaskFailure):
         raise error
-    error = original(error)
-    annotate(error)
+    error = failure_of(error)
     text = user_traceback(error)
-    notes = list(getattr(error, "__notes__", []))
-    try:
-        data = cloudpickle.dumps(error.with_traceback(None))
-        pickle.loads(data)
-    except Exception:  # an exception that cannot travel is told by its text
-        data = b""
-    name = f"{type(error).__module__}.{type(error).__qualname__}"
-    packed = pickle.dumps((data, name, str(error), text, notes))
+    packed = pickle.dumps((_pack(error, _CHAINED, user_frames(error)), text))
     message = f"[headrace-failure:{base64.b64encode(packed).decode()}]"
     raise TaskFailure(f"{type(error).__name__}: {error}\n{text}\n{message}") from None
 
@@ -72,10 +87,43 @@ def encoded(method: Callable[P, T]) -> Callable[P, T]:
     def telling(*arguments: P.args, **named: P.kwargs) -> T:
         try:
             return method(*arguments, **named)
-        except Exception as error:
+        except BaseException as error:
             raise_encoded(error)
 
     return telling
+
+
+def _pack(error: BaseException, depth: int, trace: TracebackType | None) -> Packed:
+    places, notes = places_of(trace), list(getattr(error, "__notes__", []))
+    cause, context = (
+        None if other is None or depth == 0 else _pack(other, depth - 1, user_frames(other))
+        for other in (error.__cause__, error.__context__)
+    )
+    try:
+        data = cloudpickle.dumps(error.with_traceback(None))
+        pickle.loads(data)
+    except Exception:  # an exception that cannot travel is told by its text
+        data = b""
+    name = f"{type(error).__module__}.{type(error).__qualname__}"
+    return Packed(
+        data, name, str(error), notes, places, cause, context, not error.__suppress_context__
+    )
+
+
+def _unpack(packed: Packed) -> BaseException:
+    error: BaseException
+    if packed.data:
+        error = pickle.loads(packed.data)
+    else:
+        error = JobError(f"{packed.name}: {packed.message}")
+    if not getattr(error, "__notes__", None):
+        for note in packed.notes:
+            error.add_note(note)
+    error.__traceback__ = rebuilt(packed.places)
+    error.__cause__ = None if packed.cause is None else _unpack(packed.cause)
+    error.__context__ = None if packed.context is None else _unpack(packed.context)
+    error.__suppress_context__ = not packed.context_shown
+    return error
 
 
 def reason_in(text: str) -> str:
@@ -93,10 +141,8 @@ def failure_in(text: str) -> BaseException | None:
     found = _PATTERN.search(text)
     if found is None:
         return None
-    data, name, message, trace, notes = pickle.loads(base64.b64decode(found.group(1)))
-    error: BaseException = pickle.loads(data) if data else JobError(f"{name}: {message}")
-    if not getattr(error, "__notes__", None):
-        for note in notes:
-            error.add_note(note)
-    error.__cause__ = WorkerTraceback(trace)
+    packed, text = pickle.loads(base64.b64decode(found.group(1)))
+    error = brief(_unpack(packed))
+    if is_full():
+        error.__cause__ = WorkerTraceback(text)
     return error

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -18,14 +19,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.errors import CheckpointError, JobError, PlanError, UnsupportedError
-from headrace.metrics.merging import Part, figures, merge
+from headrace.errors import CheckpointError, HeadraceError, JobError, PlanError, UnsupportedError
+from headrace.metrics.merging import MetricId, Part, figures, merged
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import Restarts
-from headrace.runners.sinks import committer_of, naming, served_by_committer
+from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of, own_jvm_pid
 from headrace.runners.spark.checkpoint.progress import is_committed, is_finished
-from headrace.runners.spark.failures import failure_in, reason_in
+from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.link import BatchReport, DriverLink
 from headrace.runners.spark.query.dataframes import (
     dataframe_sinks,
@@ -37,10 +38,13 @@ from headrace.runners.spark.query.keyed_stage import BatchStage, StageProcessor
 from headrace.runners.spark.query.source import FORMAT, DriverPlan, HeadraceDataSource
 from headrace.runners.spark.query.wire import WIRE_DDL
 from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runners.spark.reasons import hint_for, story_of
 from headrace.runners.spark.shipping.modules import dumps, folders_of_workers
 from headrace.runners.spark.startup.session import activate, settings_of_query
 from headrace.runners.spark.startup.temporary_files import keep_log, log_path
+from headrace.runtime.failure import at_sink, failure_of
 from headrace.runtime.program import JobProgram
+from headrace.tracebacks import brief
 
 _POLL_SECONDS = 0.1
 _NO_BATCH = -1
@@ -63,12 +67,14 @@ class SparkJob:
     ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
-        self.metrics: dict[str, Part] = {}
+        self.metrics: dict[MetricId, Part] = {}
         self.last_report: BatchReport | None = None
         self._spark, self._program, self._checkpoint = spark, program, checkpoint
         self._bounded, self._restarts, self._on_report = bounded, restarts, on_report
         self._status = JobStatus.CREATED
         self._failure: BaseException | None = None
+        self._trace: TracebackType | None = None
+        self._broken: BaseException | None = None
         self._cancelled = threading.Event()
         self._query: StreamingQuery | None = None
         self._started = time.monotonic()
@@ -91,12 +97,11 @@ class SparkJob:
 
     def cancel(self) -> None:
         """Stop the job and wait for its end."""
-        self._cancelled.set()
-        query = self._query
-        if query is not None:
-            query.stop()
-        elif self._program.batch:
-            self._spark.sparkContext.cancelJobGroup(str(self.job_id))
+        self._cancelled.set()  # the run's own thread looks at it, and stops the query
+        if self._program.batch:
+            # In a thread of its own: a Ctrl-C that breaks off a call into the JVM is told by py4j.
+            stop = self._spark.sparkContext.cancelJobGroup
+            threading.Thread(target=stop, args=(str(self.job_id),), daemon=True).start()
         self._thread.join()
 
     def wait(self) -> JobExecutionResult:
@@ -107,7 +112,7 @@ class SparkJob:
         """
         self._thread.join()
         if self._failure is not None:
-            raise self._failure
+            raise self._failure.with_traceback(self._trace)
         return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
 
     def accumulators(self) -> Mapping[str, Any]:
@@ -123,10 +128,12 @@ class SparkJob:
     # The run.
 
     def _take(self, report: BatchReport) -> None:
-        merge(self.metrics, report.metrics)
+        self.metrics = merged(self.metrics, report.metrics)
         for sink_id, parts in sorted(report.delivered.items()):
+            sink = self._program.sink(sink_id)
             for group, values in parts:
-                self.delivery.deliver(self._program.sink(sink_id), group, values)
+                with at_sink(sink, "delivering"):
+                    self.delivery.deliver(sink, group, values)
         self.last_report = report
         if self._on_report is not None:
             self._on_report(report)
@@ -143,8 +150,9 @@ class SparkJob:
             if self._cancelled.is_set():
                 self._status = JobStatus.CANCELED
             else:
-                self._failure = error
                 keep_log()
+                self._failure = brief(failure_of(error))
+                self._trace = self._failure.__traceback__
                 self._status = JobStatus.FAILED
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
@@ -182,14 +190,16 @@ class SparkJob:
                 self._checkpoint.give_to(self._ref.run_id)
 
     def _run_once(self) -> None:
+        failure = self._broken = None
         try:
             if self._program.batch:
                 self._run_batch()
             else:
                 self._run_stream()
         except (PySparkException, Py4JError) as error:
-            found = _explained(error)
-            raise found from found.__cause__
+            failure = _explained(self._broken or error)
+        if failure is not None:
+            raise failure  # here, so that Spark's is not told as its context
 
     def _finish_sinks(self) -> None:
         if self._cancelled.is_set() or not self._bounded:
@@ -197,7 +207,7 @@ class SparkJob:
         with commit_of(self._checkpoint.place, self._checkpoint.owner, _NO_BATCH):
             for sink in self._program.sinks:
                 if served_by_committer(sink):
-                    with naming(sink):
+                    with at_sink(sink, "publishing what was held back"):
                         committer_of(self._program, sink).finish()
 
     def _plan_path(self) -> str:
@@ -241,7 +251,9 @@ class SparkJob:
                 .queryName(f"{self._program.name}-{self._program.run_id[:8]}-{self._attempt}")
             )
             if dataframe_sinks(self._program):
-                writer = writer.foreachBatch(lambda rows, batch: self._write(rows, path, batch))
+                writer = writer.foreachBatch(
+                    lambda rows, batch: self._write_batch(rows, path, batch)
+                )
             else:
                 writer = writer.format(FORMAT).option("plan", path)
             self._query = query = writer.trigger(processingTime="0 seconds").start()
@@ -261,6 +273,21 @@ class SparkJob:
         if not self._bounded or report is None or not report.ended:
             return False
         return is_committed(self._checkpoint.spark, report.batch_id)
+
+    def _write_batch(self, frame: DataFrame, path: str, batch: int) -> None:
+        """Write one micro-batch, called by the JVM; what went wrong is kept here.
+
+        Spark takes the text of what is raised apart with a regular expression that overflows its
+        stack on a text as long as a Java stack trace (4.3.0).
+
+        Raises:
+            JobError: in a few words.
+        """
+        try:
+            self._write(frame, path, batch)
+        except BaseException as error:
+            self._broken = error
+            raise JobError(f"micro-batch {batch} was not written") from None
 
     def _write(self, frame: DataFrame, path: str, batch: int) -> None:
         """Write one micro-batch, or the batch, to every sink."""
@@ -295,22 +322,19 @@ class SparkJob:
             self._write(frame, path, 0)
 
 
-def _explained(error: Exception) -> BaseException:
+def _explained(error: BaseException) -> BaseException:
     """The user's exception inside Spark's, or a ``JobError`` that says where the log is."""
+    if isinstance(error, HeadraceError):
+        return error
     text = str(error)
-    found = failure_in(text)
-    if found is not None:
-        return found
-    reason = reason_in(text) or type(error).__name__
     # There is none where the session was the user's.
     log = {"log": str(log_path())} if log_path().exists() else {}
-    return JobError(f"Spark stopped the job: {reason}", where=log, hint=_hint(reason))
-
-
-def _hint(reason: str) -> str | None:
-    if "No module named 'headrace'" not in reason:
-        return None
-    return (
-        "Spark's workers run a Python without Headrace: before the session is made, set"
-        " PYSPARK_PYTHON to one that has it"
-    )
+    found = failure_in(text)
+    if found is None:
+        story = story_of(text, type(error).__name__)
+        return JobError(story.message, where={**story.where, **log}, hint=story.hint)
+    lines = [f"hint:     {hint_for(str(found))}"] if isinstance(found, ImportError) else []
+    lines += [f"{name}:      {path}" for name, path in log.items()]
+    if lines and not isinstance(found, HeadraceError):
+        found.add_note("\n".join(lines))
+    return found

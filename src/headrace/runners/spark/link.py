@@ -19,7 +19,8 @@ from multiprocessing.connection import (
 )
 from typing import Any
 
-from headrace.metrics.merging import Part
+from headrace.metrics.merging import MetricId, Part
+from headrace.runtime.failure import failure_of
 
 _HANDSHAKE_SECONDS = 30.0
 """Who connects and does not show its key is left after so long; a report meanwhile waits."""
@@ -31,14 +32,14 @@ _CLOSING_SECONDS = 5.0
 class BatchReport:
     """What one committed micro-batch has to tell.
 
-    ``delivered``: sink id to a list of (group, records) in order. ``metrics``: what they tell
-    since the last one. ``watermark``: the least watermark (ms) over the splits, or None. ``ended``:
-    every source is at its end.
+    ``delivered``: sink id to a list of (group, records) in order. ``metrics``: what those
+    attempts counted whose records are in it. ``watermark``: the least watermark (ms) over the
+    splits, or None. ``ended``: every source is at its end.
     """
 
     batch_id: int
     delivered: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
-    metrics: dict[str, Part] = field(default_factory=dict)
+    metrics: dict[MetricId, Part] = field(default_factory=dict)
     watermark: int | None = None
     ended: bool = False
 
@@ -80,8 +81,8 @@ class DriverLink:
             if report.batch_id > self._last:
                 self._last = report.batch_id
                 self._on_report(report)
-        except Exception as error:
-            self.failure = error
+        except BaseException as error:  # a user's code is called here: sys.exit ends no thread
+            self.failure = failure_of(error)
 
     def close(self) -> None:
         """Stop listening."""

@@ -30,6 +30,7 @@ from headrace.runtime.operator import (
     Outputs,
     Signal,
     drop_record,
+    metrics_owner,
 )
 from headrace.runtime.program import ChainProgram, JobProgram
 from headrace.runtime.state.handles import KeyContext
@@ -115,8 +116,11 @@ class Chain:
             pushes[program.id] = pushing((step,), program.label)
         return pushes
 
-    def _context(self, name: str, site: str, cell: KeyContext | None) -> TaskContext:
-        return TaskContext(name, site, self._facts, self._metrics.add_group(name), cell)
+    def _context(
+        self, name: str, site: str, cell: KeyContext | None, operator: str | None = None
+    ) -> TaskContext:
+        metrics = self._metrics.of_operator(operator or name, name)
+        return TaskContext(name, site, self._facts, metrics, cell)
 
     def _open(self, node: NodeProgram) -> None:
         """Make the node's operator, and find out which node follows it in a row."""
@@ -125,7 +129,8 @@ class Chain:
         else:
             operator = node.spec.build()
             keyed = node.spec.traits.keyed
-            context = self._context(node.name, node.site, self.cell if keyed else None)
+            cell = self.cell if keyed else None
+            context = self._context(node.name, node.site, cell, metrics_owner(node))
             self.contexts[node.id] = context
             self.operators[node.id] = operator
             try:

@@ -22,6 +22,8 @@ from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.arrow_types import arrow_schema
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from headrace.errors import PlanError, TypeMismatchError
+from headrace.runners.spark.failures import raise_encoded
+from headrace.runners.spark.query.appended import FORMATS, Folder, append_once
 from headrace.runners.spark.query.wire import WIRE_DDL, payload_of, to_arrow, unpacked
 from headrace.runners.spark.query.worker import (
     ProgramRef,
@@ -32,7 +34,7 @@ from headrace.runners.spark.query.worker import (
 )
 from headrace.runtime.block import Envelope, Kind, values_of
 from headrace.runtime.channel import ALL_TASKS, Channel
-from headrace.runtime.failure import annotate
+from headrace.runtime.failure import annotate, at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
 _NOW = "__headrace_now_ms"
@@ -162,7 +164,11 @@ def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, bat
             )
         if sink.partition_by:
             writer = writer.partitionBy(*sink.partition_by)
-        if sink.table is not None:
+        kind = sink.format or frame.sparkSession.conf.get("spark.sql.sources.default")
+        if sink.path is not None and sink.mode == "append" and kind in FORMATS:
+            folder = Folder(frame.sparkSession, sink.path)
+            append_once(writer, folder, program.sink_id(program_sink), batch)
+        elif sink.table is not None:
             writer.saveAsTable(sink.table)
         else:
             writer.save(sink.path)
@@ -199,7 +205,16 @@ class _Decode:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of a partition."""
-        worker_job(self._ref)  # with it the classes of the records
+        sink = worker_job(self._ref).program.sink(self._sink_id)  # and the classes of the records
+        try:
+            with at_sink(sink, "writing"):
+                yield from self._decoded(batches)
+        except GeneratorExit:
+            raise  # Spark wants no more of them
+        except BaseException as error:
+            raise_encoded(error)
+
+    def _decoded(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = to_arrow_schema(StructType.fromJson(json.loads(self._schema_json)))
         for batch in batches:
             for packet in batch.column("payload").to_pylist():

@@ -16,12 +16,11 @@ from pyspark.sql.datasource import (
 )
 
 from headrace.connector import ServedBy, WriterContext
-from headrace.metrics.merging import Part, merge
+from headrace.metrics.merging import MetricId, Part, merge
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import (
     Records,
     committer_of,
-    naming,
     served_by_committer,
     write_records,
 )
@@ -42,6 +41,7 @@ from headrace.runners.spark.query.worker import (
 from headrace.runners.spark.shipping import classes
 from headrace.runtime.block import Envelope, Kind, values_of
 from headrace.runtime.coordinator import StateChanges, States, merge_states
+from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class TaskMessage:
     delivered: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
     states: list[tuple[int, int, StateChanges]] = field(default_factory=list)
     """Sender, epoch, what it says."""
-    metrics: list[dict[str, Part]] = field(default_factory=list)
+    metrics: list[dict[MetricId, Part]] = field(default_factory=list)
 
 
 def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -> TaskMessage:
@@ -153,7 +153,7 @@ class _Commit:
                     continue
                 parts = [m.committables.get(sink.id) for m in present]
                 committer = committer_of(program, sink)
-                with naming(sink):
+                with at_sink(sink, "committing"):
                     committer.commit(batch, [p for p in parts if p is not None])
             watermark = self._save_states(present)
             report = _report(present, batch, watermark)
@@ -186,7 +186,7 @@ class _Commit:
                 continue
             parts = [m.committables.get(sink.id) for m in present]
             committer = committer_of(program, sink)
-            with naming(sink):
+            with at_sink(sink, "aborting"):
                 committer.abort(batch, [p for p in parts if p is not None])
 
 

@@ -140,5 +140,7 @@ def telling(rows: Iterator[Row]) -> Iterator[Row]:
     """The same, with exceptions packed so that the driver can raise them again."""
     try:
         yield from rows
-    except Exception as error:
+    except GeneratorExit:
+        raise  # Spark wants no more of them
+    except BaseException as error:
         raise_encoded(error)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pyspark import TaskContext
 
 from headrace.connector import WorkerResources
-from headrace.metrics.merging import Part, changes
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.spark.query.wire import Row, one_by_one, packed, telling
 from headrace.runners.spark.shipping import classes
@@ -48,7 +47,6 @@ class WorkerJob:
         self._source_task: SourceTask | None = None
         self._tasks: dict[tuple[str, int], KeyedTask] = {}
         self._frames: dict[str, Chain] = {}
-        self._reported: dict[str, Part] = {}
         self.resources = WorkerResources()
         """What the writers of this run keep from one micro-batch to the next."""
 
@@ -94,15 +92,12 @@ class WorkerJob:
             )
         return chain
 
-    def metric_changes(self) -> dict[str, Part]:
-        """What the metrics have to tell since they were last asked."""
-        now = self.metrics.parts()
-        found, self._reported = changes(now, self._reported), now
-        return found
-
     def metrics_envelope(self, sender: int, group: int) -> Envelope | None:
-        """The metrics that changed, addressed to the driver."""
-        told = self.metric_changes()
+        """What this attempt of a task counted, addressed to the driver.
+
+        It travels with the attempt's own records, so it counts where these are committed.
+        """
+        told = self.metrics.told(_partition())
         if not told:
             return None
         stage = self.program.sink_stage
@@ -186,6 +181,10 @@ def partition_id() -> int:
 
 
 def wire_rows(job: WorkerJob, envelopes: Iterator[Envelope]) -> Iterator[Row]:
-    """What a task sends, as rows: sorted by Spark in a batch, else as few as may be."""
+    """What an attempt of a task sends, as rows: sorted by Spark in a batch, else few.
+
+    A worker process runs one attempt at a time; this is where one begins.
+    """
+    job.metrics.begin_attempt()
     make = one_by_one if job.program.batch else packed
     return telling(make(envelopes, job.program.partitions))

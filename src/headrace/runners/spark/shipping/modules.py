@@ -8,7 +8,9 @@ are taken to be there, as for any PySpark job.
 
 from __future__ import annotations
 
+import functools
 import os
+import site
 import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
@@ -43,11 +45,16 @@ def folders_of_workers(spark: SparkSession) -> list[str]:
     made_here = _made_here.get(context.applicationId or "")
     if made_here is not None:
         return [os.getcwd(), *made_here]
-    if not (context.master or "").startswith("local["):
+    if not is_local(context.master or ""):
         return user_paths()
     jvm: Any = context._jvm
     inherited = jvm.System.getenv("PYTHONPATH") or ""
     return [os.getcwd(), *filter(None, inherited.split(os.pathsep))]
+
+
+def is_local(master: str) -> bool:
+    """Whether a master runs its tasks on this machine, in the driver's JVM."""
+    return master == "local" or master.startswith("local[")
 
 
 def remember(spark: SparkSession, folders: Sequence[str]) -> None:
@@ -69,23 +76,67 @@ def _interpreter_paths() -> list[str]:
     return [os.path.abspath(sysconfig.get_paths()[name]) for name in names]
 
 
+@functools.cache
+def _installed_paths() -> tuple[str, ...]:
+    """Where this interpreter finds what is installed: its own folders, and all that ``site`` adds.
+
+    Another environment's packages are among them, where this one includes those.
+    """
+    sites = [*site.getsitepackages()]
+    if site.ENABLE_USER_SITE:
+        sites.append(site.getusersitepackages())
+    listed = [path for folder in sites for path in sorted(Path(folder).glob("*.pth"))]
+    lines = [(p.parent, x.strip()) for p in listed for x in p.read_text("utf-8").splitlines()]
+    named = [os.path.join(parent, line) for parent, line in lines if line]
+    return (*_interpreter_paths(), *sites, *filter(os.path.isdir, named))
+
+
 def _modules_outside(folders: Sequence[str]) -> list[ModuleType]:
-    own = tuple(_interpreter_paths())
+    """The modules that workers with these folders would not find, each once.
+
+    A module goes by the name that it has itself: pickles refer to that one, and what
+    ``sys.modules`` knows it by besides is an alias.
+    """
+    own = _installed_paths()
     path = [*folders, *own]
-    findable: dict[str, bool] = {}
-    found = []
-    for name, module in list(sys.modules.items()):
+    inside = tuple(os.path.join(_real(folder), "") for folder in own)
+    roots: dict[str, tuple[str, ...] | None] = {}
+    found: dict[str, ModuleType] = {}
+    for entry in list(sys.modules.values()):
+        name = getattr(entry, "__name__", None)
+        module = sys.modules.get(name) if isinstance(name, str) else None
         file = getattr(module, "__file__", None)
-        if name == "__main__" or not isinstance(file, str) or file.startswith(own):
+        if name == "__main__" or not isinstance(file, str) or not isinstance(module, ModuleType):
             continue
-        root = name.partition(".")[0]
-        if root == "headrace":
+        root = module.__name__.partition(".")[0]
+        if root == "headrace" or _real_file(file).startswith(inside):
             continue
-        if root not in findable:
-            findable[root] = PathFinder.find_spec(root, path) is not None
-        if not findable[root]:
-            found.append(module)
-    return found
+        if root not in roots:
+            roots[root] = _places(root, path)
+        places = roots[root]
+        if places is None or not _real_file(file).startswith(places):
+            found[module.__name__] = module
+    return [*found.values()]
+
+
+def _places(root: str, path: list[str]) -> tuple[str, ...] | None:
+    """Where the files of a package or a module lie that is found on the path; None: nowhere."""
+    spec = PathFinder.find_spec(root, path)
+    if spec is None:
+        return None
+    if spec.submodule_search_locations is not None:
+        return tuple(os.path.join(_real(folder), "") for folder in spec.submodule_search_locations)
+    return None if spec.origin is None else (_real_file(spec.origin),)
+
+
+def _real_file(file: str) -> str:
+    return os.path.join(_real(os.path.dirname(file)), os.path.basename(file))
+
+
+@functools.cache
+def _real(folder: str) -> str:
+    """The folder without symbolic links: an environment may be reached through one."""
+    return os.path.realpath(folder)
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""The Spark session a job runs in: the active one, else a quiet local one."""
+"""The Spark session a job runs in: the active or submitted one, else a quiet local one."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
@@ -13,7 +14,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from headrace.runners.spark.shipping.modules import remember, user_paths
+from headrace.runners.spark.shipping.modules import is_local, remember, user_paths
 from headrace.runners.spark.startup.class_archive import archive_options
 from headrace.runners.spark.startup.interpreter import worker_python
 from headrace.runners.spark.startup.java import ensure_java
@@ -53,6 +54,14 @@ _INTERPRETED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
+_ANYWHERE = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.python.worker.reuse": "true",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.pollingDelay": "10ms",
+}
+_DAEMON = ("spark.python.daemon.module", "headrace.runners.spark.startup.daemon")
+
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
@@ -67,13 +76,69 @@ appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c: %m%n%ex
 
 
 def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
-    """The active session, or a new local one with the job's ``headrace.spark.conf.*`` in it."""
+    """The active session, else the submitted one, else a new local one.
+
+    The last two have the job's ``headrace.spark.conf.*`` in them.
+    """
     active = SparkSession.getActiveSession()
     if active is not None:
         _tell_ignored(active, settings)
-    spark = active or _local_session(settings, parallelism)
+        spark = active
+    elif was_submitted(os.environ):
+        spark = _submitted_session(settings)
+    else:
+        spark = _local_session(settings, parallelism)
     _bear_hang_ups(spark)
+    _tell_where(spark)
     return spark
+
+
+_told: set[str] = set()
+"""The applications whose place was told."""
+
+
+def _tell_where(spark: SparkSession) -> None:
+    """Say once where the jobs of a session run."""
+    context = spark.sparkContext
+    name = context.applicationId or ""
+    if name not in _told:
+        _told.add(name)
+        print(place_of(context.master or "", spark.version, context.uiWebUrl), file=sys.stderr)
+
+
+def place_of(master: str, version: str, ui: str | None) -> str:
+    """The line that says where a job runs."""
+    return f"headrace: runs on {master}, Spark {version}{f', {ui}' if ui else ''}"
+
+
+def was_submitted(environ: Mapping[str, str]) -> bool:
+    """Whether ``spark-submit`` runs this program: its JVM is up and knows where jobs are to run."""
+    return "PYSPARK_GATEWAY_PORT" in environ and "PYSPARK_GATEWAY_SECRET" in environ
+
+
+def submitted_settings(submitted: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    """What a submitted session is asked for: what was submitted, and what nobody has said.
+
+    The job's own settings come first, as those of any Spark program do; what is for a JVM that
+    starts, or for one machine, is left out.
+    """
+    added = {key: value for key, value in _ANYWHERE.items() if key not in submitted}
+    if is_local(submitted.get("spark.master", "")) and _DAEMON[0] not in submitted:
+        added[_DAEMON[0]] = _DAEMON[1]
+    return {**added, **settings}
+
+
+def _submitted_session(settings: Mapping[str, str]) -> SparkSession:
+    SparkContext._ensure_initialized()  # before it a SparkConf knows nothing of the JVM's
+    submitted = dict(SparkConf().getAll())
+    builder = SparkSession.builder
+    for key, value in submitted_settings(submitted, settings).items():
+        builder = builder.config(key, value)
+    # A local master's workers are of this machine, and can be this interpreter.
+    local = is_local({**submitted, **settings}.get("spark.master", ""))
+    python = os.environ.get("PYSPARK_PYTHON") or sys.executable
+    with _workers_start_as(python) if local else contextlib.nullcontext():
+        return builder.getOrCreate()
 
 
 def _tell_ignored(spark: SparkSession, settings: Mapping[str, str]) -> None:
@@ -109,6 +174,8 @@ def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
     ``session_for``.
     """
     if SparkSession.getActiveSession() is not None or SparkContext._gateway is not None:
+        return
+    if was_submitted(os.environ):
         return
     with _launch_lock:
         if not _launches:
@@ -168,11 +235,8 @@ def _session_settings(settings: Mapping[str, str], parallelism: int | None) -> d
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.log.level": "WARN",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.python.worker.reuse": "true",
-        "spark.python.daemon.module": "headrace.runners.spark.startup.daemon",
-        "spark.sql.streaming.metricsEnabled": "false",
-        "spark.sql.streaming.pollingDelay": "10ms",
+        **_ANYWHERE,
+        _DAEMON[0]: _DAEMON[1],
         **settings,
         # Of two options that contradict each other the JVM takes the last: the user's.
         _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{log4j} {settings.get(_JAVA_OPTIONS, '')}",

@@ -1,0 +1,113 @@
+"""Files that a ``DataFrameSink`` appends to a folder, each micro-batch's exactly once.
+
+Spark writes a micro-batch aside, into ``_headrace/<sink>`` inside the folder, which readers pass
+over. A manifest then names its files; from there on the content of the micro-batch is decided. Its
+files are moved to where readers find them. A micro-batch that comes again, after a crash or a
+cancel anywhere, finds the manifest, moves what was not moved yet, and writes nothing.
+
+The folder stays a plain one, for any reader: what it lacks, unlike one that Spark's own file sink
+wrote, is a log of its own that readers must follow.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import DataFrameWriter, SparkSession
+
+from headrace.errors import JobError
+
+FORMATS = frozenset({"parquet", "orc", "json", "csv", "text"})
+"""Formats whose files can be written in one folder and moved to another."""
+
+
+class Folder:
+    """A folder in any file system that Spark knows."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._jvm: Any = spark._jvm
+        self.path = self._path(path)
+        configuration = spark._jsparkSession.sessionState().newHadoopConf()
+        self._system = self.path.getFileSystem(configuration)
+
+    def _path(self, *parts: Any) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(*parts)
+
+    def of(self, name: str) -> Any:
+        """The path of a file or folder inside, by its relative name."""
+        return self._path(self.path, name)
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a file or folder of that name."""
+        return bool(self._system.exists(self.of(name)))
+
+    def children(self, name: str) -> list[str]:
+        """The names of what lies in a folder inside; none where it does not exist."""
+        if not self.exists(name):
+            return []
+        return [status.getPath().getName() for status in self._system.listStatus(self.of(name))]
+
+    def files(self, name: str) -> Iterator[str]:
+        """The files below a folder inside that readers would read, relative to it."""
+        top = self._system.makeQualified(self.of(name)).toUri()
+        found = self._system.listFiles(self.of(name), True)
+        while found.hasNext():
+            path = found.next().getPath()
+            if not path.getName().startswith(("_", ".")):
+                yield top.relativize(path.toUri()).getPath()
+
+    def read(self, name: str) -> bytes:
+        """The content of a file."""
+        stream = self._system.open(self.of(name))
+        try:
+            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+        finally:
+            stream.close()
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a file whole: under another name first."""
+        aside = f"{name}.{uuid.uuid4().hex}.tmp"
+        stream = self._system.create(self.of(aside), True)
+        stream.write(bytearray(data))
+        stream.close()
+        self.move(aside, name)
+
+    def move(self, name: str, to: str) -> None:
+        """Move a file, unless it was moved before.
+
+        Raises:
+            JobError: the file system refuses.
+        """
+        if self.exists(to):
+            self.delete(name)
+            return
+        target = self.of(to)
+        self._system.mkdirs(target.getParent())
+        if not self._system.rename(self.of(name), target) and not self.exists(to):
+            raise JobError(f"{name} cannot be moved to {to}", where={"folder": str(self.path)})
+
+    def delete(self, name: str) -> None:
+        """Remove a file, or a folder with all that is in it."""
+        self._system.delete(self.of(name), True)
+
+
+def append_once(writer: DataFrameWriter, folder: Folder, sink_id: str, batch: int) -> None:
+    """Append what ``writer`` writes to a folder, as a sink's micro-batch ``batch``, once."""
+    own = f"_headrace/{sink_id}"
+    manifest = f"{own}/{batch}.json"
+    if not folder.exists(manifest):
+        aside = f"{own}/{batch}-{uuid.uuid4().hex}"
+        writer.mode("overwrite").save(folder.of(aside).toString())
+        found = {"version": 1, "aside": aside, "files": sorted(folder.files(aside))}
+        folder.put(manifest, json.dumps(found).encode())
+    decided = json.loads(folder.read(manifest))
+    for name in decided["files"]:
+        if folder.exists(f"{decided['aside']}/{name}"):
+            folder.move(f"{decided['aside']}/{name}", name)
+    # Only the last micro-batch comes again: manifests before it, and what was left aside, can go.
+    for child in folder.children(own):
+        if child != f"{batch}.json":
+            folder.delete(f"{own}/{child}")

@@ -1,0 +1,106 @@
+"""What Spark says when it stops a job, in a sentence: what it was, where, and what to do.
+
+Its own messages name the query by two ids, the task by four numbers, and then the reason. The
+patterns are those of Spark 4.3.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import NamedTuple
+
+from headrace.runners.spark.failures import reason_in
+
+_QUERY = re.compile(r"^\[STREAM_FAILED\] Query \[[^\]]*\] terminated with exception: ")
+_TASK = re.compile(
+    r"^(?:Job aborted due to stage failure: )?Task (?P<task>\d+) in stage (?P<stage>[\d.]+) failed"
+    r" (?P<times>\d+) times?, most recent failure: Lost task [\d.]+ in stage [\d.]+"
+    r" \(TID \d+\) \((?P<host>[^)]*)\): "
+)
+_WORKER_DIED = ("Python worker exited unexpectedly", "Python worker failed to connect back")
+_JVM_DIED = ("Answer from Java side is empty", "Error while sending or receiving", "Py4JNetwork")
+_EXECUTOR_LOST = re.compile(r"ExecutorLostFailure \(executor (?P<id>\S+) [^)]*\)\s*Reason: (.*)")
+_EXIT_CODE = re.compile(r"exit(?:ed)?(?: with)?(?: exit)? (?:code|status):? (?P<code>\d+)")
+_FATAL = re.compile(r"Fatal Python error: (?P<what>[^\n]+)")
+_NO_MODULE = re.compile(r"No module named '(?P<name>[^'.]+)")
+
+_MEMORY = (
+    "the system kills a process mostly for want of memory: give the job fewer cores"
+    " (parallelism.default) or smaller micro-batches (headrace.source.max-records-per-batch)"
+)
+_CRASH = (
+    "to see where a library crashes:"
+    " headrace.spark.conf.spark.python.worker.faulthandler.enabled=true"
+)
+
+
+class Story(NamedTuple):
+    """What a user is told: the parts of a ``JobError``."""
+
+    message: str
+    where: dict[str, str]
+    hint: str | None = None
+
+
+def story_of(text: str, kind: str) -> Story:
+    """The story of a failure of Spark; ``kind`` names its type, for one without a text."""
+    text = _QUERY.sub("", text.strip())
+    where: dict[str, str] = {}
+    task = _TASK.match(text)
+    if task is not None:
+        where["task"] = f"{task['task']} of stage {task['stage']}, tried {task['times']} times"
+        where["host"] = task["host"].removesuffix(" executor driver")
+        text = text[task.end() :]
+    reason = reason_in(text) or kind
+    lost = _EXECUTOR_LOST.search(text)
+    if any(part in text for part in _WORKER_DIED):
+        return Story(_worker_died(text), where, f"{_MEMORY}; {_CRASH}")
+    if lost is not None:
+        return Story(f"an executor of Spark died: {_ended(text) or lost[2]}", where, _MEMORY)
+    if any(part in text for part in _JVM_DIED):
+        return Story(f"the JVM that runs Spark has ended: {reason}", where, _jvm_hint())
+    if "OutOfMemoryError" in text:
+        return Story(f"Spark's JVM ran out of memory: {reason}", where, _jvm_hint())
+    return Story(f"Spark stopped the job: {reason}", where, hint_for(text))
+
+
+def _worker_died(text: str) -> str:
+    fatal = _FATAL.search(text)
+    if fatal is not None:
+        return f"a Python worker of Spark crashed: {fatal['what'].strip()}"
+    how = _ended(text) or "it was killed, or ended itself, or a library crashed it"
+    return f"a Python worker of Spark died without an exception: {how}"
+
+
+def _ended(text: str) -> str | None:
+    """What an exit code in the text says; codes above 128 are signals."""
+    found = _EXIT_CODE.search(text)
+    if found is None:
+        return None
+    code = int(found["code"])
+    if code == 128 + signal.SIGKILL:
+        return f"it was killed (exit code {code}, SIGKILL)"
+    if code > 128 and code - 128 in {number.value for number in signal.Signals}:
+        return f"it ended by {signal.Signals(code - 128).name} (exit code {code})"
+    return f"it ended with exit code {code}"
+
+
+def _jvm_hint() -> str:
+    return "give it more memory: headrace.spark.conf.spark.driver.memory (2g without more)"
+
+
+def hint_for(text: str) -> str | None:
+    """What to do about a failure that has a known remedy."""
+    missing = _NO_MODULE.search(text)
+    if missing is None:
+        return None
+    if missing["name"] == "headrace":
+        return (
+            "Spark's workers run a Python without Headrace: before the session is made, set"
+            " PYSPARK_PYTHON to one that has it"
+        )
+    return (
+        f"of an imported module only the name travels, and the worker imports it: install"
+        f" {missing['name']} where the workers run, or give it to spark.submit.pyFiles or addPyFile"
+    )
