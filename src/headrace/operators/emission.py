@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
+from types import GeneratorType
 from typing import Any
 
 from headrace.common.output_tag import OutputTag
+from headrace.common.types import Row
+from headrace.errors import TypeMismatchError
 from headrace.runtime.chain.loops import Push
 from headrace.runtime.operator import Outputs
 
@@ -24,6 +28,40 @@ def emitter(outputs: Outputs) -> Emit:
                 main(result, timestamp)
 
     return emit
+
+
+SURELY_RESULTS = frozenset({GeneratorType, list, set, range, type(None)})
+"""What functions give back to be gone through; objects of other types are looked at."""
+
+
+def always_yields(function: Any) -> bool:
+    """Whether a function gives back a generator each time it is called."""
+    return inspect.isgeneratorfunction(function)
+
+
+def require_results(results: Any) -> None:
+    """Raise where a function surely gave back one result, and not an iterable of them.
+
+    As in PyFlink every iterable is gone through, also a tuple. But nobody means the characters of
+    a text or the fields of a record.
+
+    Raises:
+        TypeMismatchError: it gave back a text, bytes, a dict, a ``Row``, a named tuple, or a tuple
+            of an ``OutputTag`` and a value.
+    """
+    if isinstance(results, tuple):
+        tagged = len(results) == 2 and isinstance(results[0], OutputTag)
+        single = tagged or hasattr(type(results), "_fields")
+    else:
+        single = isinstance(results, str | bytes | bytearray | dict | Row)
+    if not single:
+        return
+    kind = type(results).__name__
+    raise TypeMismatchError(
+        f"the function returned a {kind}, whose parts would each be a result",
+        where={"returned": repr(results)[:120]},
+        hint="yield the result, or return [result]; where the parts are meant, return list(...)",
+    )
 
 
 def side_sender(outputs: Outputs) -> Push:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headrace.operators.emission import SURELY_RESULTS, always_yields, require_results
 from headrace.runtime.chain.loops import Step
 from headrace.runtime.operator import Operator, OperatorSpec
 from headrace.runtime.user_function import UserFunction
@@ -38,14 +39,23 @@ class FlatMapOperator(Operator):
 
     def step(self) -> Step:
         """The call, and a loop over what it gives back, which may be a generator still at work."""
+        function = self._spec.function.bound()
+        check = "if type($results) not in $sure: $require($results)"
+        names = {
+            "node": self.node,
+            "function": function,
+            "sure": SURELY_RESULTS,
+            "require": require_results,
+        }
         return Step(
             (
                 "node = $node",
                 "$record, $stamp = value, timestamp",
                 "$results = $function(value)",
+                *(() if always_yields(function) else (check,)),
                 "if $results is not None:",
                 "    for value in $results:",
             ),
-            {"node": self.node, "function": self._spec.function.bound()},
+            names,
             cleanup=("node, value, timestamp = $node, $record, $stamp",),
         )

@@ -7,7 +7,12 @@ from typing import Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import NotKeyedError
-from headrace.operators.emission import emitter
+from headrace.operators.emission import (
+    SURELY_RESULTS,
+    always_yields,
+    emitter,
+    require_results,
+)
 from headrace.runtime.chain.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.state.handles import Cell
@@ -81,6 +86,7 @@ class ProcessOperator(Operator):
     def bind(self, outputs: Outputs) -> Push:
         """The function that takes the operator's records."""
         function, node = self._spec.function.bound(), self.node
+        may_return = not always_yields(function)
         emit = emitter(outputs)
         context = self._context = ProcessContext(self.cell)
 
@@ -88,6 +94,8 @@ class ProcessOperator(Operator):
             context._timestamp = timestamp
             results = function(value, context)
             if results is not None:
+                if may_return and type(results) not in SURELY_RESULTS:
+                    require_results(results)
                 emit(results, timestamp)
 
         return push

@@ -61,11 +61,12 @@ def _hasher_of(kind: type, key: Any) -> _Hasher:
     Raises:
         UnstableKeyError: there is none.
     """
-    equality = kind.__eq__
+    equality: Any = kind.__eq__
+    hash_method: Any = kind.__hash__
     hasher: _Hasher | None
     if equality is object.__eq__:
         hasher = _named(kind) if issubclass(kind, enum.Enum) else None
-    elif kind.__hash__ is None or kind.__hash__ is object.__hash__:
+    elif hash_method is None or hash_method is object.__hash__:
         hasher = None
     else:
         owner = next(base for base in kind.__mro__ if "__eq__" in vars(base))
@@ -106,7 +107,7 @@ def _own_equality(key: Any) -> UnstableKeyError:
 def _is_generated(equality: Any, owner: type) -> bool:
     """Whether ``__eq__`` is the one that ``dataclass`` writes for the fields of ``owner``."""
     model = dataclasses.make_dataclass("Model", _compared(owner), frozen=True)
-    code, written = getattr(equality, "__code__", None), model.__eq__.__code__  # type: ignore[attr-defined]
+    code, written = getattr(equality, "__code__", None), model.__eq__.__code__
     return code is not None and all(
         getattr(code, part) == getattr(written, part)
         for part in ("co_code", "co_consts", "co_names", "co_varnames", "co_freevars")

@@ -20,8 +20,9 @@ Fit = Callable[[Any], Any]
 
 def typed_value(handle: Any, descriptor: Any) -> Any:
     """A value state that checks what it is given, or the handle where nothing is declared."""
-    fit = _fit_of(descriptor.type_info, descriptor)
-    return handle if fit is None else _TypedValue(handle, fit)
+    declared = descriptor.type_info
+    coerce = None if declared is None else declared.coercer()
+    return handle if coerce is None else _TypedValue(handle, coerce, descriptor.get_name())
 
 
 def typed_list(handle: Any, descriptor: Any) -> Any:
@@ -56,7 +57,7 @@ def typed_reducing(get: Callable[[Any], Any], descriptor: Any) -> Any:
 
 
 def typed_aggregating(get: Callable[[Any], Any], descriptor: Any) -> Any:
-    """An aggregating state that checks its accumulator; ``get`` gives the handle of a descriptor."""
+    """An aggregating state that checks its accumulator; ``get`` gives a descriptor's handle."""
     fit = _fit_of(descriptor.type_info, descriptor, "an accumulator")
     return get(descriptor if fit is None else _FittedDescriptor(descriptor, fit))
 
@@ -75,25 +76,31 @@ def _fit_of(declared: TypeInformation | None, descriptor: Any, what: str = "a va
         try:
             return coerce(value)
         except TypeMismatchError as error:
-            said = error.message.removeprefix("a value")
-            raise TypeMismatchError(
-                f"{what} of state {name!r}{said}", where=error.where, hint=error.hint
-            ) from None
+            raise _named(error, what, name) from None
 
     return fit
+
+
+def _named(error: TypeMismatchError, what: str, name: str) -> TypeMismatchError:
+    said = error.message.removeprefix("a value")
+    return TypeMismatchError(f"{what} of state {name!r}{said}", where=error.where, hint=error.hint)
 
 
 class _TypedValue:
     """As ``ValueHandle``; reading is the handle's own method."""
 
-    def __init__(self, handle: Any, fit: Fit) -> None:
-        self._fit, self._update = fit, handle.update
+    def __init__(self, handle: Any, coerce: Fit, name: str) -> None:
+        self._coerce, self._update, self._name = coerce, handle.update, name
         self.value = handle.value
         self.clear = handle.clear
 
     def update(self, value: Any) -> None:
         """Set the value; None clears it."""
-        self._update(self._fit(value))
+        try:  # written out, as it spares a call
+            value = self._coerce(value)
+        except TypeMismatchError as error:
+            raise _named(error, "a value", self._name) from None
+        self._update(value)
 
 
 class _TypedReducing:
@@ -158,7 +165,7 @@ class _TypedMap:
         self._handle.put(self._of_key(key), self._of_value(value))
 
     def put_all(self, dict_value: Any) -> None:
-        """Set several entries, from a mapping or from pairs: all, or none where one does not fit."""
+        """Set several entries, from a mapping or from pairs: all, or none if one does not fit."""
         pairs = dict_value.items() if hasattr(dict_value, "items") else dict_value
         of_key, of_value = self._of_key, self._of_value
         self._handle.put_all([(of_key(key), of_value(value)) for key, value in pairs])

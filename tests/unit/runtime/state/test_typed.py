@@ -109,10 +109,15 @@ WRITES: dict[str, tuple[str, Callable[[Any], StateDescriptor], Write, Callable[[
     "list update": ("list", list_of, lambda s, v: s.update([v]), lambda s: [*s.get()][-1]),
     "map put": ("map", map_to, lambda s, v: s.put("k", v), lambda s: s.get("k")),
     "map item": ("map", map_to, lambda s, v: s.__setitem__("k", v), lambda s: s["k"]),
-    "map put all": ("map", map_to, lambda s, v: s.put_all({"k": v}), lambda s: [*s.values()][0]),
+    "map put all": ("map", map_to, lambda s, v: s.put_all({"k": v}), lambda s: [*s.values()][-1]),
     "map key": ("map", map_from, lambda s, v: s.put(v, ""), lambda s: [*s.keys()][-1]),
     "map key item": ("map", map_from, lambda s, v: s.__setitem__(v, ""), lambda s: [*s][-1]),
-    "map key all": ("map", map_from, lambda s, v: s.put_all({v: ""}), lambda s: [*s.items()][-1][0]),
+    "map key all": (
+        "map",
+        map_from,
+        lambda s, v: s.put_all({v: ""}),
+        lambda s: [*s.items()][-1][0],
+    ),
     "reducing": ("reducing", reducing, lambda s, v: s.add(v), lambda s: s.get()),
     "aggregating": ("aggregating", aggregating, lambda s, v: s.add(v), lambda s: s.get()),
 }
@@ -129,7 +134,9 @@ def test_what_does_not_fit_is_refused(way: Any, paged: bool, ttl: bool) -> None:
     kind, describe, write, read = way
     at = desk(kind, describe(INT), paged, ttl)
     assert done(at, lambda state: write(state, 7), read) == [None, 7]
-    with pytest.raises(TypeMismatchError, match=r"state 's' does not fit.* INT: it is a str") as got:
+    with pytest.raises(
+        TypeMismatchError, match=r"state 's' does not fit.* INT: it is a str"
+    ) as got:
         done(at, lambda state: write(state, "seven"))
     assert got.value.where["value"] == "'seven'"
     assert "operator: under test (uid=test)" in got.value.__notes__[0]
@@ -215,15 +222,18 @@ def test_of_several_elements_all_are_added_or_none() -> None:
 
 def test_none_and_clear() -> None:
     at = desk("value", ValueStateDescriptor("s", INT))
-    assert done(
-        at,
-        lambda state: state.update(1),
-        lambda state: state.update(None),
-        lambda state: state.value(),
-        lambda state: state.update(2),
-        lambda state: state.clear(),
-        lambda state: state.value(),
-    ) == [None] * 6
+    assert (
+        done(
+            at,
+            lambda state: state.update(1),
+            lambda state: state.update(None),
+            lambda state: state.value(),
+            lambda state: state.update(2),
+            lambda state: state.clear(),
+            lambda state: state.value(),
+        )
+        == [None] * 6
+    )
 
 
 @pytest.mark.parametrize("declared", [None, Types.PICKLED_BYTE_ARRAY()])
@@ -242,5 +252,5 @@ def test_a_type_that_checks_nothing_puts_nothing_in_between(kind: str, declared:
 
 @pytest.mark.parametrize("describe", [value_of, list_of, map_to, map_from, reducing, aggregating])
 def test_what_is_no_type_is_refused(describe: Any) -> None:
-    with pytest.raises(PlanError, match="declared with|type of state"):
+    with pytest.raises(PlanError, match=r"declared with|type of state"):
         describe(int)
