@@ -169,7 +169,8 @@ class KeyedProcessOperator(StatefulOperator):
             cell.event_ms = context._timestamp = timestamp
             results = element(value, context)
             if results is not None:
-                if may_return and type(results) not in SURELY_RESULTS:
+                # Most that do not yield return a list: it is asked for first, as that is faster.
+                if may_return and type(results) is not list and type(results) not in SURELY_RESULTS:
                     require_results(results)
                 for result in results:
                     # As in ``emitter``, written out: it spares a call per record.

@@ -94,7 +94,8 @@ class ProcessOperator(Operator):
             context._timestamp = timestamp
             results = function(value, context)
             if results is not None:
-                if may_return and type(results) not in SURELY_RESULTS:
+                # Most that do not yield return a list: it is asked for first, as that is faster.
+                if may_return and type(results) is not list and type(results) not in SURELY_RESULTS:
                     require_results(results)
                 emit(results, timestamp)
 
