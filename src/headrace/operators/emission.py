@@ -17,7 +17,7 @@ Emit = Callable[[Iterable[Any], int | None], None]
 
 
 def emitter(outputs: Outputs) -> Emit:
-    """A function that sends what was yielded on its way, one by one, with one timestamp."""
+    """A function that emits results one by one, each with the given timestamp (ms)."""
     main, to_side = outputs.main, side_sender(outputs)
 
     def emit(results: Iterable[Any], timestamp: int | None) -> None:

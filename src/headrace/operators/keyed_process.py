@@ -114,7 +114,7 @@ class KeyedContext:
 
 
 _EARLIEST_MS = MIN_WATERMARK // 2
-"""Below any moment that is meant: what is there was counted from ``MIN_WATERMARK``."""
+"""No program means a moment before this one (ms): it was counted from ``MIN_WATERMARK``."""
 
 
 def _no_time(timestamp: int) -> MissingWatermarksError:

@@ -62,7 +62,7 @@ class ProcessContext:
         return self._cell.now_ms
 
     def current_watermark(self) -> int:
-        """The watermark (ms) in front of this operator."""
+        """The watermark (ms) that this operator was given last."""
         return self._watermark
 
     def _refuse(self, timestamp: int) -> None:
@@ -102,7 +102,7 @@ class ProcessOperator(Operator):
         return push
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
-        """Note the watermark for the context, and pass it on."""
+        """Keep the watermark for ``current_watermark``, and pass it on."""
         self._context._watermark = max(watermark, self._context._watermark)
         signal(watermark, idle)
 
