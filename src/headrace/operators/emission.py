@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Iterable
 from types import GeneratorType
 from typing import Any
@@ -39,28 +40,38 @@ def always_yields(function: Any) -> bool:
     return inspect.isgeneratorfunction(function)
 
 
-def require_results(results: Any) -> None:
-    """Raise where a function surely gave back one result, and not an iterable of them.
+_warned: set[type] = set()
+"""What was warned of in this process: once for each type, not for each record."""
 
-    As in PyFlink every iterable is gone through, also a tuple. But nobody means the characters of
-    a text or the fields of a record.
+
+def look_at_results(results: Any) -> None:
+    """Warn where a function seems to have given back one result, and not an iterable of them.
+
+    As in PyFlink every iterable is gone through: of a text each character is a result. Hardly
+    anyone means that. A plain tuple of results is usual, so there is no warning.
 
     Raises:
-        TypeMismatchError: it gave back a text, bytes, a dict, a ``Row``, a named tuple, or a tuple
-            of an ``OutputTag`` and a value.
+        TypeMismatchError: it gave back a tuple of an ``OutputTag`` and a value; the tag would be a
+            result by itself.
     """
-    if isinstance(results, tuple):
-        tagged = len(results) == 2 and isinstance(results[0], OutputTag)
-        single = tagged or hasattr(type(results), "_fields")
-    else:
-        single = isinstance(results, str | bytes | bytearray | dict | Row)
-    if not single:
+    kind = type(results)
+    if kind is tuple:
+        if len(results) == 2 and isinstance(results[0], OutputTag):
+            raise TypeMismatchError(
+                "the function returned an OutputTag and a value: each would be a result",
+                where={"returned": repr(results)[:120]},
+                hint="yield the pair, or return [pair]",
+            )
         return
-    kind = type(results).__name__
-    raise TypeMismatchError(
-        f"the function returned a {kind}, whose parts would each be a result",
-        where={"returned": repr(results)[:120]},
-        hint="yield the result, or return [result]; where the parts are meant, return list(...)",
+    fields = isinstance(results, tuple) and hasattr(kind, "_fields")
+    if kind in _warned or not (fields or isinstance(results, str | bytes | bytearray | dict | Row)):
+        return
+    _warned.add(kind)
+    warnings.warn(
+        f"a function returned {repr(results)[:120]}, a {kind.__name__}: each part is a result."
+        " Where it is one result, yield it, or return [result]; where the parts are meant, return"
+        " list(...)",
+        stacklevel=2,
     )
 
 

@@ -14,7 +14,7 @@ from headrace.operators.emission import (
     SURELY_RESULTS,
     always_yields,
     emitter,
-    require_results,
+    look_at_results,
     side_sender,
 )
 from headrace.operators.inspection import inspect_function
@@ -171,7 +171,7 @@ class KeyedProcessOperator(StatefulOperator):
             if results is not None:
                 # Most that do not yield return a list: it is asked for first, as that is faster.
                 if may_return and type(results) is not list and type(results) not in SURELY_RESULTS:
-                    require_results(results)
+                    look_at_results(results)
                 for result in results:
                     # As in ``emitter``, written out: it spares a call per record.
                     if (
@@ -195,5 +195,5 @@ class KeyedProcessOperator(StatefulOperator):
         results = self._on_timer(timestamp, context)
         if results is not None:
             if type(results) not in SURELY_RESULTS:
-                require_results(results)
+                look_at_results(results)
             self._emit(results, timestamp if event_time else None)

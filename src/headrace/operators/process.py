@@ -11,7 +11,7 @@ from headrace.operators.emission import (
     SURELY_RESULTS,
     always_yields,
     emitter,
-    require_results,
+    look_at_results,
 )
 from headrace.runtime.chain.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
@@ -96,7 +96,7 @@ class ProcessOperator(Operator):
             if results is not None:
                 # Most that do not yield return a list: it is asked for first, as that is faster.
                 if may_return and type(results) is not list and type(results) not in SURELY_RESULTS:
-                    require_results(results)
+                    look_at_results(results)
                 emit(results, timestamp)
 
         return push

@@ -28,7 +28,7 @@ _BELOW_ALL = -(1 << 64)
 
 
 def sees_highest_only(generator: type[WatermarkGenerator]) -> bool:
-    """Whether generators of exactly this class need only the highest timestamp of a chunk."""
+    """True for one that looks at nothing but the highest timestamp; a subclass may do more."""
     return generator in (BoundedOutOfOrderness, MonotonousTimestamps, NoWatermarks)
 
 
@@ -50,7 +50,7 @@ class TimestampsSpec(OperatorSpec):
 
 
 class TimestampsOperator(Operator, WatermarkOutput):
-    """Runs one watermark generator per split (or per key group, after a keyed stage).
+    """Runs one watermark generator per split (or per key group, behind a keyed stage).
 
     The idleness of splits is told by the coordinator; that of key groups and subtasks is found
     here, by the clock of the micro-batch, as they are run at every tick of it.
@@ -67,7 +67,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         self._active_ms: int | None = None
 
     def open(self, node: NodeProgram, context: TaskContext, cell: Cell) -> None:
-        """Make the first generator. In a batch only the last watermark is emitted."""
+        """In a batch no watermark stands before the last one."""
         super().open(node, context, cell)
         self._silent = context.is_batch
         self.restore(None)
@@ -84,7 +84,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
                 timestamp = timestamp_of(value, timestamp)
             down(value, timestamp)
             if timestamp is not None:
-                # A watermark comes after the record that caused it.
+                # The watermark stands behind the record that caused it.
                 self._generator.on_event(value, timestamp, self)
 
         if self._timeout_ms is None:
@@ -123,12 +123,12 @@ class TimestampsOperator(Operator, WatermarkOutput):
         )
 
     def highest(self) -> int:
-        """The highest timestamp (ms) that the generator has seen; before any, one below all."""
+        """The highest timestamp that the generator has seen, else one below all."""
         found: int | None = self._generator.max_timestamp
         return _BELOW_ALL if found is None else found
 
     def rise_to(self, timestamp: int) -> None:
-        """Tell the generator that this is the highest timestamp it has seen (ms)."""
+        """Let the generator have seen a timestamp, and none higher."""
         if timestamp > _BELOW_ALL:
             self._generator.max_timestamp = timestamp
 
@@ -148,7 +148,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         return self._last < MAX_WATERMARK and now_ms - self._active_ms >= self._timeout_ms
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
-        """Drop the input's watermarks, except the last one; pass on whether it is idle."""
+        """Swallow the input's watermarks, except the last; idleness passes through."""
         if watermark >= MAX_WATERMARK:
             self._last = watermark
             signal(watermark, idle)
@@ -167,13 +167,13 @@ class TimestampsOperator(Operator, WatermarkOutput):
             self._signal(moment, False)
 
     def mark_idle(self) -> None:
-        """Say that this stream is idle: until its next watermark, others do not wait for it."""
+        """Do not hold others back until the next watermark."""
         if not self._idle:
             self._idle = True
             self._signal(self._last, True)
 
     def mark_active(self) -> None:
-        """Say that this stream is active: others wait for its watermark again."""
+        """Hold others back again."""
         if self._idle:
             self._idle = False
             self._signal(self._last, False)

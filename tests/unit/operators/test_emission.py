@@ -19,6 +19,7 @@ from headrace.datastream import (
     StreamExecutionEnvironment,
 )
 from headrace.errors import MissingWatermarksError, TypeMismatchError
+from headrace.operators import emission
 
 TAG = OutputTag("side")
 
@@ -100,15 +101,27 @@ def collected(stream: DataStream) -> list[Any]:
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
     "result",
-    ["text", b"bytes", {"a": 1}, Row(1, 2), Pair(1, 2), (TAG, 5)],
+    ["text", b"bytes", {"a": 1}, Row(1, 2), Pair(1, 2)],
     ids=lambda result: type(result).__name__,
 )
-def test_a_result_that_was_returned_and_not_yielded_is_refused(call: str, result: Any) -> None:
-    with pytest.raises(TypeMismatchError, match="the function returned a ") as caught:
-        collected(CALLS[call](result))
-    assert "yield the result, or return [result]" in str(caught.value)
+def test_a_result_that_was_returned_and_not_yielded_is_told_once(
+    call: str, result: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(emission, "_warned", set())
+    with pytest.warns(UserWarning, match="each part is a result") as caught:
+        assert collected(CALLS[call](result)) == [*result]  # as in PyFlink
+        assert collected(CALLS[call](result)) == [*result]
+    assert len([one for one in caught if "each part" in str(one.message)]) == 1
+    assert "yield it, or return [result]" in str(caught[0].message)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_tag_that_was_returned_and_not_yielded_is_refused(call: str) -> None:
+    with pytest.raises(TypeMismatchError, match="returned an OutputTag and a value") as caught:
+        collected(CALLS[call]((TAG, 5)))
+    assert "yield the pair" in str(caught.value)
     (note,) = caught.value.__notes__
-    assert "operator: " in note and ("7" in note)
+    assert "operator: " in note and "7" in note
 
 
 @pytest.mark.parametrize("call", CALLS)
