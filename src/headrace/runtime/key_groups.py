@@ -62,11 +62,11 @@ def _hasher_of(kind: type, key: Any) -> _Hasher:
         UnstableKeyError: there is none.
     """
     equality: Any = kind.__eq__
-    hash_method: Any = kind.__hash__
+    hashing: Any = kind.__hash__
     hasher: _Hasher | None
     if equality is object.__eq__:
         hasher = _named(kind) if issubclass(kind, enum.Enum) else None
-    elif hash_method is None or hash_method is object.__hash__:
+    elif hashing is None or hashing is object.__hash__:
         hasher = None
     else:
         owner = next(base for base in kind.__mro__ if "__eq__" in vars(base))
@@ -106,7 +106,7 @@ def _own_equality(key: Any) -> UnstableKeyError:
 
 def _is_generated(equality: Any, owner: type) -> bool:
     """Whether ``__eq__`` is the one that ``dataclass`` writes for the fields of ``owner``."""
-    model = dataclasses.make_dataclass("Model", _compared(owner), frozen=True)
+    model: Any = dataclasses.make_dataclass("Model", _compared(owner), frozen=True)
     code, written = getattr(equality, "__code__", None), model.__eq__.__code__
     return code is not None and all(
         getattr(code, part) == getattr(written, part)

@@ -51,7 +51,7 @@ class Ratio(float, enum.Enum):
     HALF = 0.5
 
 
-class Code(str, enum.Enum):  # noqa: UP042 - a StrEnum takes no such value
+class Code(str, enum.Enum):  # noqa: UP042
     """Its value is not the text that it is equal to."""
 
     def __new__(cls, text: str, number: str) -> Code:
