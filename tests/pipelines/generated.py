@@ -14,6 +14,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from headrace.common.time import Duration
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 
@@ -91,9 +92,9 @@ class Program:
 
     def build(self, env: StreamExecutionEnvironment) -> Built:
         """The program in an environment, and in the model."""
-        strategy = WatermarkStrategy.for_bounded_out_of_orderness(BOUND_MS).with_timestamp_assigner(
-            lambda value: value[2]
-        )
+        strategy = WatermarkStrategy.for_bounded_out_of_orderness(
+            Duration.of_millis(BOUND_MS)
+        ).with_timestamp_assigner(lambda value: value[2])
         built = Built()
         for records in self.sources:
             stream = (

@@ -9,7 +9,15 @@ from typing import SupportsIndex
 
 from headrace.errors import PlanError, TypeMismatchError
 
-__all__ = ["Duration", "Instant", "Time", "TimeAmount", "epoch_ms_of", "milliseconds_of"]
+__all__ = [
+    "Duration",
+    "Instant",
+    "Time",
+    "TimeAmount",
+    "epoch_ms_of",
+    "milliseconds_of",
+    "milliseconds_with_unit",
+]
 
 _NANOS_PER_MS = 1_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -170,6 +178,24 @@ def milliseconds_of(
     if at_least is not None and result < at_least:
         raise PlanError(f"{name} is {amount!r}: it must be at least {at_least} ms")
     return result
+
+
+def milliseconds_with_unit(
+    amount: Time | Duration | timedelta, name: str, *, at_least: int | None = None
+) -> int:
+    """As ``milliseconds_of``, where PyFlink takes a ``Duration``: no int, which says no unit.
+
+    Raises:
+        TypeMismatchError: it is no amount of time, or an int.
+        PlanError: it is less than ``at_least`` milliseconds.
+    """
+    given: object = amount
+    if isinstance(given, int) and not isinstance(given, bool):
+        raise TypeMismatchError(
+            f"{name} is {given!r}, an int without a unit",
+            hint=f"Duration.of_millis({given!r}) or Duration.of_seconds({given!r})",
+        )
+    return milliseconds_of(amount, name, at_least=at_least)
 
 
 def epoch_ms_of(moment: datetime) -> int:

@@ -7,11 +7,11 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from headrace.common.time import TimeAmount, epoch_ms_of, milliseconds_of
+from headrace.common.time import Duration, Time, epoch_ms_of, milliseconds_with_unit
 from headrace.common.unsupported import unsupported
 from headrace.common.watermark_generators import (
     MAX_WATERMARK,
@@ -43,6 +43,9 @@ AssignerWithPeriodicWatermarksWrapper = unsupported(
     "headrace.common.watermark_strategy.AssignerWithPeriodicWatermarksWrapper",
     "it wraps a JVM object; write a WatermarkGenerator and use WatermarkStrategy.for_generator",
 )
+
+TimeAmount = Time | Duration | timedelta
+"""Amounts of time with a unit; PyFlink takes a ``Duration`` only."""
 
 TimestampOf = Callable[[Any, int | None], int]
 
@@ -79,7 +82,9 @@ class WatermarkStrategy:
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness: TimeAmount) -> WatermarkStrategy:
         """Watermarks for records that come late by at most so much."""
-        bound_ms = milliseconds_of(max_out_of_orderness, "the out-of-orderness bound", at_least=0)
+        bound_ms = milliseconds_with_unit(
+            max_out_of_orderness, "the out-of-orderness bound", at_least=0
+        )
         return WatermarkStrategy(partial(BoundedOutOfOrderness, bound_ms))
 
     @staticmethod
@@ -119,7 +124,7 @@ class WatermarkStrategy:
 
     def with_idleness(self, idle_timeout: TimeAmount) -> WatermarkStrategy:
         """The same; a split silent for so long no longer holds back the others' watermark."""
-        timeout_ms = milliseconds_of(idle_timeout, "the idle timeout", at_least=1)
+        timeout_ms = milliseconds_with_unit(idle_timeout, "the idle timeout", at_least=1)
         return replace(self, idle_timeout_ms=timeout_ms)
 
     def with_watermark_alignment(
@@ -128,12 +133,21 @@ class WatermarkStrategy:
         max_allowed_watermark_drift: TimeAmount,
         update_interval: TimeAmount | None = None,
     ) -> WatermarkStrategy:
-        """The same; splits of the group wait while they are ahead of its slowest by more."""
-        drift_ms = milliseconds_of(max_allowed_watermark_drift, "the watermark drift", at_least=0)
+        """The same; splits of the group wait while they are ahead of its slowest by more.
+
+        Raises:
+            TypeMismatchError: the group is no str, or an amount has no unit.
+        """
+        group: object = watermark_group  # callers without a type checker give anything
+        if not isinstance(group, str):
+            raise TypeMismatchError(f"the watermark group is {group!r}, not a str")
+        drift_ms = milliseconds_with_unit(
+            max_allowed_watermark_drift, "the watermark drift", at_least=0
+        )
         interval_ms = (
             _DEFAULT_ALIGNMENT_INTERVAL_MS
             if update_interval is None
-            else milliseconds_of(update_interval, "the update interval", at_least=1)
+            else milliseconds_with_unit(update_interval, "the update interval", at_least=1)
         )
         return replace(self, alignment=(watermark_group, drift_ms, interval_ms))
 

@@ -168,7 +168,13 @@ class MapState(State, Generic[K, V]):
 
 
 class StateDescriptor:
-    """A state's name, type and time to live; the name is unique within one function."""
+    """A state's name, type and time to live; the name is unique within one function.
+
+    What is written is made to fit the type, as a stream's records are to theirs: see ``Types``.
+
+    Raises:
+        PlanError: the name is no non-empty str or is reserved, or the type is none.
+    """
 
     def __init__(self, name: str, type_info: TypeInformation | None = None) -> None:
         self.name = non_empty(name, "a state's name")
@@ -176,6 +182,11 @@ class StateDescriptor:
             raise PlanError(
                 f"a state cannot be called {name!r}",
                 hint=f"names that begin with {RESERVED_NAMES!r} are for operators' own state",
+            )
+        if type_info is not None and not isinstance(type_info, TypeInformation):
+            raise PlanError(
+                f"the type of state {name!r} is {type_info!r}",
+                hint="types are made by Types: Types.INT()",
             )
         self.type_info = type_info
         self._ttl_config: StateTtlConfig | None = None
@@ -221,10 +232,12 @@ class MapStateDescriptor(StateDescriptor):
         key_type_info: TypeInformation | None = None,
         value_type_info: TypeInformation | None = None,
     ) -> None:
-        if key_type_info is None or value_type_info is None:
+        given = (key_type_info, value_type_info)
+        if given == (None, None):
             super().__init__(name)
         else:
-            super().__init__(name, Types.MAP(key_type_info, value_type_info))
+            any_type = Types.PICKLED_BYTE_ARRAY()
+            super().__init__(name, Types.MAP(*(any_type if one is None else one for one in given)))
 
 
 class ReducingStateDescriptor(StateDescriptor):

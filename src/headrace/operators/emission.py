@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Callable, Iterable
+from types import GeneratorType
 from typing import Any
 
 from headrace.common.output_tag import OutputTag
+from headrace.common.types import Row
+from headrace.errors import TypeMismatchError
 from headrace.runtime.chain.loops import Push
 from headrace.runtime.operator import Outputs
 
@@ -13,7 +18,7 @@ Emit = Callable[[Iterable[Any], int | None], None]
 
 
 def emitter(outputs: Outputs) -> Emit:
-    """A function that sends what was yielded on its way, one by one, with one timestamp."""
+    """A function that emits results one by one, each with the given timestamp (ms)."""
     main, to_side = outputs.main, side_sender(outputs)
 
     def emit(results: Iterable[Any], timestamp: int | None) -> None:
@@ -24,6 +29,50 @@ def emitter(outputs: Outputs) -> Emit:
                 main(result, timestamp)
 
     return emit
+
+
+SURELY_RESULTS = frozenset({GeneratorType, list, set, range, type(None)})
+"""What functions give back to be gone through; objects of other types are looked at."""
+
+
+def always_yields(function: Any) -> bool:
+    """Whether a function gives back a generator each time it is called."""
+    return inspect.isgeneratorfunction(function)
+
+
+_warned: set[type] = set()
+"""What was warned of in this process: once for each type, not for each record."""
+
+
+def look_at_results(results: Any) -> None:
+    """Warn where a function seems to have given back one result, and not an iterable of them.
+
+    As in PyFlink every iterable is gone through: of a text each character is a result. Hardly
+    anyone means that. A plain tuple of results is usual, so there is no warning.
+
+    Raises:
+        TypeMismatchError: it gave back a tuple of an ``OutputTag`` and a value; the tag would be a
+            result by itself.
+    """
+    kind = type(results)
+    if kind is tuple:
+        if len(results) == 2 and isinstance(results[0], OutputTag):
+            raise TypeMismatchError(
+                "the function returned an OutputTag and a value: each would be a result",
+                where={"returned": repr(results)[:120]},
+                hint="yield the pair, or return [pair]",
+            )
+        return
+    fields = isinstance(results, tuple) and hasattr(kind, "_fields")
+    if kind in _warned or not (fields or isinstance(results, str | bytes | bytearray | dict | Row)):
+        return
+    _warned.add(kind)
+    warnings.warn(
+        f"a function returned {repr(results)[:120]}, a {kind.__name__}: each part is a result."
+        " Where it is one result, yield it, or return [result]; where the parts are meant, return"
+        " list(...)",
+        stacklevel=2,
+    )
 
 
 def side_sender(outputs: Outputs) -> Push:

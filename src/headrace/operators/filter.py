@@ -38,6 +38,6 @@ class FilterOperator(Operator):
         self._spec = spec
 
     def step(self) -> Step:
-        """The test, which may keep a record to change it later."""
+        """The test. The function may hold on to a record and change it later."""
         names = {"node": self.node, "function": self._spec.function.bound()}
         return Step(("node = $node", "if $function(value):"), names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headrace.operators.emission import SURELY_RESULTS, always_yields, look_at_results
 from headrace.runtime.chain.loops import Step
 from headrace.runtime.operator import Operator, OperatorSpec
 from headrace.runtime.user_function import UserFunction
@@ -39,14 +40,25 @@ class FlatMapOperator(Operator):
 
     def step(self) -> Step:
         """The call, and a loop over what it gives back, which may be a generator still at work."""
+        function = self._spec.function.bound()
+        # Most functions return a list: it is asked for first, as that is faster.
+        check = "if type($results) is not $list and type($results) not in $sure: $look_at($results)"
+        names = {
+            "node": self.node,
+            "function": function,
+            "list": list,
+            "sure": SURELY_RESULTS,
+            "look_at": look_at_results,
+        }
         return Step(
             (
                 "node = $node",
                 "$record, $stamp = value, timestamp",
                 "$results = $function(value)",
+                *(() if always_yields(function) else (check,)),
                 "if $results is not None:",
                 "    for value in $results:",
             ),
-            {"node": self.node, "function": self._spec.function.bound()},
+            names,
             cleanup=("node, value, timestamp = $node, $record, $stamp",),
         )

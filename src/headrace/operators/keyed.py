@@ -27,7 +27,7 @@ class StatefulOperator(KeyedOperator):
         raise AssertionError(f"{self.node.name} was pushed a record without a key")
 
     def fire(self, timer: Timer, event_time: bool) -> None:
-        """Let the timer's owner act: the time-to-live, or the user."""
+        """Remove expired values for a timer of a time-to-live; hand over any other timer."""
         if timer.namespace == CLEANUP:
             self.cell.enter_timer(timer, event_time)
             if self.context.states is not None:

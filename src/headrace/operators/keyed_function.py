@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.operators.emission import SURELY_RESULTS, look_at_results
 from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.chain.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Traits
@@ -81,6 +82,8 @@ def _map(function: Any, value: Any, timestamp: int | None, down: Push) -> None:
 
 def _flat_map(function: Any, value: Any, timestamp: int | None, down: Push) -> None:
     results = function(value)
+    if type(results) not in SURELY_RESULTS:
+        look_at_results(results)
     if results is not None:
         for result in results:
             down(result, timestamp)

@@ -9,7 +9,14 @@ from typing import Any
 from headrace.common.output_tag import OutputTag
 from headrace.common.time_domain import TimeDomain
 from headrace.common.watermark_strategy import MIN_WATERMARK
-from headrace.operators.emission import emitter, side_sender
+from headrace.errors import MissingWatermarksError
+from headrace.operators.emission import (
+    SURELY_RESULTS,
+    always_yields,
+    emitter,
+    look_at_results,
+    side_sender,
+)
 from headrace.operators.inspection import inspect_function
 from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.chain.loops import Push
@@ -85,7 +92,13 @@ class KeyedContext:
         return Timer(int(timestamp), self._cell.key)
 
     def register_event_time_timer(self, timestamp: int) -> None:
-        """Call ``on_timer`` when the watermark passes ``timestamp`` (ms)."""
+        """Call ``on_timer`` when the watermark passes ``timestamp`` (ms).
+
+        Raises:
+            MissingWatermarksError: the time follows from that of a record without a timestamp.
+        """
+        if timestamp < _EARLIEST_MS and self._timestamp is None:
+            raise _no_time(timestamp)
         self._cell.backend.event_timers.register(self._timer(timestamp))
 
     def register_processing_time_timer(self, timestamp: int) -> None:
@@ -99,6 +112,18 @@ class KeyedContext:
     def delete_processing_time_timer(self, timestamp: int) -> None:
         """Take a processing-time timer back."""
         self._cell.backend.processing_timers.delete(self._timer(timestamp))
+
+
+_EARLIEST_MS = MIN_WATERMARK // 2
+"""No program means a moment before this one (ms): it was counted from ``MIN_WATERMARK``."""
+
+
+def _no_time(timestamp: int) -> MissingWatermarksError:
+    return MissingWatermarksError(
+        f"an event-time timer is set for {timestamp} ms, but the record has no timestamp",
+        hint="its source gives none: the watermark strategy needs"
+        " .with_timestamp_assigner(lambda record: <ms>)",
+    )
 
 
 class TimerContext(KeyedContext):
@@ -124,6 +149,7 @@ class KeyedProcessOperator(StatefulOperator):
         self._emit = emitter(outputs)
         self._main, self._to_side = outputs.main, side_sender(outputs)
         self._element = self._spec.function.bound()
+        self._may_return = not always_yields(self._element)
         self._on_timer = getattr(self._spec.function.target, "on_timer", None)
         self._context = KeyedContext(self.cell)
         self._timer_context = TimerContext(self.cell)
@@ -135,6 +161,7 @@ class KeyedProcessOperator(StatefulOperator):
         """Call the function for each record of a block."""
         cell, context, main, to_side = self.cell, self._context, self._main, self._to_side
         element, enter, node = self._element, cell.look_up, self.node  # noqa: F841
+        may_return = self._may_return
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):
@@ -143,6 +170,9 @@ class KeyedProcessOperator(StatefulOperator):
             cell.event_ms = context._timestamp = timestamp
             results = element(value, context)
             if results is not None:
+                # Most that do not yield return a list: it is asked for first, as that is faster.
+                if may_return and type(results) is not list and type(results) not in SURELY_RESULTS:
+                    look_at_results(results)
                 for result in results:
                     # As in ``emitter``, written out: it spares a call per record.
                     if (
@@ -165,4 +195,6 @@ class KeyedProcessOperator(StatefulOperator):
         self.cell.enter_timer(timer, event_time)
         results = self._on_timer(timestamp, context)
         if results is not None:
+            if type(results) not in SURELY_RESULTS:
+                look_at_results(results)
             self._emit(results, timestamp if event_time else None)

@@ -7,7 +7,12 @@ from typing import Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import NotKeyedError
-from headrace.operators.emission import emitter
+from headrace.operators.emission import (
+    SURELY_RESULTS,
+    always_yields,
+    emitter,
+    look_at_results,
+)
 from headrace.runtime.chain.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.state.handles import KeyContext
@@ -58,7 +63,7 @@ class ProcessContext:
         return self._cell.now_ms
 
     def current_watermark(self) -> int:
-        """The watermark (ms) in front of this operator."""
+        """The watermark (ms) that this operator was given last."""
         return self._watermark
 
     def _refuse(self, timestamp: int) -> None:
@@ -82,6 +87,7 @@ class ProcessOperator(Operator):
     def bind(self, outputs: Outputs) -> Push:
         """The function that takes the operator's records."""
         function, node = self._spec.function.bound(), self.node
+        may_return = not always_yields(function)
         emit = emitter(outputs)
         context = self._context = ProcessContext(self.cell)
 
@@ -89,12 +95,15 @@ class ProcessOperator(Operator):
             context._timestamp = timestamp
             results = function(value, context)
             if results is not None:
+                # Most that do not yield return a list: it is asked for first, as that is faster.
+                if may_return and type(results) is not list and type(results) not in SURELY_RESULTS:
+                    look_at_results(results)
                 emit(results, timestamp)
 
         return push
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
-        """Note the watermark for the context, and pass it on."""
+        """Keep the watermark for ``current_watermark``, and pass it on."""
         self._context._watermark = max(watermark, self._context._watermark)
         signal(watermark, idle)
 

@@ -10,6 +10,13 @@ from headrace.errors import NotKeyedError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.overflow import HeldOverflow, Overflow
 from headrace.runtime.state.handles import KeyContext, StateStore
+from headrace.runtime.state.typed import (
+    typed_aggregating,
+    typed_list,
+    typed_map,
+    typed_reducing,
+    typed_value,
+)
 
 
 @dataclass
@@ -88,20 +95,25 @@ class TaskContext:
 
     def get_state(self, state_descriptor: Any) -> Any:
         """The value state of a descriptor."""
-        return self._keyed("value state").get_state(state_descriptor)
+        states = self._keyed("value state")
+        return typed_value(states.get_state(state_descriptor), state_descriptor)
 
     def get_list_state(self, state_descriptor: Any) -> Any:
         """The list state of a descriptor."""
-        return self._keyed("list state").get_list_state(state_descriptor)
+        states = self._keyed("list state")
+        return typed_list(states.get_list_state(state_descriptor), state_descriptor)
 
     def get_map_state(self, state_descriptor: Any) -> Any:
         """The map state of a descriptor."""
-        return self._keyed("map state").get_map_state(state_descriptor)
+        states = self._keyed("map state")
+        return typed_map(states.get_map_state(state_descriptor), state_descriptor)
 
     def get_reducing_state(self, state_descriptor: Any) -> Any:
         """The reducing state of a descriptor."""
-        return self._keyed("reducing state").get_reducing_state(state_descriptor)
+        states = self._keyed("reducing state")
+        return typed_reducing(states.get_reducing_state, state_descriptor)
 
     def get_aggregating_state(self, state_descriptor: Any) -> Any:
         """The aggregating state of a descriptor."""
-        return self._keyed("aggregating state").get_aggregating_state(state_descriptor)
+        states = self._keyed("aggregating state")
+        return typed_aggregating(states.get_aggregating_state, state_descriptor)

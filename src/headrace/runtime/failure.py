@@ -7,6 +7,8 @@ it has a local variable ``node`` that is a ``NodeProgram``; the innermost such f
 
 from __future__ import annotations
 
+import pickle
+import re
 import traceback
 from types import FrameType, TracebackType
 from typing import Any
@@ -22,6 +24,7 @@ _OURS = "headrace."
 
 def annotate(error: BaseException) -> None:
     """Add operator, uid, key and record to an exception that came out of a chain (once)."""
+    _hint_at_local_class(error)
     if getattr(error, "_headrace_noted", False):
         return
     frame = _operator_frame(error.__traceback__)
@@ -182,6 +185,22 @@ def _gave_no_iterable(error: BaseException) -> bool:
         return False
     given = [v for name, v in frame.f_locals.items() if name.startswith("results")]
     return any(v is not None and not hasattr(type(v), "__iter__") for v in given)
+
+
+_LOCAL_CLASS = re.compile(r"Can't (?:pickle|get) local (?:object|attribute) .*?(\w+)\W*$")
+
+
+def _hint_at_local_class(error: BaseException) -> None:
+    """Add what to do about an object that pickle cannot write, as its class is in a function."""
+    found = _LOCAL_CLASS.match(str(error))
+    if found is None or not isinstance(error, AttributeError | pickle.PicklingError):
+        return
+    hint = (
+        f"hint:     define {found[1]} at the top level of its module: objects of a class that is"
+        " defined inside a function cannot leave the worker that made them"
+    )
+    if hint not in getattr(error, "__notes__", []):
+        error.add_note(hint)
 
 
 def _shown(value: Any) -> str:

@@ -226,23 +226,53 @@ def test_a_strategy_is_a_value():
 
 
 def test_alignment_has_flinks_interval():
-    strategy = WatermarkStrategy.no_watermarks().with_watermark_alignment("g", 5)
+    strategy = WatermarkStrategy.no_watermarks().with_watermark_alignment(
+        "g", Duration.of_millis(5)
+    )
     assert strategy.alignment == ("g", 5, 1000)
 
 
 @pytest.mark.parametrize(
     "build",
     [
-        lambda strategy: strategy.with_idleness(0),
+        lambda strategy: strategy.with_idleness(Duration.of_millis(0)),
         lambda strategy: strategy.with_idleness(timedelta(seconds=-1)),
-        lambda strategy: strategy.with_watermark_alignment("g", -1),
-        lambda strategy: strategy.with_watermark_alignment("g", 1, 0),
-        lambda strategy: WatermarkStrategy.for_bounded_out_of_orderness(-1),
+        lambda strategy: strategy.with_watermark_alignment("g", Duration.of_millis(-1)),
+        lambda strategy: strategy.with_watermark_alignment("g", *map(Duration.of_millis, (1, 0))),
+        lambda strategy: WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(-1)),
     ],
 )
 def test_amounts_out_of_range(build):
     with pytest.raises(PlanError, match="at least"):
         build(WatermarkStrategy.no_watermarks())
+
+
+@pytest.mark.parametrize("amount", [5, 0, True, 5.0, "5 s", None])
+@pytest.mark.parametrize(
+    "build",
+    [
+        WatermarkStrategy.for_bounded_out_of_orderness,
+        WatermarkStrategy.no_watermarks().with_idleness,
+        lambda amount: WatermarkStrategy.no_watermarks().with_watermark_alignment("g", amount),
+    ],
+    ids=["out of orderness", "idleness", "alignment"],
+)
+def test_an_amount_without_a_unit_is_refused(build, amount):
+    """As in PyFlink, which takes a ``Duration`` only."""
+    with pytest.raises(TypeMismatchError) as caught:
+        build(amount)
+    assert isinstance(caught.value, TypeError)
+    if type(amount) is int:
+        assert f"Duration.of_millis({amount})" in caught.value.hint
+        assert f"Duration.of_seconds({amount})" in caught.value.hint
+
+
+def test_the_interval_and_the_group_of_an_alignment_are_checked():
+    strategy, drift = WatermarkStrategy.no_watermarks(), Duration.of_millis(1)
+    with pytest.raises(TypeMismatchError, match="update interval"):
+        strategy.with_watermark_alignment("g", drift, 1000)
+    with pytest.raises(TypeMismatchError, match="watermark group"):
+        strategy.with_watermark_alignment(drift, drift)
 
 
 def test_what_wraps_the_jvm_is_declared():

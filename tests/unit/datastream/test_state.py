@@ -50,7 +50,9 @@ def test_descriptors() -> None:
     assert ValueStateDescriptor("v", integer).type_info == integer
     assert ListStateDescriptor("l", integer).type_info == Types.LIST(integer)
     assert MapStateDescriptor("m", text, integer).type_info == Types.MAP(text, integer)
-    assert MapStateDescriptor("m", text).type_info is None
+    any_type = Types.PICKLED_BYTE_ARRAY()
+    assert MapStateDescriptor("m", text).type_info == Types.MAP(text, any_type)
+    assert MapStateDescriptor("m").type_info is None
     assert ListStateDescriptor("l").type_info is ValueStateDescriptor("v").type_info is None
     assert MapStateDescriptor("m").get_name() == "m"
     assert repr(ValueStateDescriptor("v")) == "ValueStateDescriptor('v')"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common import WatermarkStrategy
+from headrace.common import Duration, WatermarkStrategy
 from headrace.common.watermark_generators import BoundedOutOfOrderness, WatermarkOutput
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.graph.stream_graph import StreamGraph
@@ -26,7 +26,7 @@ class Adaptive(BoundedOutOfOrderness):
     ("strategy", "one_task"),
     [
         (WatermarkStrategy.for_monotonous_timestamps(), False),
-        (WatermarkStrategy.for_bounded_out_of_orderness(5), False),
+        (WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(5)), False),
         (WatermarkStrategy.no_watermarks(), False),
         (WatermarkStrategy.for_generator(lambda: Adaptive(5)), True),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from headrace.operators.flat_map import FlatMapSpec
 from headrace.operators.keyed_function import KeyedMapSpec
 from headrace.operators.process import ProcessSpec
 from headrace.operators.reduce import ReduceSpec
+from headrace.runtime.block import encode
 from headrace.runtime.failure import annotate, user_traceback
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.user_function import UserFunction
@@ -237,6 +239,39 @@ def test_a_partitioner_out_of_bounds_names_the_stream() -> None:
     with pytest.raises(PlanError, match="returned 2; there are partitions 0 to 1") as raised:
         chain.push(2, None)
     assert raised.value.where["stream"] == "feeder, built at job.py:9"
+
+
+def test_a_record_of_a_class_in_a_function_says_what_to_do() -> None:
+    class Order:
+        pass
+
+    chain = running(chain_of(node(1, mapping(lambda value: Order()), to_sink(0))))
+    with pytest.raises((AttributeError, pickle.PicklingError)) as raised:
+        chain.push("a", None)
+        encode(next(chain.drain()).payload)
+    for _ in range(2):  # within the chain, and at the edge of the task
+        annotate(raised.value)
+    (note,) = [note for note in raised.value.__notes__ if note.startswith("hint:")]
+    assert "define Order at the top level of its module" in note
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Can't pickle local object 'main.<locals>.Order'",
+        "Can't get local object 'main.<locals>.Order'",
+        "Can't pickle local object <class '__main__.main.<locals>.Order'>",
+    ],
+)
+def test_the_hint_at_a_local_class_knows_what_pickle_says(text: str) -> None:
+    for kind in (AttributeError, pickle.PicklingError):
+        error = kind(text)
+        annotate(error)
+        (note,) = error.__notes__
+        assert "define Order at" in note
+    other = ValueError(text)
+    annotate(other)
+    assert not hasattr(other, "__notes__")
 
 
 def test_the_traceback_begins_in_the_users_code() -> None:

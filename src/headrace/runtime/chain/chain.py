@@ -239,7 +239,7 @@ class Chain:
         return _fan_out_signal(signals)
 
     def _copying(self, push: Push) -> Push:
-        """A push of a copy, where someone beside the receiver has the same record."""
+        """A push that hands on a copy, as the receiver is not the only one with the record."""
         if self.outbox.object_reuse:
             return push
 
@@ -265,7 +265,7 @@ class Chain:
     def _row_after(
         self, node: NodeProgram, in_loop: bool = False, fresh: bool = False
     ) -> tuple[Step, ...]:
-        """The steps after a node; a call of its main output where records part or are shared.
+        """The steps after a node, up to an exchange, a sink, or a call of what follows.
 
         ``fresh``: nobody but this row holds the records.
         """

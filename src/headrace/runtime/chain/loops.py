@@ -3,7 +3,7 @@
 An operator that can be put into a row gives its part as a ``Step``: lines of Python over the
 variables ``value`` and ``timestamp``. From the steps of a row two functions are made: one that
 takes a record, and one that takes a chunk of them in a loop. On job (a) of the benchmarks the loop
-halves what the chain behind a source costs (docs/adr/0010-cost-per-record.md).
+halves what the chain after a source costs (docs/adr/0010-cost-per-record.md).
 
 Python limits how deep code may be nested, so a chain cuts a very long row into several functions,
 each of which calls the next (``Nesting.fits``).
@@ -143,7 +143,7 @@ def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
     text = head.replace("    PROLOGUE", "\n".join(prologue or ["    pass"]))
     cleanup = chain.from_iterable(reversed(cleanups))
     source = "\n".join([text, *body, *cleanup, *epilogue]) + "\n"
-    # By its text, so that a job's next run in this process leaves nothing more behind.
+    # Named by its text: a job's next run in this process uses the same name, so nothing grows.
     file = f"{GENERATED}{label!r} #{zlib.crc32(source.encode()):08x}>"
     # Tracebacks and debuggers find the text here.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
