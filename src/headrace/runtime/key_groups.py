@@ -243,6 +243,20 @@ def page_hasher(max_parallelism: int) -> Callable[[Any], int]:
     return lambda key: stable_hash(key) // max_parallelism
 
 
+def pair_page_hasher(max_parallelism: int) -> Callable[[tuple[Any, Any]], int]:
+    """``page_hasher`` for pairs of key and namespace: all pairs of a key have one hash.
+
+    ``stable_hash`` is written out: it is called for every pair that a micro-batch touches.
+    """
+
+    def hash_of(pair: tuple[Any, Any]) -> int:
+        key = pair[0]
+        raw = hash(key) if type(key) is int else _raw_hash(key)
+        return ((raw * _MIX & _MASK) >> 32) // max_parallelism
+
+    return hash_of
+
+
 def subtask_of(group: int, parallelism: int, max_parallelism: int) -> int:
     """The subtask that owns a key group: contiguous ranges, as in Flink's rescaling model."""
     return group * parallelism // max_parallelism

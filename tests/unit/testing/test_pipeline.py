@@ -102,6 +102,35 @@ def test_a_restart_keeps_state_and_nothing_else() -> None:
     assert calls == [(1, 1), (2, 2), (3, 1), (4, 2), (5, 1), (6, 2)]
 
 
+class Watermarks(KeyedProcessFunction):
+    """Yields each record with the watermark that it met."""
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        yield value, ctx.timer_service().current_watermark()
+
+
+@pytest.mark.parametrize("backends", ["heap", "paged"])
+@pytest.mark.parametrize("regroup", [[], [(5, 2), (1, 1), (2, 3)]])
+def test_a_neutral_restart_keeps_state_and_watermarks(
+    backends: Any, regroup: list[tuple[int, int]]
+) -> None:
+    def watermarks(env: StreamExecutionEnvironment) -> DataStream:
+        strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+            lambda n: n
+        )
+        stream = env.from_sequence(1, 40).assign_timestamps_and_watermarks(strategy)
+        return stream.key_by(lambda n: n % 7).process(Watermarks())
+
+    cuts = {"cuts": [4] * 10, "key_groups": 3}
+    neutral = {"restarts": "neutral", "regroup": regroup, "backends": backends}
+    calls = run_pipeline(counting, **cuts, **neutral).only
+    assert [count for count, _ in calls] == [*range(1, 7)]
+    assert [made for _, made in calls] == [1, 2, 3, 4, 1, 2]
+    whole = run_pipeline(watermarks, **cuts).only
+    assert len({watermark for _, watermark in whole}) > 5
+    assert sorted(run_pipeline(watermarks, **cuts, **neutral).only) == sorted(whole)
+
+
 def test_a_batch_gives_final_results() -> None:
     def program(env: StreamExecutionEnvironment) -> DataStream:
         return env.from_sequence(1, 4).key_by(lambda n: n % 2).reduce(lambda a, b: a + b)

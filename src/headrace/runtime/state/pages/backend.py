@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from headrace.errors import CheckpointError
-from headrace.runtime.key_groups import page_hasher
+from headrace.runtime.key_groups import page_hasher, pair_page_hasher
 from headrace.runtime.state.backend import Entry, EntrySpace, PageStore, StateBackend, Values
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.pages.entries import EntryPages
@@ -41,7 +41,7 @@ class PagedBackend(StateBackend):
         self._store = store
         self._page_bytes = page_bytes
         hash_of, new_id = page_hasher(max_parallelism), self._new_id
-        self._hash_of = hash_of
+        self._max_parallelism = max_parallelism
         self._plain = self._space("p", hash_of)
         self._namespaced: PagedEntries | None = None
         self._namespaced_stored: tuple[SpaceState, str] | None = None
@@ -75,8 +75,7 @@ class PagedBackend(StateBackend):
         """The entries of pairs ``(key, namespace)``; a page holds all namespaces of a key."""
         space = self._namespaced
         if space is None:
-            hash_of = self._hash_of
-            space = self._namespaced = self._space("n", lambda pair: hash_of(pair[0]))
+            space = self._namespaced = self._space("n", pair_page_hasher(self._max_parallelism))
             if self._namespaced_stored is not None:
                 space.set_stored(*self._namespaced_stored)
         return space
