@@ -30,9 +30,10 @@ def test_a_worker_that_has_seen_nothing_of_a_job_knows_its_program(
     env.from_collection([1]).print()
     program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
     schema = StructType([StructField("n", IntegerType())])
-    decode = _Decode(ProgramRef("run", dumps(program, [])), 0, ["n"], schema.json())
+    (sink,) = program.sinks
+    decode = _Decode(ProgramRef("run", dumps(program, [])), sink.id, ["n"], schema.json())
     block = Block(None, [(1,), (2,)], None, False, [], None, 0)
-    rows = to_arrow(packed([Envelope(1, 0, 0, Kind.DATA, 0, 0, block)], 1))
+    rows = to_arrow(packed([Envelope(1, 0, sink.id, Kind.DATA, 0, 0, block)], 1))
     (found,) = decode(rows)
     assert isinstance(found, pa.RecordBatch)
     assert found.to_pydict() == {"n": [1, 2]}
@@ -47,10 +48,11 @@ def test_a_record_that_does_not_fit_names_its_sink(monkeypatch: pytest.MonkeyPat
     env.from_collection([1]).print().name("ledger")
     program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
     schema = StructType([StructField("n", IntegerType())])
-    decode = _Decode(ProgramRef("run", dumps(program, [])), 0, ["n"], schema.json())
+    (sink,) = program.sinks
+    decode = _Decode(ProgramRef("run", dumps(program, [])), sink.id, ["n"], schema.json())
     block = Block(None, [(1, 2)], None, False, [], None, 0)
     with pytest.raises(TaskFailure) as raised:
-        list(decode(to_arrow(packed([Envelope(1, 0, 0, Kind.DATA, 0, 0, block)], 1))))
+        list(decode(to_arrow(packed([Envelope(1, 0, sink.id, Kind.DATA, 0, 0, block)], 1))))
     found = failure_in(str(raised.value))
     assert isinstance(found, TypeMismatchError)
     assert found.__notes__[0].startswith("sink:     ledger")

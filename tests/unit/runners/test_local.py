@@ -247,7 +247,7 @@ def test_a_failing_sink_is_named() -> None:
     (note,) = raised.value.__notes__
     sink, record = note.splitlines()
     assert sink.startswith("sink:     ledger (uid=out), built at ")
-    assert sink.endswith(", writing") and Path(__file__).name in sink
+    assert sink.endswith(", writing micro-batch 0, partition 0") and Path(__file__).name in sink
     assert record == "record:   3"
 
 

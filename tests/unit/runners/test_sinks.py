@@ -99,7 +99,9 @@ def test_a_sink_that_commits_by_task_has_no_committer_and_keeps_its_client() -> 
 def test_what_a_writer_raises_names_the_sink(moment: str) -> None:
     with pytest.raises(ValueError, match=f"{moment} failed") as caught:
         run(TaskSink(moment))
-    assert "sink:     orders (uid=orders-out), micro-batch 0, partition 0" in caught.value.__notes__
+    (note,) = caught.value.__notes__
+    assert note.startswith("sink:     orders (uid=orders-out), built at ")
+    assert note.splitlines()[0].endswith(", writing micro-batch 0, partition 0")
     assert EVENTS[-1] == "closed"
     assert ("abort" in EVENTS) == (moment != "open")
 
@@ -107,7 +109,9 @@ def test_what_a_writer_raises_names_the_sink(moment: str) -> None:
 def test_what_a_committer_raises_names_the_sink() -> None:
     with pytest.raises(ValueError, match="commit failed") as caught:
         run(DriverSink())
-    assert "sink:     orders (uid=orders-out)" in caught.value.__notes__
+    (note,) = caught.value.__notes__
+    assert note.startswith("sink:     orders (uid=orders-out), built at ")
+    assert note.endswith(", committing")
 
 
 def test_an_abort_that_fails_does_not_hide_the_failure() -> None:
@@ -116,5 +120,5 @@ def test_an_abort_that_fails_does_not_hide_the_failure() -> None:
         write_records(sink, WriterContext("s", "job", 3, 1, "a"), [([1], None)])
     assert caught.value.__notes__ == [
         "and abort() failed: ValueError: abort failed",
-        "sink:     orders (uid=none), micro-batch 3, partition 1",
+        "sink:     orders (uid=none), writing micro-batch 3, partition 1",
     ]
