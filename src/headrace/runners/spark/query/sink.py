@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from headrace.runners.spark.checkpoint.progress import OWNER_FILE, all_sources_e
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.link import BatchReport, send_report
+from headrace.runners.spark.query.spill import SpilledEnvelopes
 from headrace.runners.spark.query.wire import payload_of, unpacked
 from headrace.runners.spark.query.worker import (
     ProgramRef,
@@ -70,7 +71,7 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
     """Write one task's records to every sink."""
     program = worker_job(ref).program
     message = TaskMessage()
-    rows: dict[int, list[Envelope]] = {}
+    rows = SpilledEnvelopes()
     for arrow in batches:
         for packet in arrow.column("payload").to_pylist():
             for envelope in unpacked(packet):
@@ -80,12 +81,11 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
                 elif envelope.kind == Kind.METRICS:
                     message.metrics.append(payload_of(envelope.kind, envelope.payload))
                 else:
-                    rows.setdefault(envelope.target, []).append(envelope)
-    for target in sorted(rows):
-        received = sorted(rows.pop(target), key=attrgetter("sender", "seq"))
+                    if program.sinks[envelope.target].sink.served_by is not ServedBy.SPARK:
+                        rows.add(envelope.target, envelope)  # Spark writes its own
+    for target in rows.readers():
+        received = rows.take(target)
         sink = program.sinks[target]
-        if sink.sink.served_by is ServedBy.SPARK:
-            continue  # Spark writes these from the same rows
         if Delivery.takes(sink):
             message.delivered[target] = [
                 (envelope.group, values_of(payload_of(Kind.DATA, envelope.payload)))
@@ -93,6 +93,7 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
             ]
         else:
             message.committables[target] = write_to(program, sink, received, batch)
+    rows.close()
     return message
 
 
@@ -101,7 +102,9 @@ def sent(message: TaskMessage) -> SentMessage:
     return SentMessage(pickle.dumps(message, 5))
 
 
-def write_to(program: JobProgram, sink: SinkProgram, received: list[Envelope], batch: int) -> Any:
+def write_to(
+    program: JobProgram, sink: SinkProgram, received: Iterable[Envelope], batch: int
+) -> Any:
     """Write one task's records to one sink; gives what its committer is to have."""
     context = WriterContext(
         program.sink_id(sink), program.name, batch, partition_id(), attempt_name()
