@@ -15,17 +15,20 @@ from headrace.runtime.channel import Channel
 from headrace.runtime.detached import Heading, copied, kept
 from headrace.runtime.key_groups import KeyGroups
 from headrace.runtime.operator import NodeProgram
-from headrace.runtime.overflow import Overflow, unweighed_bytes
+from headrace.runtime.overflow import Overflow, bytes_of, unweighed_bytes
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.program import ExchangeProgram
 
 SENDERS_PER_VERTEX = 1 << 20
 
-BYTES_ASIDE = 32 << 20
-"""So much may wait in the buffers of a chain, whatever one call emits."""
+BYTES_GATHERED = 16 << 20
+"""So much may wait in the buffers of a chain. It leaves between two calls, and in the middle of
+one it is put aside."""
 
-_WEIGHED_RECORDS = 512
-"""A buffer is weighed with 1, 4, 16 … records, and then each time so many more have come."""
+_BYTES_UNWEIGHED = 64 << 10
+_RECORDS_UNWEIGHED = 512
+"""A buffer is weighed again once so many bytes may have come if records are as they were, or so
+many records: of small ones with 1, 16, 256, 768 … records. Each time costs some microseconds."""
 
 
 class Outbox:
@@ -83,11 +86,12 @@ class Outbox:
 
     def weigh(self, buffer: BlockBuffer) -> None:
         """Look how much a buffer took that reached its limit; if it is too much, put it aside."""
-        count = len(buffer.values)
-        self.weight_bytes += unweighed_bytes(buffer)
+        count, weight_bytes = len(buffer.values), unweighed_bytes(buffer)
+        self.weight_bytes += weight_bytes
+        more = _BYTES_UNWEIGHED * (count - buffer.weighed) // max(weight_bytes, 1)
         buffer.weighed = count
-        buffer.limit = min(count * 4, count + _WEIGHED_RECORDS)
-        if self.weight_bytes >= BYTES_ASIDE:
+        buffer.limit = count + max(1, min(more, count * 15, _RECORDS_UNWEIGHED))
+        if self.weight_bytes >= BYTES_GATHERED:
             self.relieve()
 
 
@@ -176,6 +180,12 @@ class Endpoint:
     def records(self) -> int:
         """How many records wait in the buffers."""
         return waiting_in(self.buffers)
+
+    def weight_bytes(self) -> int:
+        """About how many bytes wait: a few of the records are looked at."""
+        open_now = [buffer for buffer in self.buffers if buffer is not None and buffer.values]
+        sample = [buffer.values[-1] for buffer in open_now[:: len(open_now) // 2 + 1]]
+        return sum(map(bytes_of, sample)) * self.records() // len(sample) if sample else 0
 
     def drain(self) -> Iterator[Envelope]:
         """Everything gathered, as envelopes; the buffers are empty afterwards."""
@@ -326,7 +336,6 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
         "if $buffer is None: $buffer = $open_buffer($group)",
         *_gather(endpoint, fresh),
         "$buffer.keys.append($key)",
-        _WEIGH,
     )
     names = {
         "node": exchange_node(program),
@@ -339,7 +348,7 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
         "weigh": endpoint.outbox.weigh,
         **_GATHERING,
     }
-    return Step(lines, names)
+    return Step(lines, names, weighing=(_WEIGH,))
 
 
 _WEIGH = "if len($values) >= $buffer.limit: $weigh($buffer)"
@@ -412,7 +421,6 @@ def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = Fal
         "$buffer = $buffers[$group]",
         "if $buffer is None: $buffer = $open_buffer($group)",
         *_gather(endpoint, fresh and program.partitioner is None),
-        _WEIGH,
     )
     names = {
         "node": exchange_node(program),
@@ -424,7 +432,7 @@ def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = Fal
         "weigh": endpoint.outbox.weigh,
         **_GATHERING,
     }
-    return Step(lines, names)
+    return Step(lines, names, weighing=(_WEIGH,))
 
 
 def _picker(endpoint: Endpoint, program: ExchangeProgram) -> Callable[[Any], int]:
@@ -450,7 +458,6 @@ def sink_step(endpoint: Endpoint, fresh: bool = False) -> Step:
         "$buffer = $buffers[0]",
         "if $buffer is None: $buffer = $open_buffer(0)",
         *_gather(endpoint, fresh),
-        _WEIGH,
     )
     names = {
         "buffers": endpoint.buffers,
@@ -458,7 +465,7 @@ def sink_step(endpoint: Endpoint, fresh: bool = False) -> Step:
         "weigh": endpoint.outbox.weigh,
         **_GATHERING,
     }
-    return Step(lines, names)
+    return Step(lines, names, weighing=(_WEIGH,))
 
 
 def exchange_node(program: ExchangeProgram) -> NodeProgram:

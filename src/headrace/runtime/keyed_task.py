@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, Mark
-from headrace.runtime.chain.chain import BYTES_TO_LEAVE, Chain
+from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.exchange import SENDERS_PER_VERTEX
+from headrace.runtime.exchange import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator
 from headrace.runtime.ordering import Read, batch_order, channels_of, stream_order
@@ -205,7 +205,7 @@ class KeyedTask:
                 timers, fire = self._backend.event_timers, self._keyed.fire
                 while (timer := timers.pop_due(watermark)) is not None:
                     fire(timer, True)
-                    if outbox.weight_bytes >= BYTES_TO_LEAVE or outbox.overflow:
+                    if outbox.weight_bytes >= BYTES_GATHERED or outbox.overflow:
                         yield from chain.drain()
         chain.signal(watermark, watermarks.idle)
 
@@ -218,7 +218,7 @@ class KeyedTask:
             # At the end of a batch the clock stands still, so no value expires any more.
             if now_ms < MAX_WATERMARK or timer.namespace != CLEANUP:
                 fire(timer, False)
-                if outbox.weight_bytes >= BYTES_TO_LEAVE or outbox.overflow:
+                if outbox.weight_bytes >= BYTES_GATHERED or outbox.overflow:
                     yield from chain.drain()
 
     def _finish(self) -> Iterator[Envelope]:

@@ -65,8 +65,7 @@ def unweighed_bytes(buffer: BlockBuffer) -> int:
     """
     values, start = buffer.values, buffer.weighed
     count = len(values) - start
-    step = max(count // _SAMPLES, 1)
-    sample = values[start::step]
+    sample = values[start :: count // 2 + 1]
     return sum(map(bytes_of, sample)) * count // len(sample) if sample else 0
 
 

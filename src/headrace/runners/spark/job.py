@@ -239,7 +239,7 @@ class SparkJob:
             frame = spark.readStream.format(FORMAT).option("plan", path).load()
             frame = with_dataframes(frame, self._program, self._ref)
             for number in range(1, len(self._program.stages) + 1):
-                frame = frame.groupBy("bucket").transformWithState(
+                frame = frame.groupBy("bucket").transformWithStateInPandas(
                     statefulProcessor=StageProcessor(self._ref, number),
                     outputStructType=WIRE_DDL,
                     outputMode="Append",

@@ -16,6 +16,7 @@ from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
 from headrace.runtime.exchange import (
+    BYTES_GATHERED,
     Endpoint,
     KeyedEndpoint,
     Outbox,
@@ -40,8 +41,6 @@ from headrace.runtime.watermarks import ChannelWatermarks
 _FEW_FUNCTIONS = 50
 _USUAL_CALLS = 1000
 _CALLS_PER_FUNCTION = 8
-BYTES_TO_LEAVE = 8 << 20
-"""So much leaves between two calls, before it is as many records as the settings say."""
 
 
 class Chain:
@@ -394,11 +393,12 @@ class Chain:
     def is_full(self) -> bool:
         """True when what waits should leave, by records or by bytes."""
         outbox = self.outbox
-        return (
-            bool(outbox.overflow)
-            or outbox.weight_bytes >= BYTES_TO_LEAVE
-            or self.waiting() >= self._job.settings.flush_records
-        )
+        if outbox.overflow or self.waiting() >= self._job.settings.flush_records:
+            return True
+        endpoints = (*self._exchanges.values(), *self._sinks.values())
+        # Loops over a chunk do not weigh what they gather.
+        found = sum(endpoint.weight_bytes() for endpoint in endpoints)
+        return max(outbox.weight_bytes, found) >= BYTES_GATHERED
 
     def drain(self) -> Iterator[Envelope]:
         """Give out what was gathered."""

@@ -15,7 +15,7 @@ import linecache
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -37,7 +37,9 @@ class Step:
     them, at the same depth. A word after ``$`` is a name of the step's own: a variable, or one of
     ``names`` with what it stands for. ``prologue`` and ``epilogue`` stand before and after the
     loop over a chunk, so a step that has them can only be part of a loop.
-    ``passes_on``: the record that goes on, if any, is the one that came.
+    ``passes_on``: the record that goes on, if any, is the one that came. ``weighing`` stand after
+    ``lines`` where one record may become many within a call of the function: they see to it that
+    not too much waits. In a loop over a chunk that is looked at after the chunk.
     """
 
     lines: tuple[str, ...]
@@ -46,6 +48,12 @@ class Step:
     prologue: tuple[str, ...] = ()
     epilogue: tuple[str, ...] = ()
     passes_on: bool = False
+    weighing: tuple[str, ...] = ()
+
+    @property
+    def fans_out(self) -> bool:
+        """True when one record may become several within the function."""
+        return any(line.lstrip().startswith("for ") for line in self.lines)
 
     @property
     def only_in_loops(self) -> bool:
@@ -93,12 +101,14 @@ _MOST_BLOCKS = 12
 
 def pushing(steps: Sequence[Step], label: str) -> Push:
     """A function that takes one record through the steps."""
-    made: Push = _compiled("def push(value, timestamp):", steps, 1, label)
+    made: Push = _compiled("def push(value, timestamp):", [*map(_weighed, steps)], 1, label)
     return made
 
 
 def pushing_all(steps: Sequence[Step], label: str) -> PushAll:
     """A function that takes records, and their timestamps or None, through the steps."""
+    if any(step.fans_out for step in steps):
+        steps = [*map(_weighed, steps)]
     with_time: PushAll = _compiled(_LOOP_WITH_TIMESTAMPS, steps, 2, label)
     without: Callable[[list[Any]], None] = _compiled(_LOOP_WITHOUT, steps, 2, label)
 
@@ -109,6 +119,10 @@ def pushing_all(steps: Sequence[Step], label: str) -> PushAll:
             with_time(values, timestamps)
 
     return push_all
+
+
+def _weighed(step: Step) -> Step:
+    return replace(step, lines=(*step.lines, *step.weighing), weighing=())
 
 
 def calling(push: Push) -> Step:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from operator import attrgetter
 from typing import Any
 
+import pandas
 import pyarrow as pa
-from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import (
     StatefulProcessor,
     StatefulProcessorHandle,
 )
 
-from headrace.runners.spark.query.wire import payload_of, to_arrow, unpacked
+from headrace.runners.spark.query.spill import SpilledEnvelopes
+from headrace.runners.spark.query.wire import frames, payload_of, to_arrow, unpacked
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
-from headrace.runtime.block import Envelope, Kind
+from headrace.runtime.block import Block, Envelope, Kind
 from headrace.runtime.keyed_task import Groups, TaskInput, sender_of
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import PageStore, StateBackend
@@ -30,17 +30,18 @@ def run_group(
     job: WorkerJob,
     groups: Groups,
     group: int,
-    received: list[Envelope],
+    received: Iterable[Envelope],
     backend_of: MakeBackend,
 ) -> Iterator[Envelope]:
     """One key group's part of a stage; ``received`` is sorted by (sender, seq)."""
-    by_target: dict[str, list[Envelope]] = {}
+    by_target: dict[str, tuple[list[Block], list[int]]] = {}
     for envelope in received:
-        by_target.setdefault(envelope.target, []).append(envelope)
+        blocks, senders = by_target.setdefault(envelope.target, ([], []))
+        blocks.append(payload_of(Kind.DATA, envelope.payload))
+        senders.append(envelope.sender)
     for target in sorted(by_target):
         vertex = job.program.vertex(target)
-        blocks = [payload_of(Kind.DATA, envelope.payload) for envelope in by_target[target]]
-        senders = [envelope.sender for envelope in by_target[target]]
+        blocks, senders = by_target.pop(target)
         given = TaskInput(group, blocks, max(block.now_ms for block in blocks), senders)
         yield from groups.work(job.keyed_task(vertex, group), given, backend_of(vertex, group))
 
@@ -107,25 +108,29 @@ class StageProcessor(StatefulProcessor):
     def handleInputRows(
         self,
         key: Any,
-        rows: Any,  # an iterator of Row; Spark's annotation allows DataFrames as well
+        rows: Any,  # an iterator of DataFrames; Spark's annotation allows rows as well
         timerValues: Any,
-    ) -> Iterator[Row]:
-        """Work through a bucket's packets."""
+    ) -> Iterator[pandas.DataFrame]:
+        """Work through a bucket's packets.
+
+        Of DataFrames each leaves as it comes. Rows of a call would be gathered to one record
+        batch, which cannot be larger than 2 GiB (Spark 4.3: ``convert_results`` in
+        ``pyspark/worker.py``).
+        """
         job = worker_job(self._ref)
-        for row in wire_rows(job, self._envelopes(job, rows)):
-            bucket, group, sender, seq, payload = row
-            yield Row(bucket=bucket, key_group=group, sender=sender, seq=seq, payload=payload)
+        yield from frames(wire_rows(job, self._envelopes(job, rows)))
 
     def _envelopes(self, job: WorkerJob, rows: Any) -> Iterator[Envelope]:
         """What is for this stage is worked on, group by group; the rest passes through."""
-        groups: dict[int, list[Envelope]] = {}
-        for row in rows:
-            for envelope in unpacked(bytes(row.payload)):
-                if envelope.stage == self._stage:
-                    groups.setdefault(envelope.group, []).append(envelope)
-                else:
-                    yield envelope
-        if not groups:
+        received: SpilledEnvelopes[int] = SpilledEnvelopes()
+        for frame in rows:
+            for packet in frame["payload"]:
+                for envelope in unpacked(packet):
+                    if envelope.stage == self._stage:
+                        received.add(envelope.group, envelope)
+                    else:
+                        yield envelope
+        if not received:
             return
         state, settings = _BucketState(self._pages), job.program.settings
 
@@ -133,12 +138,13 @@ class StageProcessor(StatefulProcessor):
             return PagedBackend(state.of(vertex, group), vertex.groups, settings.page_bytes)
 
         work = Groups()
-        targets = {envelope.target for received in groups.values() for envelope in received}
-        first = min(map(job.program.vertex, targets), key=attrgetter("number"))
-        sender = sender_of(first, min(groups))
-        for group in sorted(groups):
-            received = sorted(groups.pop(group), key=attrgetter("sender", "seq"))
-            yield from run_group(job, work, group, received, backend_of)
+        first = min(
+            map(job.program.vertex, {*received.targets()}), key=lambda vertex: vertex.number
+        )
+        sender = sender_of(first, received.readers()[0])
+        for group in received.readers():
+            yield from run_group(job, work, group, received.take(group), backend_of)
+        received.close()
         yield from work.drain()
         state.flush()
         metrics = job.metrics_envelope(sender, sender)

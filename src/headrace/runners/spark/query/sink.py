@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -29,6 +29,7 @@ from headrace.runners.spark.checkpoint.progress import all_sources_ended
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.link import BatchReport, send_report
+from headrace.runners.spark.query.spill import SpilledEnvelopes
 from headrace.runners.spark.query.wire import payload_of, unpacked
 from headrace.runners.spark.query.worker import (
     ProgramRef,
@@ -71,7 +72,7 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
     job = worker_job(ref)
     program = job.program
     message = TaskMessage()
-    rows: dict[str, list[Envelope]] = {}
+    rows: SpilledEnvelopes[str] = SpilledEnvelopes()
     for arrow in batches:
         for packet in arrow.column("payload").to_pylist():
             for envelope in unpacked(packet):
@@ -80,13 +81,11 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
                     message.states.append((envelope.sender, epoch, states))
                 elif envelope.kind == Kind.METRICS:
                     message.metrics.append(payload_of(envelope.kind, envelope.payload))
-                else:
-                    rows.setdefault(envelope.target, []).append(envelope)
-    for target in sorted(rows):
-        received = sorted(rows.pop(target), key=attrgetter("sender", "seq"))
+                elif program.sink(envelope.target).sink.served_by is not ServedBy.SPARK:
+                    rows.add(envelope.target, envelope)  # Spark writes its own
+    for target in rows.readers():
+        received = rows.take(target)
         sink = program.sink(target)
-        if sink.sink.served_by is ServedBy.SPARK:
-            continue  # Spark writes these from the same rows
         if Delivery.takes(sink):
             message.delivered[target] = [
                 (envelope.group, values_of(payload_of(Kind.DATA, envelope.payload)))
@@ -94,6 +93,7 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
             ]
         else:
             message.committables[target] = write_to(job, sink, received, batch)
+    rows.close()
     return message
 
 
@@ -102,7 +102,7 @@ def sent(message: TaskMessage) -> SentMessage:
     return SentMessage(pickle.dumps(message, 5))
 
 
-def write_to(job: WorkerJob, sink: SinkProgram, received: list[Envelope], batch: int) -> Any:
+def write_to(job: WorkerJob, sink: SinkProgram, received: Iterable[Envelope], batch: int) -> Any:
     """Write one task's records to one sink; gives what its committer is to have."""
     program = job.program
     context = WriterContext(

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+import pandas
 import pyarrow as pa
 
 from headrace.runners.spark.failures import raise_encoded
@@ -33,6 +34,8 @@ _ARROW = pa.schema(
 Row = tuple[int, int, int, int, bytes]
 
 _BYTES_PER_PACKET = 4 << 20
+_BYTES_WAITING = 32 << 20
+"""For all partitions together, as a cluster has hundreds of them."""
 _ROWS_PER_ARROW_BATCH = 256
 _SPARK_SEED = 42
 _WORD = 0xFFFFFFFF
@@ -84,14 +87,20 @@ def packed(envelopes: Iterable[Envelope], partitions: int) -> Iterator[Row]:
     keys = bucket_keys(partitions)
     waiting: list[list[tuple[Any, ...]]] = [[] for _ in keys]
     sizes = [0] * partitions
+    held = 0
     for envelope in envelopes:
         data = payload_bytes(envelope)
         index = envelope.group % partitions
         waiting[index].append((*envelope[:6], data))
         sizes[index] += len(data)
-        if sizes[index] >= _BYTES_PER_PACKET:
-            yield keys[index], 0, 0, 0, pickle.dumps(waiting[index], 5)
-            waiting[index], sizes[index] = [], 0
+        held += len(data)
+        if sizes[index] < _BYTES_PER_PACKET:
+            if held < _BYTES_WAITING:
+                continue
+            index = max(range(partitions), key=sizes.__getitem__)
+        yield keys[index], 0, 0, 0, pickle.dumps(waiting[index], 5)
+        held -= sizes[index]
+        waiting[index], sizes[index] = [], 0
     for index, rows in enumerate(waiting):
         if rows:
             yield keys[index], 0, 0, 0, pickle.dumps(rows, 5)
@@ -113,16 +122,26 @@ def unpacked(payload: bytes) -> list[Envelope]:
 
 def to_arrow(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     """Rows in record batches of some megabytes at most, if a packet is no larger."""
+    return map(_record_batch, _in_pieces(rows))
+
+
+def frames(rows: Iterable[Row]) -> Iterator[pandas.DataFrame]:
+    """Rows in DataFrames of some megabytes at most, if a packet is no larger."""
+    for piece in _in_pieces(rows):
+        yield pandas.DataFrame(piece, columns=_ARROW.names)
+
+
+def _in_pieces(rows: Iterable[Row]) -> Iterator[list[Row]]:
     waiting: list[Row] = []
     size = 0
     for row in rows:
         waiting.append(row)
         size += len(row[4])
         if len(waiting) >= _ROWS_PER_ARROW_BATCH or size >= _BYTES_PER_PACKET:
-            yield _record_batch(waiting)
+            yield waiting
             waiting, size = [], 0
     if waiting:
-        yield _record_batch(waiting)
+        yield waiting
 
 
 def _record_batch(rows: list[Row]) -> pa.RecordBatch:

@@ -17,6 +17,7 @@ from pyspark import TaskContext
 
 from headrace.connector import WorkerResources
 from headrace.metrics.metricbase import MetricGroup
+from headrace.runners.spark.query.spill import SpilledOverflow
 from headrace.runners.spark.query.wire import Row, one_by_one, packed, telling
 from headrace.runners.spark.shipping import classes
 from headrace.runners.spark.shipping.classes import Names
@@ -61,6 +62,7 @@ class WorkerJob:
             max_parallelism=max_parallelism,
             is_batch=self.program.batch,
             job_parameters=self.program.settings.job_parameters,
+            overflow=SpilledOverflow,
         )
 
     def source_task(self) -> SourceTask:

@@ -303,6 +303,7 @@ def settings_of_query(
         "spark.sql.adaptive.enabled": "false",
         # A packet may be large: few rows make an Arrow batch.
         "spark.sql.execution.arrow.maxRecordsPerBatch": "256",
+        "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     }
     if checkpoint is not None and "://" not in checkpoint:
