@@ -81,7 +81,7 @@ class Coordinator:
         tick = wanted and now_ms - start.now_ms >= settings.tick_ms
         if not moved and not tick:
             return start
-        return Offset(start.epoch + 1, now_ms, self._cut, sources)
+        return Offset(start.epoch + 1, now_ms, self._cut, sources, self._job.fingerprint)
 
     def ended(self, offset: Offset) -> bool:
         """True when every source planned here has ended."""
@@ -117,11 +117,13 @@ class Coordinator:
     def plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
         """The source tasks of the micro-batch between two offsets, in the order of senders."""
         states = self._load_states(start.epoch)
+        # Another program has other receivers: they must hear of every split, as of a new one.
+        others = not start.program == end.program == self._job.fingerprint
         works: list[SplitWork] = []
         for source in self._sources.values():
             before, after = start.source(source.id), end.source(source.id)
             if not before.ended:
-                works.extend(self._split_works(source, before, after, states))
+                works.extend(self._split_works(source, before, after, states, others))
         # A receiver must know of every new split before any other split makes it advance: what
         # the first task sends is read first.
         opening = [
@@ -147,6 +149,7 @@ class Coordinator:
         start: SourceProgress,
         end: SourceProgress,
         states: States,
+        others: bool,
     ) -> list[SplitWork]:
         begins = {**start.positions, **end.started}
         finished = frozenset(end.finished)
@@ -161,10 +164,11 @@ class Coordinator:
                 source.id,
                 split,
                 tuple(ranges.get(split, ())),
-                announce=split in end.started,
+                announce=others or split in end.started,
                 finished=split in finished,
-                idle=_changed(split in start.idle, split in end.idle),
+                idle=_changed(split in start.idle and not others, split in end.idle),
                 state=states.get((source.id, split), NEW_SPLIT),
+                refreshes=others and split in start.positions,
             )
             if work.ranges or work.announce or work.finished or work.idle is not None:
                 works.append(work)

@@ -119,6 +119,10 @@ class KeyedTask:
             cell.backend, cell.entry = backend, None
         chain.restore(header.get("nodes", {}))
         try:
+            if header.get("program", self._job.fingerprint) != self._job.fingerprint:
+                # Receivers may be others than before: they learn the time anew.
+                chain.signal(MIN_WATERMARK)
+                chain.signal(watermark, self._watermarks.idle)
             yield from self._fire_processing_timers(now_ms)
             for step in self._in_order(task):
                 if isinstance(step, Mark):

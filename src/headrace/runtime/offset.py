@@ -2,6 +2,7 @@
 
     {"version": 1,
      "epoch": n, "now_ms": ms,
+     "program": text,                  the fingerprint of the program that planned this epoch
      "cut": {"tasks": n,               into how many tasks this epoch's work is cut at most
              "chunk_records": n},      how far apart watermarks are
      "sources": {"<id>": {
@@ -115,6 +116,7 @@ class Offset:
     now_ms: int
     cut: Cut
     sources: Mapping[str, SourceProgress]
+    program: str = ""
 
     def source(self, source_id: object) -> SourceProgress:
         """How far one source is read."""
@@ -136,6 +138,7 @@ class Offset:
             "version": VERSION,
             "epoch": self.epoch,
             "now_ms": self.now_ms,
+            "program": self.program,
             "cut": {"tasks": self.cut.tasks, "chunk_records": self.cut.chunk_records},
             "sources": {key: source.to_json() for key, source in self.sources.items()},
         }
@@ -161,7 +164,9 @@ class Offset:
             sources = {
                 key: SourceProgress.from_json(source) for key, source in found["sources"].items()
             }
-            return Offset(int(found["epoch"]), int(found["now_ms"]), cut, sources)
+            return Offset(
+                int(found["epoch"]), int(found["now_ms"]), cut, sources, str(found["program"])
+            )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(
                 f"an offset in the checkpoint is damaged: {type(error).__name__}: {error}",

@@ -37,6 +37,7 @@ class SplitWork:
     """What a task does for one split: read ranges, and say how the split stands.
 
     ``announce``: the split is new, so every receiver must know of it before it advances.
+    ``refreshes``: it is not, but its receivers are: they are told its watermark again.
     ``finished``: nothing comes behind these ranges. ``idle``: the split went idle (True), became
     active again (False), or neither (None).
     """
@@ -48,6 +49,12 @@ class SplitWork:
     finished: bool = False
     idle: bool | None = None
     state: SplitState = NEW_SPLIT
+    refreshes: bool = False
+
+    @property
+    def only_announces(self) -> bool:
+        """True where the split is neither read nor told how it stands."""
+        return not self.ranges and not self.finished and self.idle is None and not self.refreshes
 
     @property
     def records(self) -> int:
@@ -124,8 +131,8 @@ class SourceTask:
                     home,
                 )
             yield from self._work(chain, work, chunk_records)
-            if not work.ranges and not work.finished and work.idle is None:
-                continue  # only announced: what is known of the split is up to its reader
+            if work.only_announces:
+                continue  # what is known of the split is up to its reader
             if work.finished:
                 states[work.source, work.split] = None
                 continue
@@ -156,7 +163,9 @@ class SourceTask:
     def _work(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
         chain.begin_channel(work.split, work.state.nodes)
         if work.announce:
-            chain.signal(MIN_WATERMARK)
+            chain.announce()
+            if not work.only_announces:
+                chain.signal(MIN_WATERMARK)  # time is told anew, and by those that make it
         if work.idle is False:
             chain.signal(work.state.watermark, False)
         if work.ranges:

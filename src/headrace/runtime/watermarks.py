@@ -15,9 +15,6 @@ ChannelState = dict[Channel, tuple[int, bool]]
 """Channel to (watermark in ms, idle)."""
 
 
-_ENDED = (MAX_WATERMARK, False)
-
-
 class ChannelWatermarks:
     """The least watermark over the active channels; it never falls.
 
@@ -43,8 +40,12 @@ class ChannelWatermarks:
         self.idle = bool(running) and all(running)
 
     def stored(self) -> dict[tuple[Any, ...], tuple[int, bool]]:
-        """The channels as plain data, for the header; those that have ended count no more."""
-        return {(*channel,): at for channel, at in self.state.items() if at[0] < MAX_WATERMARK}
+        """The channels as plain data, for the header; splits that have ended are forgotten."""
+        return {
+            (*channel,): at
+            for channel, at in self.state.items()
+            if at[0] < MAX_WATERMARK or channel[1] is None
+        }
 
     def update(self, channel: Channel, watermark: int, idle: bool = False) -> bool:
         """Take one mark; True when the combined watermark or the idleness changed."""
@@ -135,7 +136,7 @@ class QuietChannels:
         state = watermarks.state
         for exchange in {channel.exchange for channel in speaking}:
             for channel in self._siblings[exchange]:
-                if state.get(channel, _ENDED)[0] == MIN_WATERMARK:
+                if state[channel][0] == MIN_WATERMARK:
                     state[channel] = (MIN_WATERMARK, channel not in speaking)
         watermarks.restart(state, watermarks.current)
 
@@ -144,4 +145,4 @@ class QuietChannels:
         if mark.watermark > MIN_WATERMARK or mark.idle:
             return False
         siblings, state = self._of(mark.channel), watermarks.state
-        return any(state.get(channel, _ENDED)[0] > MIN_WATERMARK for channel in siblings)
+        return any(state[channel][0] > MIN_WATERMARK for channel in siblings)
