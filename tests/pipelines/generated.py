@@ -7,7 +7,8 @@ what a program may rely on; operators that need the order of a key are only put 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -58,6 +59,21 @@ class Built:
     read: set[int] = field(default_factory=set)
     sealed: list[Flow] = field(default_factory=list)
     lates: list[DataStream] = field(default_factory=list)
+    changes: Iterator[int] = field(default_factory=lambda: itertools.repeat(0))
+
+    def keyed(self, stream: DataStream) -> Any:
+        """The stream by key, after steps without state that differ between versions."""
+        change = next(self.changes)
+        if change == 1:
+            stream = stream.map(lambda value: value)
+        elif change == 2:
+            stream = stream.filter(lambda value: True).flat_map(lambda value: [value])
+        elif change == 3:  # an exchange more: what follows lies in another stage
+            spread = stream.partition_custom(lambda key, count: key % count, lambda value: value[0])
+            stream = spread.map(lambda value: value).set_parallelism(2)
+        elif change == 4:
+            stream = stream.map(lambda value: value).start_new_chain().name("another")
+        return stream.key_by(lambda value: value[0])
 
     def add(self, flow: Flow) -> None:
         """Add a stream that may be read on."""
@@ -90,12 +106,15 @@ class Program:
     sources: tuple[tuple[Record, ...], ...]
     steps: tuple[Step, ...]
 
-    def build(self, env: StreamExecutionEnvironment) -> Built:
-        """The program in an environment, and in the model."""
+    def build(self, env: StreamExecutionEnvironment, changes: Sequence[int] = ()) -> Built:
+        """The program in an environment, and in the model.
+
+        ``changes``: what stands before each operator with state, in turn (see ``Built.keyed``).
+        """
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(
             Duration.of_millis(BOUND_MS)
         ).with_timestamp_assigner(lambda value: value[2])
-        built = Built()
+        built = Built(changes=itertools.cycle(changes or [0]))
         for records in self.sources:
             stream = (
                 env.from_collection(list(records))
@@ -162,7 +181,7 @@ def _partition(built: Built, flow: Flow, _: Flow, number: int) -> None:
 
 def _window(built: Built, flow: Flow, _: Flow, number: int) -> None:
     function = Windowed(size_ms=number % 4 * 7 + 5, lag_ms=number % 5 + 1)
-    stream = flow.stream.key_by(lambda value: value[0]).process(function)
+    stream = built.keyed(flow.stream).process(function)
     built.lates.append(stream.get_side_output(LATE))
     built.add(flow.behind(stream, function.model(flow.records), Order.PER_KEY))
 
@@ -172,10 +191,10 @@ def _running(built: Built, flow: Flow, _: Flow, number: int) -> None:
     records = flow.records
     if flow.order is Order.NONE:
         # one result per key whatever the order: the number of its records
-        keyed = flow.stream.map(lambda value: (value[0], 1)).key_by(lambda value: value[0])
+        keyed = built.keyed(flow.stream.map(lambda value: (value[0], 1)))
         function, records = Running(1), [(k, 1, ts) for k, _, ts in records]
     else:
-        keyed = flow.stream.key_by(lambda value: value[0])
+        keyed = built.keyed(flow.stream)
     stream = keyed.process(function)
     built.lates.append(stream.get_side_output(LATE))
     made = flow.behind(stream, function.model(records), Order.PER_KEY)
@@ -188,7 +207,7 @@ def _running(built: Built, flow: Flow, _: Flow, number: int) -> None:
 
 
 def _reduce(built: Built, flow: Flow, _: Flow, number: int) -> None:
-    keyed = flow.stream.key_by(lambda value: value[0])
+    keyed = built.keyed(flow.stream)
     stream = keyed.sum(1) if number % 2 else keyed.reduce(add)
     totals: dict[int, int] = {}
     for key, value, _ts in flow.records:

@@ -107,3 +107,33 @@ def test_the_law_through_the_neutral_form(
         regroup=spreads[1:] + spreads[:1],
     )
     check(program, cuts=cuts, backends=backends, restarts="neutral")
+
+
+versions = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=3), min_size=1, max_size=2)
+
+
+@settings(max_examples=20)
+@given(programs, cuts, versions, spreads, st.sampled_from(["heap", "paged"]))
+def test_the_law_of_changed_programs(
+    program: Program,
+    cuts: list[int],
+    versions: list[list[int]],
+    spreads: list[tuple[int, int]],
+    backends: str,
+) -> None:
+    """Steps without state come and go before operators with state, exchanges among them."""
+    successors = [
+        lambda env, changes=changes: program.build(env, changes).streams() for changes in versions
+    ]
+    key_groups, parallelism = spreads[0]
+    spread = {"key_groups": key_groups, "parallelism": parallelism}
+    check(program, cuts=cuts, successors=successors, backends="paged", restarts=True, **spread)
+    check(
+        program,
+        cuts=cuts,
+        successors=successors,
+        backends=backends,
+        restarts="neutral",
+        regroup=spreads[1:] + spreads[:1],
+        **spread,
+    )

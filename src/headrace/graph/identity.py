@@ -36,10 +36,12 @@ class Identities:
     def exchange(self, edge: Edge, target: Transformation, head: Transformation) -> str:
         """A new id for an edge that leaves the task which begins with ``head``.
 
-        One edge leaves several tasks where its source is chained to each of them.
+        One edge leaves several tasks where its source is chained to each of them. Those of a source
+        tell the time of each split, others do not, so they are told apart.
         """
         tag = edge.tag.tag_id if edge.tag is not None else ""
-        digest = _digest((str(edge.input), tag, *_flat(self.feeds[head])))
+        sender = "source" if isinstance(head, SourceTransformation) else "stage"
+        digest = _digest((str(edge.input), tag, sender, *_flat(self.feeds[head])))
         return _unique(f"{self.nodes[target]}/{digest}", self._taken)
 
 

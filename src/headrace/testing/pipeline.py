@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import pickle
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +35,8 @@ from headrace.testing.snapshot import MemoryStore
 
 Streams = DataStream | Mapping[str, DataStream]
 Build = Callable[[StreamExecutionEnvironment], Streams]
+Planner = Callable[[int | None, int | None], JobProgram]
+"""Takes the number of key groups and the parallelism."""
 
 _ALL = 1 << 40
 _ONLY = "stream"
@@ -83,6 +86,7 @@ def run_pipeline(
     parallelism: int | None = None,
     restarts: bool | Literal["neutral"] = False,
     regroup: Sequence[tuple[int, int]] = (),
+    successors: Sequence[Streams | Build] = (),
     micro_batches: int | None = None,
 ) -> PipelineResults:
     """Run a program to its end; gives the records of its streams.
@@ -96,6 +100,8 @@ def run_pipeline(
     (or 1). ``restarts``: begin anew from the stored state after every micro-batch, as after a crash
     (with ``backends="paged"``), or, if ``"neutral"``, as from a savepoint.
     ``regroup``: the key groups and the parallelism after each such restart, in turn.
+    ``successors``: later versions of the program, with streams of the same names: each restart goes
+    on with the next of them, and after the last with the program itself, in turn.
     ``micro_batches``: stop after so many, where the input has no end. ``clock``: gives the time
     (ms), asked once per micro-batch; it stands at 0 otherwise.
 
@@ -108,6 +114,8 @@ def run_pipeline(
         raise PlanError("a batch is one micro-batch: it has no cuts")
     if restarts is True and backends != "paged":
         raise PlanError("only paged state outlives a restart", hint='backends="paged"')
+    if successors and not restarts:
+        raise PlanError("a program is followed by another at a restart", hint="restarts=True")
     if regroup and (restarts != "neutral" or key_groups is None):
         raise PlanError(
             "key groups change in a neutral form only, and where there are some",
@@ -115,7 +123,7 @@ def run_pipeline(
         )
     plan, streams = _planner(program, batch)
     job = plan(key_groups, parallelism)
-    others = [cloudpickle.dumps(plan(*spread)) for spread in regroup]
+    others = _later(program, plan, successors, batch, regroup or [(key_groups, parallelism)])
     if micro_batches is None and not all(source.source.bounded for source in job.sources):
         raise PlanError(
             "a source of the program has no end", hint="say after how many micro_batches to stop"
@@ -139,9 +147,7 @@ def run_pipeline(
     return PipelineResults(streams, runs.run.batch_id, dict(runs.run.accumulators()))
 
 
-def _planner(
-    program: Streams | Build, batch: bool
-) -> tuple[Callable[[int | None, int | None], JobProgram], dict[str, list[Any]]]:
+def _planner(program: Streams | Build, batch: bool) -> tuple[Planner, dict[str, list[Any]]]:
     """A function from key groups and parallelism to the job, and the streams to collect."""
     made = program
     if not isinstance(made, DataStream | Mapping):
@@ -176,6 +182,33 @@ def _planner(
         return program_of(StreamGraph.of(sinks), configuration, None)
 
     return plan, {name: [] for name in named}
+
+
+def _later(
+    program: Streams | Build,
+    plan: Planner,
+    successors: Sequence[Streams | Build],
+    batch: bool,
+    spreads: Sequence[tuple[int | None, int | None]],
+) -> list[bytes]:
+    """The jobs after each restart: every version of the program, with every spread in turn.
+
+    Raises:
+        PlanError: a version has other streams.
+    """
+    plans, names = [], None
+    for version in successors:
+        made, streams = _planner(version, batch)
+        names = names or streams.keys()
+        if streams.keys() != names:
+            raise PlanError(f"the streams of a successor are {', '.join(streams)}")
+        plans.append(made)
+    plans.append(plan)
+    turns = math.lcm(len(plans), len(spreads))
+    return [
+        cloudpickle.dumps(plans[turn % len(plans)](*spreads[turn % len(spreads)]))
+        for turn in range(turns)
+    ]
 
 
 def _budgets(cuts: Iterable[int] | None) -> Iterator[int]:
@@ -260,5 +293,9 @@ class _Runs:
         run = self.run
         vertices = {vertex.id: vertex for stage in run.program.stages for vertex in stage}
         known = self._stores if self._paged else self._heap
-        backends = {(at, group): self._backend(vertices[at], group) for at, group in known}
+        backends = {
+            (at, group): self._backend(vertices[at], group)
+            for at, group in known
+            if at in vertices  # others kept nothing but the time
+        }
         return neutral_form(run.program, backends, run._states, run._offset.to_json(), run.batch_id)
