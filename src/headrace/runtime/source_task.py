@@ -163,9 +163,7 @@ class SourceTask:
     def _work(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
         chain.begin_channel(work.split, work.state.nodes)
         if work.announce:
-            chain.announce()
-            if not work.only_announces:
-                chain.signal(MIN_WATERMARK)  # time is told anew, and by those that make it
+            chain.signal(MIN_WATERMARK)  # whoever makes watermarks tells the one it has
         if work.idle is False:
             chain.signal(work.state.watermark, False)
         if work.ranges:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -162,3 +163,34 @@ def test_enumerators_are_told_what_is_committed_and_closed() -> None:
     assert folder.told == [{"a": 15}]
     desk.coordinator.close()
     assert folder.closed
+
+
+def test_another_program_hears_of_every_split() -> None:
+    """Its receivers may be new: none may go on before it knows all that it waits for."""
+    folder = Folder({"a": 30, "b": 30}, bounded=False)
+    desk = Desk(folder)
+    desk.step(budget=Budget(20, 10**9))
+    assert not any(work.announce for work in works(desk.step()))
+    desk.coordinator._job = replace(desk.coordinator._job, fingerprint="another")
+    desk.states = {(0, "a"): SplitState(7, {})}
+    folder.splits["a"] = 31
+    before = desk.offset
+    opening, *others = desk.step()
+    assert [(work.split, work.announce, work.ranges) for work in opening.work] == [
+        ("a", True, ()),
+        ("b", True, ()),
+    ]
+    told = {work.split: work for task in others for work in task.work}
+    assert told["a"].ranges and not told["b"].ranges
+    assert told["a"].state.watermark == 7
+    assert all(work.refreshes and not work.only_announces for work in told.values())
+    assert desk.coordinator.plan(before, desk.offset) == [opening, *others]
+    assert not any(work.announce for work in works(desk.step(budget=Budget(1, 10**9))))
+
+
+def test_a_micro_batch_of_the_program_before_is_told_anew_as_well() -> None:
+    desk = Desk(Folder({"a": 30}, bounded=False))
+    desk.step(budget=Budget(10, 10**9))
+    start, planned = desk.offset, desk.latest(budget=Budget(10, 10**9))
+    desk.coordinator._job = replace(desk.coordinator._job, fingerprint="another")
+    assert [work.announce for work in works(desk.coordinator.plan(start, planned))] == [True, True]

@@ -14,9 +14,18 @@ from headrace.operators.process import ProcessSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.runtime.block import Block
 from headrace.runtime.keyed_task import TaskInput, sender_of
+from headrace.runtime.program import VertexProgram
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk, Memory, Timers, at, by_clock
-from tests.unit.runtime.programs import Mark, block
+from tests.unit.runtime.programs import (
+    Mark,
+    block,
+    chain_of,
+    channel,
+    exchange,
+    node,
+    to_exchange,
+)
 
 
 @pytest.fixture(params=["heap", "paged"])
@@ -336,3 +345,23 @@ def test_channels_that_have_ended_are_forgotten() -> None:
     desk.advance(block(marks=[Mark(0, "0:last", MAX_WATERMARK)]))
     assert desk.backend(0).header["channels"] == {}
     assert desk.backend(0).header["watermark"] == MAX_WATERMARK
+
+
+def test_in_another_program_a_task_tells_the_time_again() -> None:
+    """Its receivers may be others than before; what it knows of its own inputs stays."""
+    desk = Desk(Timers(), "0", paged=True)
+    root = node(1, desk.vertex.chain.nodes[1].spec, to_exchange(5))
+    desk.vertex = replace(desk.vertex, chain=chain_of(root, exchanges=[exchange(5)]))
+    desk.advance(block(marks=[Mark(0, "0", 40), Mark(0, "gone:x", 50)]))
+    desk.job = replace(desk.job, fingerprint="another", stages=((feeding("0"), desk.vertex),))
+    desk.task = desk.new_task()
+    found = desk.task.advance(TaskInput(0, [block()], 0), desk.backend(0))
+    blocks = [envelope.payload for envelope in found]
+    assert {mark[1:3] for each in blocks for mark in each.marks} == {(channel("5"), 40)}
+    assert [*desk.backend(0).header["channels"]] == [channel("0")]
+    assert desk.backend(0).header["watermark"] == 40
+
+
+def feeding(exchange_id: str) -> VertexProgram:
+    chain = chain_of(node(2, None, to_exchange(0)), exchanges=[exchange(0, target=0)])
+    return VertexProgram(9, 1, True, 4, 1, chain)

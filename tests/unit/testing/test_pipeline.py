@@ -379,3 +379,41 @@ def test_a_source_may_take_several_looks_to_end(mode: Any) -> None:
     results = run_pipeline(program, mode)
     assert results.only == [0, 1, 2]
     assert results.micro_batches == (1 if mode == "batch" else 3)
+
+
+class Late(KeyedProcessFunction):
+    """Says which records come after their time."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        if ctx.timestamp() <= ctx.timer_service().current_watermark():
+            yield value
+
+
+def test_a_changed_program_waits_for_the_inputs_that_it_waited_for() -> None:
+    """One source is far ahead of the other, which has nothing in the first micro-batch after."""
+    ahead = [("a", 1_000 + at) for at in range(20)]
+    times = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v[1])
+
+    def version(spread: bool) -> Any:
+        def build(env: StreamExecutionEnvironment) -> DataStream:
+            quick = env.from_collection(ahead).assign_timestamps_and_watermarks(times)
+            numbers = DataGeneratorSource(lambda at: ("a", at), count=5, rate_per_second=1.0)
+            slow = env.from_source(numbers, times, "slow")
+            both = quick.union(slow)
+            if spread:
+                both = both.rebalance().map(lambda value: value)
+            return both.key_by(lambda value: value[0]).process(Late()).uid("late")
+
+        return build
+
+    for first, then in ((False, True), (True, False)):
+        moments = itertools.chain([0] * 5, itertools.repeat(10_000))
+        results = run_pipeline(
+            version(first),
+            cuts=[8] * 5,
+            clock=moments.__next__,
+            backends="paged",
+            restarts=True,
+            successors=[version(then)],
+        )
+        assert results.only == []

@@ -354,11 +354,6 @@ class Chain:
         for exchange, endpoint in self._exchanges.items():
             endpoint.begin(Channel(exchange, group=ALL_TASKS), merged=True)
 
-    def announce(self) -> None:
-        """Let every receiver know of the channel, without saying what time it is."""
-        for endpoint in self._exchanges.values():
-            endpoint.mark(MIN_WATERMARK, False)
-
     def begin_channel(self, split: str, states: Mapping[str, Any]) -> None:
         """From now on records and marks belong to a split; operators go on from its states."""
         for exchange, endpoint in self._exchanges.items():
