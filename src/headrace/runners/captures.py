@@ -100,14 +100,14 @@ def write(folder: str, call: FailedCall) -> str:
     """
     store = FolderStore(folder, durable=False)
     ending = f"-{_digest(call)}{SUFFIX}"
-    for name in store.list():
+    for name in _files_of(folder):
         if name.endswith(ending):
             return store.location(name)
     at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     name = f"{_in_a_name(call.job)}-{_in_a_name(call.operator)}-{at}{ending}"
-    _make_room(store, MOST_FILES - 1)
+    _make_room(folder, MOST_FILES - 1)
     store.put(name, seal(FORMAT, pickle.dumps({**vars(call)}, 5)))
-    _make_room(store, MOST_FILES)  # others may have written at the same time
+    _make_room(folder, MOST_FILES)  # others may have written at the same time
     return store.location(name)
 
 
@@ -124,15 +124,23 @@ def _in_a_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]+", "-", text).strip("-.")[:_NAME_CHARACTERS] or "unnamed"
 
 
-def _make_room(store: FolderStore, most: int) -> None:
+def _files_of(folder: str) -> list[str]:
+    """The names of the calls in a folder, which may hold other things too."""
+    if not os.path.isdir(folder):
+        return []
+    return [name for name in os.listdir(folder) if name.endswith(SUFFIX)]
+
+
+def _make_room(folder: str, most: int) -> None:
     """Delete the oldest files, until no more than so many are left."""
     found: list[tuple[int, str]] = []
-    for name in store.list():
-        if name.endswith(SUFFIX) and "/" not in name:
-            with suppress(FileNotFoundError):  # another process makes room as well
-                found.append((os.stat(store.location(name)).st_mtime_ns, name))
-    for _, name in sorted(found)[: max(len(found) - most, 0)]:
-        store.delete(name)
+    for name in _files_of(folder):
+        path = os.path.join(folder, name)
+        with suppress(FileNotFoundError):  # another process makes room as well
+            found.append((os.stat(path).st_mtime_ns, path))
+    for _, path in sorted(found)[: max(len(found) - most, 0)]:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def program_bytes(program: JobProgram) -> bytes:
