@@ -102,18 +102,26 @@ def brief(error: BaseException) -> BaseException:
 
 def _is_the_users(error: BaseException | None) -> bool:
     """Whether some frame of the exception is neither a library's nor the interpreter's."""
-    if error is None:
-        return False
+    return error is not None and any(map(_is_users_place, places_of(error.__traceback__)))
+
+
+def _is_users_place(place: Place) -> bool:
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     own = tuple(os.path.join(sysconfig.get_path(name), "") for name in names)
-    places = (_place(step) for step in _steps(error.__traceback__))
     installed = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-    return any(
+    return (
         not place.of_library
         and not place.file.startswith(own)
         and not any(part in place.file for part in installed)
-        for place in places
     )
+
+
+def steps_after_the_users(trace: TracebackType | None) -> int:
+    """How many frames a traceback has after the innermost of the user's own; 0 if it has none."""
+    for after, place in enumerate(reversed(places_of(trace))):
+        if _is_users_place(place):
+            return after
+    return 0
 
 
 def shown(error: BaseException) -> str:

@@ -21,6 +21,7 @@ from headrace.common.job_client import JobClient, JobHandle
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
+from headrace.common.local_files import local_path
 from headrace.common.options import catalogue as options
 from headrace.errors import ConfigurationError, PlanError
 from headrace.graph.stream_graph import StreamGraph
@@ -123,6 +124,7 @@ def program_of(
         max_bytes=most_bytes,
         pace=_pace(configuration, most),
         tick_ms=options.read(configuration, options.PROCESSING_TIME_TICK),
+        capture_dir=_folder(options.read(configuration, options.FAILURE_CAPTURE_DIR)),
         job_parameters=options.read(configuration, options.JOB_PARAMETERS),
     )
     name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
@@ -140,6 +142,11 @@ def program_of(
     )
     run_id = uuid.uuid4().hex
     return replace(program, run_id=run_id, scope=run_id[:12])
+
+
+def _folder(given: str | None) -> str:
+    """A folder as the workers find it, who may work elsewhere; empty for none."""
+    return os.path.abspath(local_path(given)) if given else ""
 
 
 def _pace(configuration: Configuration, most: int) -> Pace | None:

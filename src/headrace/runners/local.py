@@ -19,6 +19,7 @@ from headrace.errors import JobError
 from headrace.metrics.merging import MetricId, Number, Part, figures, merged
 from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.single_key_group import single_key_group
+from headrace.runners.captures import Captures, program_bytes
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import (
     Records,
@@ -26,6 +27,7 @@ from headrace.runners.sinks import (
     write_records,
 )
 from headrace.runtime.block import Envelope, Kind, own, values_of
+from headrace.runtime.capture import HeldPages, RecordingBackend
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.coordinator import Coordinator, merge_states
 from headrace.runtime.failure import at_sink, failure_of
@@ -72,7 +74,12 @@ class LocalRun:
         """What the micro-batches counted that are in the sinks."""
         self.batch_id = 0
         self._clock, self._budgets = clock, budgets
-        self._backends = backends or (lambda vertex, group: HeapBackend())
+        folder = program.settings.capture_dir
+        self._captures: Captures | None = None
+        if folder and backends is None:  # what other backends hold is not recorded
+            self._captures = Captures(folder, lambda: program_bytes(program))
+        self._backends = backends or self._own_backend
+        self._pages: dict[tuple[str, int], HeldPages] = {}
         self._states: dict[tuple[str, str], SplitState] = {}
         self._heap: dict[tuple[str, int], StateBackend] = {}
         self._directory = tempfile.TemporaryDirectory(prefix="headrace-local-")
@@ -197,7 +204,11 @@ class LocalRun:
             now_ms = max(block.now_ms for block in blocks)
             task = TaskInput(group, blocks, now_ms, [envelope.sender for envelope in received])
             vertex = vertices[target]
-            output = work.work(self._task(vertex, group), task, self._backend(vertex, group))
+            keyed, backend = self._task(vertex, group), self._backend(vertex, group)
+            if self._captures is None:
+                output = work.work(keyed, task, backend)
+            else:
+                output = self._captures.work(work, keyed, task, backend)
             self._route(output, waiting, to_sinks, parts)
         self._route(work.drain(), waiting, to_sinks, parts)
 
@@ -218,6 +229,16 @@ class LocalRun:
         if not isinstance(backend, HeapBackend):
             backend = self._heap[vertex.id, group] = self._backends(vertex, group)
         return backend
+
+    def _own_backend(self, vertex: VertexProgram, group: int) -> StateBackend:
+        """State on the heap. Where failures are captured, a stream's is in pages, as on Spark.
+
+        What changes in place could not be told afterwards as it was before.
+        """
+        if self._captures is None or self.program.batch:
+            return HeapBackend()
+        pages = self._pages.setdefault((vertex.id, group), HeldPages())
+        return RecordingBackend(pages, vertex.groups, self.program.settings.page_bytes)
 
     def _write(self, envelopes: list[Envelope]) -> None:
         by_sink: dict[str, list[Envelope]] = {sink.id: [] for sink in self.program.sinks}

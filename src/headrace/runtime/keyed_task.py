@@ -72,8 +72,8 @@ class KeyedTask:
         self, vertex: VertexProgram, job: JobProgram, facts: TaskFacts, metrics: MetricGroup
     ) -> None:
         self.vertex = vertex
-        self._job = job
-        self._facts = facts
+        self.job = job
+        self.facts = facts
         self._chain = Chain(vertex.chain, job, facts, metrics, merged_marks=True)
         self._chain.cell.clocked = True
         head = self._chain.operators[vertex.chain.root]
@@ -138,7 +138,7 @@ class KeyedTask:
             annotate(error)
             raise
         header["channels"] = self._watermarks.stored()
-        header["program"] = self._job.fingerprint
+        header["program"] = self.job.fingerprint
         header["watermark"] = self._watermarks.current
         if self._keyed is not None and self._keyed_uses_clock:
             header["now"] = now_ms
@@ -157,8 +157,8 @@ class KeyedTask:
         Where another program ran then, exchanges may have gone, and others have come.
         """
         state: ChannelState = header.get("channels", {})
-        if header.get("program") != self._job.fingerprint:
-            exchanges, expected = self._job.inputs_of(self.vertex), self.vertex.input_channels
+        if header.get("program") != self.job.fingerprint:
+            exchanges, expected = self.job.inputs_of(self.vertex), self.vertex.input_channels
             state = {
                 channel: at
                 for channel, at in state.items()
@@ -175,7 +175,7 @@ class KeyedTask:
     def _in_order(self, task: TaskInput) -> Iterator[Read]:
         """Records and marks, in the one order that every run of a micro-batch agrees on."""
         state = self._watermarks.state
-        if not self._facts.is_batch:
+        if not self.facts.is_batch:
             return stream_order(task.blocks, task.senders, state)
         channels = channels_of(task.blocks, state)
         for channel in channels:
@@ -228,7 +228,7 @@ class KeyedTask:
     def _finish(self) -> Iterator[Envelope]:
         """The input has ended: a batch fires what waits for the clock, and its final results."""
         self._backend.header["finished"] = True
-        if self._facts.is_batch and self._keyed is not None:
+        if self.facts.is_batch and self._keyed is not None:
             with quiescent(self._backend) as dropped:
                 yield from self._fire_processing_timers(MAX_WATERMARK)
             if dropped.timers:

@@ -133,7 +133,10 @@ class SinkProgram:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a task must know of the job's configuration."""
+    """What a task must know of the job's configuration.
+
+    ``capture_dir``: where failed calls of keyed tasks are written to; empty: nowhere.
+    """
 
     object_reuse: bool = False
     chunk_records: int = 4096
@@ -143,6 +146,7 @@ class Settings:
     max_bytes: int = 256 << 20
     pace: Pace | None = None
     tick_ms: int = 200
+    capture_dir: str = ""
     job_parameters: dict[str, str] = field(default_factory=dict)
 
 

@@ -133,3 +133,32 @@ def test_two_programs_have_classes_of_one_name(tmp_path: Path) -> None:
     lines = said.decode().splitlines()
     assert lines[0] == "Order(a=1) Order(a=1, b=5)", errors
     assert "not the same object" in lines[1]  # the last one put counts
+
+
+FROM_A_PACKAGE = """
+import sys
+
+import cloudpickle
+
+from headrace.runners.spark.shipping import classes
+
+sys.path.append(sys.argv[0].replace("script.py", "away"))
+from trading import orders
+
+cloudpickle.register_pickle_by_value(orders)
+sys.stdout.buffer.write(classes.dumps(lambda n: orders.Order(n)))
+"""
+
+
+def test_a_class_of_a_module_in_a_package_that_is_not_there(tmp_path: Path) -> None:
+    package = tmp_path / "away" / "trading"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "orders.py").write_text(
+        "from dataclasses import dataclass\n@dataclass\nclass Order:\n    n: int\n"
+    )
+    sent, errors = run(tmp_path, FROM_A_PACKAGE)
+    assert sent, errors
+    records, said = run(tmp_path, OTHER, pickle.dumps((sent, None)))
+    assert said == "Order(n=7) ['Order']\n"
+    assert run(tmp_path, OTHER, pickle.dumps((sent, records))) == (records, said)

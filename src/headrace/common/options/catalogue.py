@@ -244,6 +244,13 @@ STATE_PAGE_BYTES: ConfigOption[int] = ConfigOption(
     16_384,
     "How large a page of state should be.",
 )
+FAILURE_CAPTURE_DIR: ConfigOption[str | None] = ConfigOption(
+    "headrace.failure.capture-dir",
+    ValueKind.STRING,
+    None,
+    "A local folder for failed calls of keyed tasks, each a file for `headrace replay`, ten at"
+    " most; on a cluster a folder of the worker's machine. By default none is written.",
+)
 
 _WITH_MEANING: tuple[ConfigOption[Any], ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, ConfigOption)

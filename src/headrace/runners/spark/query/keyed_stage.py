@@ -17,6 +17,7 @@ from headrace.runners.spark.query.spill import SpilledEnvelopes
 from headrace.runners.spark.query.wire import frames, payload_of, to_arrow, unpacked
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
 from headrace.runtime.block import Block, Envelope, Kind
+from headrace.runtime.capture import RecordingBackend
 from headrace.runtime.keyed_task import Groups, TaskInput, sender_of
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import PageStore, StateBackend
@@ -34,16 +35,23 @@ def run_group(
     backend_of: MakeBackend,
 ) -> Iterator[Envelope]:
     """One key group's part of a stage; ``received`` is sorted by (sender, seq)."""
-    by_target: dict[str, tuple[list[Block], list[int]]] = {}
+    by_target: dict[str, tuple[list[Block], list[int], list[bytes]]] = {}
+    captures = job.captures
     for envelope in received:
-        blocks, senders = by_target.setdefault(envelope.target, ([], []))
+        blocks, senders, sent = by_target.setdefault(envelope.target, ([], [], []))
         blocks.append(payload_of(Kind.DATA, envelope.payload))
         senders.append(envelope.sender)
+        if captures is not None:
+            sent.append(envelope.payload)
     for target in sorted(by_target):
         vertex = job.program.vertex(target)
-        blocks, senders = by_target.pop(target)
+        blocks, senders, sent = by_target.pop(target)
         given = TaskInput(group, blocks, max(block.now_ms for block in blocks), senders)
-        yield from groups.work(job.keyed_task(vertex, group), given, backend_of(vertex, group))
+        task, backend = job.keyed_task(vertex, group), backend_of(vertex, group)
+        if captures is None:
+            yield from groups.work(task, given, backend)
+        else:
+            yield from captures.work(groups, task, given, backend, sent)
 
 
 class _BucketState:
@@ -133,9 +141,10 @@ class StageProcessor(StatefulProcessor):
         if not received:
             return
         state, settings = _BucketState(self._pages), job.program.settings
+        make = PagedBackend if job.captures is None else RecordingBackend
 
         def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
-            return PagedBackend(state.of(vertex, group), vertex.groups, settings.page_bytes)
+            return make(state.of(vertex, group), vertex.groups, settings.page_bytes)
 
         work = Groups()
         first = min(

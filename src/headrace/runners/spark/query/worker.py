@@ -17,6 +17,7 @@ from pyspark import TaskContext
 
 from headrace.connector import WorkerResources
 from headrace.metrics.metricbase import MetricGroup
+from headrace.runners.captures import Captures
 from headrace.runners.spark.query.spill import SpilledOverflow
 from headrace.runners.spark.query.wire import Row, one_by_one, packed, telling
 from headrace.runners.spark.shipping import classes
@@ -42,8 +43,10 @@ class ProgramRef:
 class WorkerJob:
     """One run of one job in this worker process."""
 
-    def __init__(self, program: JobProgram, names: Names) -> None:
+    def __init__(self, program: JobProgram, names: Names, sent: bytes = b"") -> None:
         self.program, self.names = program, names
+        folder = program.settings.capture_dir
+        self.captures = Captures(folder, lambda: sent) if folder else None
         self.metrics = MetricGroup()
         self._source_task: SourceTask | None = None
         self._tasks: dict[tuple[str, int], KeyedTask] = {}
@@ -138,7 +141,7 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
             _close(_jobs.pop(run_id))
         if len(_jobs) >= _RUNS_KEPT:
             _close(_jobs.pop(next(iter(_jobs))))
-        job = WorkerJob(program, names)
+        job = WorkerJob(program, names, ref.data)
         gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
     classes.put(job.names)  # another job may have classes of the same names
     _jobs[ref.run_id] = job

@@ -7,6 +7,7 @@ says of each such class what it is called, and who loads it puts the class there
 
 from __future__ import annotations
 
+import importlib
 import io
 import pickle
 import sys
@@ -113,4 +114,14 @@ def _module(name: str) -> ModuleType:
     found = sys.modules.get(name)
     if found is None or (name == "__main__" and not isinstance(found, _Place)):
         sys.modules[name] = found = _Place(name, found)
+        _have_package(name.partition(".")[0])
     return found
+
+
+def _have_package(name: str) -> None:
+    """See to a package that pickle imports with each of its modules: the real one where it is."""
+    if name not in sys.modules:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            sys.modules[name] = _Place(name, None)

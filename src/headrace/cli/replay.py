@@ -1,0 +1,112 @@
+"""``headrace replay``: a call of a keyed task that failed, made again in this process."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from headrace.runtime.capture import FailedCall
+
+STATE_IS_MISSING = 3
+"""The exit status where nothing can be said: the call came to state that the file does not hold."""
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What the exception's note names.")],
+    pdb: Annotated[
+        bool, typer.Option("--pdb", help="Open the debugger where the function failed.")
+    ] = False,
+) -> None:
+    """Run the call in FILE again, without Spark: its input, on the state that it found.
+
+    FILE is what a keyed task wrote when it failed (headrace.failure.capture-dir). Functions and
+    classes of the program itself (the script that was run) are in FILE, as they were; modules are
+    imported from here, the working folder first, so a module that you mended is run as it is now.
+    FILE holds code: replay only what you trust.
+
+    The exit status is 1 when the call fails again, 0 when it does not, and 3 when it comes to state
+    that FILE does not hold.
+    """
+    from headrace.runners import captures
+
+    sys.path.insert(0, os.getcwd())
+    call = captures.read(str(file))
+    _tell(call)
+
+    def run() -> bool:
+        made = captures.replay_of(call)
+        print(f"records:  {made.records}", flush=True)
+        try:
+            for _ in made.run():
+                pass
+        except Exception:
+            if not made.lacks_state:
+                raise
+            return False
+        made.close()
+        return True
+
+    if _done(run, pdb):
+        print(
+            "\nIt does not fail any more. What functions kept in themselves between calls, and what"
+            " they ask of other systems, is not in the file."
+        )
+        return
+    print(
+        "\nIt came to state that the file does not hold: the call did not read it when it failed."
+        " Whether the call would end well is not known."
+    )
+    raise typer.Exit(STATE_IS_MISSING)
+
+
+def _tell(call: FailedCall) -> None:
+    at = datetime.fromtimestamp(call.now_ms / 1000, UTC)
+    print(f"job:      {call.job}, at {at:%Y-%m-%d %H:%M:%S} UTC")
+    print(f"operator: {call.operator}")
+    print(f"group:    {call.group} of {call.groups}")
+    print(f"failed:   {call.failure}", flush=True)
+
+
+def _done(run: Callable[[], bool], pdb: bool) -> bool:
+    """What ``run`` says; where it raises, the exception is shown, and in the debugger if asked for.
+
+    Raises:
+        Exit: with 1, when it raised.
+    """
+    from headrace.runtime.failure import failure_of
+    from headrace.tracebacks import shown
+
+    try:
+        return run()
+    except (Exception, SystemExit) as error:
+        failure = failure_of(error)
+        if isinstance(failure, ModuleNotFoundError):
+            failure.add_note(
+                "hint:     modules are looked for in the working folder and on PYTHONPATH: replay"
+                " in the folder of the program"
+            )
+        whole = failure.__traceback__
+        print(f"\n{shown(failure)}", end="", file=sys.stderr, flush=True)
+        if pdb:
+            _debug(failure.__traceback__ or whole)
+        raise typer.Exit(1) from None
+
+
+def _debug(trace: TracebackType | None) -> None:
+    """Open the debugger at the innermost frame of the user's own code."""
+    import pdb
+
+    from headrace.tracebacks import steps_after_the_users
+
+    debugger = pdb.Pdb()
+    debugger.reset()
+    debugger.rcLines += ["up"] * steps_after_the_users(trace)
+    debugger.interaction(None, trace)

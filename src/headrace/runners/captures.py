@@ -1,0 +1,187 @@
+"""Files of failed calls: written where a keyed task fails, read by ``headrace replay``."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import shlex
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any
+
+from headrace.common.objects.folder_store import FolderStore
+from headrace.common.objects.sealed import ObjectFormat, seal, unseal
+from headrace.errors import CheckpointError, ConfigurationError
+from headrace.runners.spark.shipping import classes
+from headrace.runtime.block import Envelope, encode
+from headrace.runtime.capture import FailedCall, Replay, failed_call
+from headrace.runtime.failure import annotate, original
+from headrace.runtime.keyed_task import Groups, KeyedTask, TaskInput
+from headrace.runtime.program import JobProgram
+from headrace.runtime.state.backend import StateBackend
+
+FORMAT = ObjectFormat("failed call")
+SUFFIX = ".headrace-call"
+MOST_FILES = 10
+"""So many files a folder holds; the oldest make room."""
+
+_NAME_CHARACTERS = 60
+_DIGEST_CHARACTERS = 10
+
+
+class Captures:
+    """Writes the failed calls of a job into a folder. ``program``: the job's, in bytes."""
+
+    def __init__(self, folder: str, program: Callable[[], bytes]) -> None:
+        self._folder, self._program = folder, program
+
+    def work(
+        self,
+        groups: Groups,
+        task: KeyedTask,
+        given: TaskInput,
+        backend: StateBackend,
+        blocks: Sequence[bytes] | None = None,
+    ) -> Iterator[Envelope]:
+        """Work through a group's micro-batch as ``groups`` does; a failure is captured.
+
+        ``blocks``: the input's, where they are known in bytes. The exception gets a note that says
+        where the file is, or why there is none.
+        """
+        unwritten: Exception | None = None
+        if blocks is None:
+            try:  # before the call: functions may change the records
+                blocks = [*map(encode, given.blocks)]
+            except Exception as error:  # records that no other process could get: told if it fails
+                unwritten = error
+        try:
+            yield from groups.work(task, given, backend)
+        except (Exception, SystemExit) as error:
+            found = original(error)
+            annotate(found)  # its note comes first
+            found.add_note(self._told(task, given, backend, blocks, unwritten, found))
+            raise
+
+    def _told(
+        self,
+        task: KeyedTask,
+        given: TaskInput,
+        backend: StateBackend,
+        blocks: Sequence[bytes] | None,
+        unwritten: Exception | None,
+        error: BaseException,
+    ) -> str:
+        """Capture the call; the note that tells of it."""
+        try:
+            if blocks is None:
+                assert unwritten is not None
+                raise unwritten
+            call = failed_call(task, given, blocks, backend, self._program(), error)
+            path = write(self._folder, call)
+        except Exception as problem:  # it must not hide what the user's function raised
+            reason = str(problem).partition("\n")[0]
+            return f"captured: nothing, as that failed too: {type(problem).__name__}: {reason}"
+        command = f"headrace replay {shlex.quote(path)}"
+        return f"captured: {path} on {socket.gethostname()}\nreplay:   {command}"
+
+
+def write(folder: str, call: FailedCall) -> str:
+    """Write a call's file, whole or not at all; gives its path. Older files make room.
+
+    A call that failed before, as Spark tries a task several times and a restart strategy does a
+    micro-batch again, has its file already.
+
+    Raises:
+        CheckpointError: the folder cannot be written to.
+    """
+    store = FolderStore(folder, durable=False)
+    ending = f"-{_digest(call)}{SUFFIX}"
+    for name in _files_of(folder):
+        if name.endswith(ending):
+            return store.location(name)
+    at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    name = f"{_in_a_name(call.job)}-{_in_a_name(call.operator)}-{at}{ending}"
+    _make_room(folder, MOST_FILES - 1)
+    store.put(name, seal(FORMAT, pickle.dumps({**vars(call)}, 5)))
+    _make_room(folder, MOST_FILES)  # others may have written at the same time
+    return store.location(name)
+
+
+def _digest(call: FailedCall) -> str:
+    """Equal for all attempts at one call: the job's run, where it is, and what it was given."""
+    where = f"{call.vertex} {call.group} {call.now_ms}".encode()
+    found = sha256()
+    for part in (call.program, where, *call.blocks):
+        found.update(len(part).to_bytes(8, "big") + part)
+    return found.hexdigest()[:_DIGEST_CHARACTERS]
+
+
+def _in_a_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.]+", "-", text).strip("-.")[:_NAME_CHARACTERS] or "unnamed"
+
+
+def _files_of(folder: str) -> list[str]:
+    """The names of the calls in a folder, which may hold other things too."""
+    if not os.path.isdir(folder):
+        return []
+    return [name for name in os.listdir(folder) if name.endswith(SUFFIX)]
+
+
+def _make_room(folder: str, most: int) -> None:
+    """Delete the oldest files, until no more than so many are left."""
+    found: list[tuple[int, str]] = []
+    for name in _files_of(folder):
+        path = os.path.join(folder, name)
+        with suppress(FileNotFoundError):  # another process makes room as well
+            found.append((os.stat(path).st_mtime_ns, path))
+    for _, path in sorted(found)[: max(len(found) - most, 0)]:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def program_bytes(program: JobProgram) -> bytes:
+    """A program as it would be sent to workers, with the script's classes, those of records too."""
+    staying = [source.source for source in program.sources]
+    return classes.dumps(program.for_workers(), used_by=staying)
+
+
+def read(path: str) -> FailedCall:
+    """The call in a file.
+
+    Raises:
+        ConfigurationError: there is no such file, or it is no whole file of a call.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise ConfigurationError(
+            f"the file cannot be read: {error.strerror or error}",
+            where={"file": path},
+            hint="headrace replay FILE, where FILE is what the note of the exception names",
+        ) from error
+    try:
+        held: dict[str, Any] = pickle.loads(unseal(FORMAT, data, path).payload)
+    except CheckpointError as error:
+        raise ConfigurationError(
+            error.message.replace("a stored object", "the file", 1),
+            where={"file": path},
+            hint="copy it again from where it was written, or replay it with the Headrace that"
+            " wrote it",
+        ) from error
+    return FailedCall(**held)
+
+
+def replay_of(call: FailedCall) -> Replay:
+    """A captured call, ready to be made again in this process.
+
+    What travelled within the program (the script's own functions and classes) is as it was; modules
+    are imported from where this process finds them.
+    """
+    program, names = classes.loads(call.program)
+    classes.put(names)
+    return Replay(call, program)
