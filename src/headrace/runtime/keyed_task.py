@@ -119,7 +119,7 @@ class KeyedTask:
             cell.backend, cell.entry = backend, None
         chain.restore(header.get("nodes", {}))
         try:
-            if header.get("program", self._job.fingerprint) != self._job.fingerprint:
+            if header.get("program", self.job.fingerprint) != self.job.fingerprint:
                 # Receivers may be others than before: they learn the time anew.
                 chain.signal(MIN_WATERMARK)
                 chain.signal(watermark, self._watermarks.idle)
