@@ -88,6 +88,16 @@ class Layout:
         """The parts that are found again by a generated id."""
         return tuple(part for part in self.parts if part.uid is None)
 
+    def warning(self) -> str | None:
+        """What may be lost when the program changes, in a sentence; None where nothing may."""
+        names = [f"{part.role} {part.name!r}" for part in self.unnamed()]
+        if not names:
+            return None
+        return (
+            f"no uid: {', '.join(names)}. What they keep is found again by their kind, name and"
+            " function, and by what feeds them; .uid(...) keeps it when these change"
+        )
+
 
 def _parts(program: JobProgram) -> Iterator[Part]:
     for source in program.sources:

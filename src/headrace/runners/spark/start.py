@@ -16,6 +16,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import restarts_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.startup.session import prepare, session_for
+from headrace.runtime.layout import Layout
 from headrace.runtime.program import JobProgram, SinkProgram
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ def start_on_spark(
                 " (headrace run --fresh starts anew)",
                 file=sys.stderr,
             )
+        warning = Layout.of(program).warning()
+        if warning and not checkpoint.temporary:
+            print(f"headrace: {program.name!r} has operators with {warning}", file=sys.stderr)
         settings = options.spark_settings(configuration.to_dict())
         parallelism = options.read(configuration, options.PARALLELISM)
         prepare(settings, parallelism)
