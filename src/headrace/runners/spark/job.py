@@ -233,7 +233,7 @@ class SparkJob:
         if self._bounded and checkpoint.finished:
             return
         if checkpoint.generation.origin is not None:
-            # By a query of its own: Spark reads the state to take over in each micro-batch again.
+            # By a query of its own: the job's shall not need the folder that the state comes from.
             self._run_query({"once": True})
             if self._cancelled.is_set() or self._link.failure is not None:
                 return

@@ -107,7 +107,7 @@ class Checkpoint:
         if self.generation.origin is None:
             return
         before = self._facts
-        settled = before.generation.settled(progress.log_of(self.spark))
+        settled = before.generation.settled(progress.has_committed(self.spark))
         self._facts = _written(before, replace(before, generation=settled), self._place.store)
         _remove_left(self._place, settled)
 
@@ -217,7 +217,7 @@ def _facts(place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
 def _going_on(facts: Facts, place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
     """Those of a program that goes on, in a new generation where state must move."""
     folder = place.spark(facts.generation.number)
-    facts = replace(facts, generation=facts.generation.settled(progress.log_of(folder)))
+    facts = replace(facts, generation=facts.generation.settled(progress.has_committed(folder)))
     origin = facts.generation.origin
     if origin is None and not progress.has_planned(folder):
         raise missing("Spark's log of offsets", folder)

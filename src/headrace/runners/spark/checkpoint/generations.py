@@ -62,9 +62,9 @@ class Generation:
             origin = Origin(**{**origin, "stages": tuple(map(tuple, origin["stages"]))})
         return cls(found["number"], found["first_batch"], origin)
 
-    def settled(self, log: Log) -> Generation:
-        """The same, without an origin once it has taken the state over."""
-        return self if log.committed < 0 else replace(self, origin=None)
+    def settled(self, committed: bool) -> Generation:
+        """The same, without an origin once it has taken the state over: once it has committed."""
+        return replace(self, origin=None) if committed else self
 
     def following(self, log: Log, stages: Stages) -> Generation:
         """The next generation of a settled one, whose folder holds ``log`` and state ``stages``.
