@@ -225,15 +225,15 @@ class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
 
 
 class BatchSinkWriter(_Commit, DataSourceArrowWriter):
-    """Writes and commits a batch as its one micro-batch."""
+    """Writes and commits a batch as its one micro-batch; or one of a stream, beside DataFrames."""
 
     def __init__(self, plan: DriverPlan, batch: int) -> None:
         super().__init__(plan)
-        self._batch = batch
+        self._batch, self._is_last = batch, plan.program.batch
 
     def _kept(self, epoch: int, parts: Sequence[StateChanges]) -> States:
-        """No micro-batch comes after a batch."""
-        return merge_states({}, parts)
+        """No micro-batch comes after a batch; one does in a stream."""
+        return merge_states({}, parts) if self._is_last else super()._kept(epoch, parts)
 
     @encoded
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:

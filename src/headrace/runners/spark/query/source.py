@@ -155,8 +155,10 @@ class StreamReader(DataSourceStreamReader):
     @encoded
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The source tasks between two offsets."""
-        last = Offset.from_json(end)
-        tasks = self._coordinator.plan(Offset.from_json(start), last)
+        first, last = Offset.from_json(start), Offset.from_json(end)
+        if first.epoch == last.epoch:
+            return []  # the first of a generation, before anything new came
+        tasks = self._coordinator.plan(first, last)
         if self._pacer is not None:
             self._pacer.sized(last.epoch, sum(task.records for task in tasks))
         return [TaskPartition(task) for task in tasks]
