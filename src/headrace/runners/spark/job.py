@@ -308,13 +308,14 @@ class SparkJob:
             JobError: in a few words.
         """
         try:
-            self._write(frame, path, self._checkpoint.generation.first_batch + batch)
+            self._write(frame, path, batch)
         except BaseException as error:
             self._broken = error
             raise JobError(f"micro-batch {batch} was not written") from None
 
     def _write(self, frame: DataFrame, path: str, batch: int) -> None:
-        """Write one micro-batch, or the batch, to every sink."""
+        """Write one micro-batch (Spark's number), or the batch, to every sink."""
+        batch += self._checkpoint.generation.first_batch
         own = bool(dataframe_sinks(self._program))
         if own:
             frame = frame.persist()
