@@ -202,8 +202,8 @@ def test_what_goes_wrong_beside_the_driver_is_told_as_it_was(tmp_path: Path) -> 
         env.execute("reads nothing")
 
 
-def counts_of_lines(folder: Path, deeper: bool, wanted: int) -> None:
-    """Count the lines of a watched folder by text, until so many micro-batches are through."""
+def counts_of_lines(folder: Path, deeper: bool, until: str) -> None:
+    """Count the lines of a watched folder by text, until Spark has committed a micro-batch."""
     env = environment(
         pipeline__name="lines", execution__checkpointing__dir=str(folder / "checkpoint")
     )
@@ -217,7 +217,7 @@ def counts_of_lines(folder: Path, deeper: bool, wanted: int) -> None:
     counts.sink_to(sink).uid("out")
     client = env.execute_async("lines")
     deadline = time.monotonic() + 60
-    while client.get_accumulators().result().get("microBatches", 0) < wanted:
+    while not (folder / "checkpoint" / "lines" / until).exists():
         assert time.monotonic() < deadline and not client.get_job_execution_result().done()
         time.sleep(0.05)
     client.cancel().result()
@@ -227,10 +227,10 @@ def test_state_moves_to_other_stages_when_nothing_new_has_come(tmp_path: Path) -
     """What the last micro-batch had read is not read again with it."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.txt").write_text("a\nb\na\n")
-    counts_of_lines(tmp_path, deeper=False, wanted=1)
-    counts_of_lines(tmp_path, deeper=True, wanted=2)
+    counts_of_lines(tmp_path, deeper=False, until="spark/commits/0")
+    counts_of_lines(tmp_path, deeper=True, until="spark-1/commits/0")
     (tmp_path / "in" / "2.txt").write_text("a\n")
-    counts_of_lines(tmp_path, deeper=True, wanted=3)
+    counts_of_lines(tmp_path, deeper=True, until="spark-1/commits/1")
     found = [row for path in (tmp_path / "out").glob("*.parquet") for row in _rows(path)]
     assert sorted(found) == [("a", 1), ("a", 2), ("a", 3), ("b", 1)]
 
