@@ -7,6 +7,7 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
+import pyarrow.parquet as parquet
 import pytest
 from pyspark.sql import SparkSession
 
@@ -14,7 +15,9 @@ from headrace.common import Configuration, Encoder, WatermarkStrategy
 from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
 from headrace.common.options.catalogue import FRESH_VARIABLE
+from headrace.common.time import Duration
 from headrace.datastream import MapFunction, StreamExecutionEnvironment
+from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import (
     FileSink,
@@ -197,3 +200,40 @@ def test_what_goes_wrong_beside_the_driver_is_told_as_it_was(tmp_path: Path) -> 
     env.from_source(lines.build(), WatermarkStrategy.no_watermarks(), "lines").print()
     with pytest.raises(HeadraceError, match="gone"):
         env.execute("reads nothing")
+
+
+def counts_of_lines(folder: Path, deeper: bool, until: str) -> None:
+    """Count the lines of a watched folder by text, until Spark has committed a micro-batch."""
+    env = environment(
+        pipeline__name="lines", execution__checkpointing__dir=str(folder / "checkpoint")
+    )
+    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(folder / "in"))
+    source = lines.monitor_continuously(Duration.of_millis(100)).build()
+    ones = env.from_source(source, WatermarkStrategy.no_watermarks(), "in").map(lambda k: (k, 1))
+    if deeper:
+        ones = ones.rebalance().map(lambda pair: pair)
+    counts = ones.key_by(lambda pair: pair[0]).sum(1).uid("counts")
+    sink = DataFrameSink(schema="k STRING, n BIGINT", path=str(folder / "out"), format="parquet")
+    counts.sink_to(sink).uid("out")
+    client = env.execute_async("lines")
+    deadline = time.monotonic() + 60
+    while not (folder / "checkpoint" / "lines" / until).exists():
+        assert time.monotonic() < deadline and not client.get_job_execution_result().done()
+        time.sleep(0.05)
+    client.cancel().result()
+
+
+def test_state_moves_to_other_stages_when_nothing_new_has_come(tmp_path: Path) -> None:
+    """What the last micro-batch had read is not read again with it."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "1.txt").write_text("a\nb\na\n")
+    counts_of_lines(tmp_path, deeper=False, until="spark/commits/0")
+    counts_of_lines(tmp_path, deeper=True, until="spark-1/commits/0")
+    (tmp_path / "in" / "2.txt").write_text("a\n")
+    counts_of_lines(tmp_path, deeper=True, until="spark-1/commits/1")
+    found = [row for path in (tmp_path / "out").glob("*.parquet") for row in _rows(path)]
+    assert sorted(found) == [("a", 1), ("a", 2), ("a", 3), ("b", 1)]
+
+
+def _rows(path: Path) -> list[tuple[str, int]]:
+    return [(row["k"], row["n"]) for row in parquet.read_table(path).to_pylist()]

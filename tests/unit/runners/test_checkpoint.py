@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,12 +16,14 @@ import pytest
 
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.dataframe_source import DataFrameSource
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.checkpoint.layout import folder_name
 from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runtime.offset import Cut, Offset
 from headrace.runtime.program import JobProgram
 
 HOLD = """\
@@ -95,12 +99,110 @@ def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Pa
         Checkpoint.open(str(tmp_path), program(), fresh=False, ignore_unclaimed=True)
 
 
-def test_another_number_of_stages_is_refused(tmp_path: Path) -> None:
-    committed(tmp_path, program())
-    deeper = replace(program(), stages=program().stages * 2)
-    with pytest.raises(CheckpointError, match="in other stages than before") as caught:
-        Checkpoint.open(str(tmp_path), deeper, fresh=False)
-    assert caught.value.where["stages"] == "1, and 2 now"
+def offset_at(epoch: int) -> str:
+    """Spark's file of a planned micro-batch."""
+    return "v1\n{}\n" + json.dumps(Offset(epoch, epoch, Cut(1, 1), {}).to_json())
+
+
+def other_stages(made_by: JobProgram) -> JobProgram:
+    """The same with one more stage, before those that are there."""
+    (vertex,) = made_by.stages[0]
+    before = replace(vertex, id="another", chain=replace(vertex.chain, nodes={}))
+    head = vertex.chain.nodes[vertex.chain.root]
+    stateless = replace(head, id="another", spec=None)
+    before = replace(before, chain=replace(vertex.chain, root="a", nodes={"a": stateless}))
+    return replace(made_by, stages=((before,), (replace(vertex, stage=2),)))
+
+
+def spark_commits(folder: Path, *batches: int, planned: int | None = None) -> None:
+    """What Spark writes when micro-batches are through, and one more was planned."""
+    (folder / "offsets").mkdir(parents=True, exist_ok=True)
+    (folder / "commits").mkdir(exist_ok=True)
+    for batch in batches:
+        (folder / "offsets" / str(batch)).write_text(offset_at(batch + 1))
+        (folder / "commits" / str(batch)).write_text("")
+    if planned is not None:
+        (folder / "offsets" / str(planned)).write_text(offset_at(planned + 1))
+
+
+def test_state_moves_to_other_stages_in_a_folder_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, before, now = committed(tmp_path, program()), program(), other_stages(program())
+    spark_commits(folder / "spark", 0, 1, planned=2)
+    with Checkpoint.open(str(tmp_path), now, fresh=False) as moving:
+        origin = moving.generation.origin
+        assert origin is not None and (origin.number, origin.batch) == (0, 1)
+        assert origin.stages == ((before.stages[0][0].id,),)
+        assert origin.planned is not None
+        assert (origin.start["epoch"], origin.planned["epoch"]) == (2, 3)
+        assert moving.generation.first_batch == 2
+        assert moving.resumed and not moving.finished
+        assert moving.spark == str(folder / "spark-1") and not Path(moving.spark).exists()
+        moving.settle()
+        assert moving.generation.origin == origin
+    assert "moves to other stages of 'job'" in capsys.readouterr().err
+    # A driver that died meanwhile begins that again, and leaves the old folder whole.
+    spark_commits(folder / "spark-1", planned=0)
+    with Checkpoint.open(str(tmp_path), now, fresh=False) as again:
+        assert again.generation.origin == origin and (folder / "spark").exists()
+        spark_commits(folder / "spark-1", 0)
+        again.settle()
+        assert again.generation.origin is None and again.generation.first_batch == 2
+        assert not (folder / "spark").exists()
+    with Checkpoint.open(str(tmp_path), now, fresh=False) as settled:
+        assert settled.spark == str(folder / "spark-1")
+        assert settled.generation == again.generation
+
+
+def test_the_old_folder_goes_at_the_next_start_where_a_driver_died_before_that(
+    tmp_path: Path,
+) -> None:
+    folder, now = committed(tmp_path, program()), other_stages(program())
+    spark_commits(folder / "spark", 0)
+    Checkpoint.open(str(tmp_path), now, fresh=False).close()
+    spark_commits(folder / "spark-1", 0)
+    with Checkpoint.open(str(tmp_path), program(), fresh=False) as back:
+        assert back.generation.number == 2 and back.generation.first_batch == 2
+        assert back.generation.origin is not None and back.generation.origin.number == 1
+        assert sorted(path.name for path in folder.glob("spark*")) == ["spark-1"]
+
+
+def test_state_that_is_to_be_taken_over_must_be_there(tmp_path: Path) -> None:
+    folder, now = committed(tmp_path, program()), other_stages(program())
+    spark_commits(folder / "spark", 0)
+    Checkpoint.open(str(tmp_path), now, fresh=False).close()
+    shutil.rmtree(folder / "spark")
+    with pytest.raises(CheckpointError, match="the state that is to be taken over is missing"):
+        Checkpoint.open(str(tmp_path), now, fresh=False)
+
+
+def test_a_finished_job_with_other_stages_stays_finished(tmp_path: Path) -> None:
+    folder, now = committed(tmp_path, program()), other_stages(program())
+    spark_commits(folder / "spark", 0)  # of no source at all, so each is at its end
+    for _ in range(2):
+        with Checkpoint.open(str(tmp_path), now, fresh=False) as checkpoint:
+            assert checkpoint.generation.number == 1 and checkpoint.finished
+
+
+def test_a_streaming_dataframe_does_not_move(tmp_path: Path) -> None:
+    folder, now = committed(tmp_path, program()), other_stages(program())
+    spark_commits(folder / "spark", 0)
+    (source,) = now.sources
+    frame = replace(source, source=DataFrameSource(None, ends=False))
+    with pytest.raises(CheckpointError, match="streaming DataFrame"):
+        Checkpoint.open(str(tmp_path), replace(now, sources=(frame,)), fresh=False)
+    assert not (folder / "spark-1").exists()
+
+
+def test_other_stages_before_the_first_commit_begin_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Checkpoint.open(str(tmp_path), program(), fresh=False) as first:
+        plan(first, 0)
+    with Checkpoint.open(str(tmp_path), other_stages(program()), fresh=False) as other:
+        assert other.generation.number == 0 and not other.resumed
+    assert "the program has other stages" in capsys.readouterr().err
 
 
 def test_fresh_means_a_new_scope(tmp_path: Path) -> None:

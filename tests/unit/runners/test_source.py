@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from headrace.datastream.connectors.indexed import IndexedReader
 from headrace.errors import CheckpointError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
+from headrace.runners.spark.checkpoint.generations import Generation, Origin
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runners.spark.query.sink import BatchSinkWriter
 from headrace.runners.spark.query.source import BatchReader, DriverPlan, StreamReader
 from headrace.runners.spark.query.worker import ProgramRef
-from headrace.runtime.source_task import SourceTaskInput
+from headrace.runtime.source_task import SourceTaskInput, SplitState
 
 
 class FromTheMiddle(SplitEnumerator):
@@ -92,6 +95,35 @@ def test_a_stream_logs_both_ends(plan: DriverPlan) -> None:
     assert read == [("a", 5, 5), ("a", 5, 7), ("a", 7, 8), ("b", 5, 6), ("b", 6, 8)]
     again = StreamReader(plan)
     assert [r for each in taken for r in ranges(again.partitions(*each))] == read
+
+
+def test_a_new_generation_begins_where_the_last_one_stood(plan: DriverPlan) -> None:
+    first = StreamReader(plan)
+    start = json.loads(json.dumps(first.initialOffset()))
+    ends = [start]
+    for _ in range(2):
+        ends.append(json.loads(json.dumps(first.latestOffset(ends[-1], ReadAllAvailable()))))
+        SplitStates(plan.place.store).save(ends[-1]["epoch"], {})
+    _, at, planned = ends
+    origin = Origin(0, 1, (), at, planned)
+    reader = StreamReader(replace(plan, generation=Generation(1, 2, origin)))
+    assert json.dumps(reader.initialOffset()) == json.dumps(at)
+    end = reader.latestOffset(at, ReadAllAvailable())
+    assert json.dumps(end) == json.dumps(planned)
+    assert ranges(reader.partitions(at, end)) == ranges(first.partitions(at, planned))
+    assert reader.partitions(at, at) == [] != ranges(first.partitions(start, at))
+    after = json.loads(json.dumps(end))
+    following = [reader.latestOffset(after, ReadAllAvailable())["epoch"] for _ in range(2)]
+    assert following == [after["epoch"], after["epoch"] + 1]  # a quiet look first
+
+
+def test_a_stream_that_writes_dataframes_keeps_what_splits_remember(plan: DriverPlan) -> None:
+    said = {("middle", "a"): SplitState(5, {})}
+    BatchSinkWriter(plan, 0)._kept(1, [said])
+    assert SplitStates(plan.place.store).load(1) == said
+    batch = replace(plan, program=replace(plan.program, batch=True))
+    BatchSinkWriter(batch, 0)._kept(2, [said])
+    assert not SplitStates(plan.place.store).has(2)
 
 
 def test_an_offset_of_another_format_is_refused(plan: DriverPlan) -> None:

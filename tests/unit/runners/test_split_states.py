@@ -13,6 +13,7 @@ from headrace.common.objects.object_store import numbers
 from headrace.common.watermark_strategy import WatermarkGenerator, WatermarkStrategy
 from headrace.errors import CheckpointError
 from headrace.operators.timestamps import TimestampsSpec
+from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.query import sink
@@ -44,7 +45,13 @@ def told(plan: Any, arrival: tuple[int, ...], tasks: int, writer: Any) -> int | 
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(sink, "worker_job", lambda ref: SimpleNamespace(program=job_of()))
     return SimpleNamespace(
-        workers=None, place=Place(str(tmp_path)), owner=1, address=None, token=b""
+        program=SimpleNamespace(batch=False),
+        workers=None,
+        place=Place(str(tmp_path)),
+        owner=1,
+        address=None,
+        token=b"",
+        generation=Generation(),
     )
 
 
@@ -73,6 +80,7 @@ def test_a_micro_batch_in_which_no_split_moved_changes_nothing(epoch: int, plan:
 
 
 def test_a_batch_keeps_none(plan: Any) -> None:
+    plan.program.batch = True
     assert told(plan, (0, 1), 2, BatchSinkWriter(plan, 0)) == 9
     assert not SplitStates(plan.place.store).any
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, GroupedData, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.common.job_execution_result import JobExecutionResult
@@ -25,7 +25,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import Restarts
 from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of, own_jvm_pid
-from headrace.runners.spark.checkpoint.progress import is_committed, is_finished
+from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.link import BatchReport, DriverLink
 from headrace.runners.spark.query.dataframes import (
@@ -35,6 +35,7 @@ from headrace.runners.spark.query.dataframes import (
     write_dataframes,
 )
 from headrace.runners.spark.query.keyed_stage import BatchStage, StageProcessor
+from headrace.runners.spark.query.moved_state import Claims, claims, pages
 from headrace.runners.spark.query.source import FORMAT, DriverPlan, HeadraceDataSource
 from headrace.runners.spark.query.wire import WIRE_DDL
 from headrace.runners.spark.query.worker import ProgramRef
@@ -218,50 +219,72 @@ class SparkJob:
             self._checkpoint.owner,
             self._link.address,
             self._link.token,
+            self._checkpoint.generation,
         )
         path = Path(self._folder.name) / "plan"
         path.write_bytes(dumps(plan, self._folders))
         return str(path)
 
     def _run_stream(self) -> None:
-        spark, checkpoint = self._spark, self._checkpoint
-        if self._bounded and is_finished(checkpoint.spark):
-            return
-        spark.dataSource.register(HeadraceDataSource)
+        checkpoint = self._checkpoint
+        self._spark.dataSource.register(HeadraceDataSource)
         checkpoint.claim(own_jvm_pid())
+        checkpoint.settle()
+        if self._bounded and checkpoint.finished:
+            return
+        if checkpoint.generation.origin is not None:
+            # By a query of its own: the job's shall not need the folder that the state comes from.
+            self._run_query({"once": True})
+            if self._cancelled.is_set() or self._link.failure is not None:
+                return
+            checkpoint.settle()
+            if self._bounded and checkpoint.finished:
+                return
+        self._run_query({"processingTime": "0 seconds"})
+
+    def _run_query(self, trigger: dict[str, Any]) -> None:
+        spark, checkpoint, program = self._spark, self._checkpoint, self._program
         path = self._plan_path()
         with settings_of_query(
-            spark,
-            self._program.partitions,
-            checkpoint.spark,
-            dataframes=has_dataframes(self._program),
+            spark, program.partitions, checkpoint.spark, dataframes=has_dataframes(program)
         ):
             frame = spark.readStream.format(FORMAT).option("plan", path).load()
-            frame = with_dataframes(frame, self._program, self._ref)
-            for number in range(1, len(self._program.stages) + 1):
+            frame = with_dataframes(frame, program, self._ref)
+            for number in range(1, len(program.stages) + 1):
+                claimed, moved = self._moved(number)
                 frame = frame.groupBy("bucket").transformWithStateInPandas(
-                    statefulProcessor=StageProcessor(self._ref, number),
+                    statefulProcessor=StageProcessor(self._ref, number, claimed),
                     outputStructType=WIRE_DDL,
                     outputMode="Append",
                     timeMode="None",
+                    initialState=moved,
                 )
             writer = (
                 frame.writeStream.option("checkpointLocation", checkpoint.spark)
                 .outputMode("append")
-                .queryName(f"{self._program.name}-{self._program.run_id[:8]}-{self._attempt}")
+                .queryName(f"{program.name}-{program.run_id[:8]}-{self._attempt}")
             )
-            if dataframe_sinks(self._program):
+            if dataframe_sinks(program):
                 writer = writer.foreachBatch(
                     lambda rows, batch: self._write_batch(rows, path, batch)
                 )
             else:
                 writer = writer.format(FORMAT).option("plan", path)
-            self._query = query = writer.trigger(processingTime="0 seconds").start()
+            self._query = query = writer.trigger(**trigger).start()
         while query.isActive:
             if self._cancelled.is_set() or self._link.failure is not None or self._is_done():
                 query.stop()
             self._cancelled.wait(_POLL_SECONDS)
         query.awaitTermination()
+
+    def _moved(self, stage: int) -> tuple[Claims, GroupedData | None]:
+        """What a stage takes over of an older generation's state."""
+        origin = self._checkpoint.generation.origin
+        claimed = {} if origin is None else claims(origin, self._program.stages[stage - 1])
+        if origin is None or not claimed:
+            return {}, None
+        folder = self._checkpoint.place.spark(origin.number)
+        return claimed, pages(self._spark, folder, origin, claimed)
 
     def _is_done(self) -> bool:
         """True when Spark has committed the micro-batch at the end of every source.
@@ -272,10 +295,11 @@ class SparkJob:
         report = self.last_report
         if not self._bounded or report is None or not report.ended:
             return False
-        return is_committed(self._checkpoint.spark, report.batch_id)
+        first_batch = self._checkpoint.generation.first_batch
+        return is_committed(self._checkpoint.spark, report.batch_id - first_batch)
 
     def _write_batch(self, frame: DataFrame, path: str, batch: int) -> None:
-        """Write one micro-batch, called by the JVM; what went wrong is kept here.
+        """Write one micro-batch (Spark's number), called by the JVM; what went wrong is kept here.
 
         Spark takes the text of what is raised apart with a regular expression that overflows its
         stack on a text as long as a Java stack trace (4.3.0).
@@ -290,7 +314,8 @@ class SparkJob:
             raise JobError(f"micro-batch {batch} was not written") from None
 
     def _write(self, frame: DataFrame, path: str, batch: int) -> None:
-        """Write one micro-batch, or the batch, to every sink."""
+        """Write one micro-batch (Spark's number), or the batch, to every sink."""
+        batch += self._checkpoint.generation.first_batch
         own = bool(dataframe_sinks(self._program))
         if own:
             frame = frame.persist()

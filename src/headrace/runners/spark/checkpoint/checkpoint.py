@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import TracebackType
 
 from headrace.common.objects.object_store import ObjectStore
@@ -13,6 +15,7 @@ from headrace.errors import CheckpointError
 from headrace.runners.processes import Machine, this_machine
 from headrace.runners.spark.checkpoint import owners, progress
 from headrace.runners.spark.checkpoint.facts import Facts, check
+from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.split_states import SplitStates
@@ -53,7 +56,8 @@ class Checkpoint:
             if fresh:
                 place.clear()
             facts = _facts(place, program, ignore_unclaimed)
-            progress.remove_unplanned(place.spark)
+            _remove_left(place, facts.generation)
+            progress.remove_unplanned(place.spark(facts.generation.number))
         except BaseException:
             ownership.release()
             place.remove()
@@ -78,17 +82,34 @@ class Checkpoint:
     @property
     def spark(self) -> str:
         """The folder for Spark's own checkpoint."""
-        return self._place.spark
+        return self._place.spark(self.generation.number)
+
+    @property
+    def generation(self) -> Generation:
+        """Which of Spark's folders that is, and what state it has to take over."""
+        return self._facts.generation
 
     @property
     def resumed(self) -> bool:
         """True when an earlier run has planned micro-batches here."""
-        return progress.has_planned(self.spark)
+        return self.generation.origin is not None or progress.has_planned(self.spark)
 
     @property
     def finished(self) -> bool:
         """True when an earlier run of a bounded job has read its sources to their end."""
+        origin = self.generation.origin
+        if origin is not None and origin.planned is None and not progress.has_planned(self.spark):
+            return progress.is_finished(self._place.spark(origin.number))
         return progress.is_finished(self.spark)
+
+    def settle(self) -> None:
+        """Leave the older generation, if this one has taken its state over."""
+        if self.generation.origin is None:
+            return
+        before = self._facts
+        settled = before.generation.settled(progress.has_committed(self.spark))
+        self._facts = _written(before, replace(before, generation=settled), self._place.store)
+        _remove_left(self._place, settled)
 
     @property
     def partitions(self) -> int:
@@ -177,21 +198,45 @@ def _facts(place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
         facts = Facts.read(store)
         if facts is None:
             raise missing("what says whose this checkpoint is", store.location(JOB))
-        if not progress.has_planned(place.spark):
-            raise missing("Spark's log of offsets", place.spark)
-        check(facts, program, place.directory, ignore_unclaimed)
-        return _written(facts, facts.following(program), store)
+        return _written(facts, _going_on(facts, place, program, ignore_unclaimed), store)
     try:
         facts = Facts.read(store)
         if facts is not None:
             check(facts, program, place.directory, ignore_unclaimed=False)
-            return _written(facts, facts.following(program), store)
+            if not facts.moves(program):
+                return _written(facts, facts.following(program), store)
+            _tell_anew(place, "the program has other stages")
     except CheckpointError as error:
-        _tell(f"{place.directory} is begun anew, as nothing was committed in it: {error.message}")
+        _tell_anew(place, error.message)
     place.clear()
     facts = Facts.of(program, with_contents=not place.temporary)
     facts.write(store)
     return facts
+
+
+def _going_on(facts: Facts, place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
+    """Those of a program that goes on, in a new generation where state must move."""
+    folder = place.spark(facts.generation.number)
+    facts = replace(facts, generation=facts.generation.settled(progress.has_committed(folder)))
+    origin = facts.generation.origin
+    if origin is None and not progress.has_planned(folder):
+        raise missing("Spark's log of offsets", folder)
+    if origin is not None and origin.batch >= 0:
+        older = place.spark(origin.number)
+        if not progress.is_committed(older, origin.batch):
+            raise missing("the state that is to be taken over", older)
+    check(facts, program, place.directory, ignore_unclaimed)
+    if facts.moves(program):
+        facts = facts.moved(progress.log_of(folder))
+        _tell(f"the state in {place.directory} moves to other stages of {program.name!r}")
+    return facts.following(program)
+
+
+def _remove_left(place: Place, generation: Generation) -> None:
+    """Remove the generations that are not needed any more."""
+    for number in place.generations():
+        if number not in generation.needed:
+            shutil.rmtree(place.spark(number))
 
 
 def _written(before: Facts, now: Facts, store: ObjectStore) -> Facts:
@@ -204,8 +249,12 @@ def _has_published(place: Place) -> bool:
     return (
         get_json(place.store, BEGUN, _BEGUN) is not None
         or SplitStates(place.store).any
-        or progress.has_committed(place.spark)
+        or any(progress.has_committed(place.spark(n)) for n in place.generations())
     )
+
+
+def _tell_anew(place: Place, reason: str) -> None:
+    _tell(f"{place.directory} is begun anew, as nothing was committed in it: {reason}")
 
 
 def _tell(text: str) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from headrace.common.objects.object_store import ObjectStore
 from headrace.common.objects.sealed import ObjectFormat, get_json, put_json
 from headrace.common.options.catalogue import FRESH_VARIABLE
+from headrace.connector import ServedBy
 from headrace.errors import CheckpointError
+from headrace.runners.spark.checkpoint.generations import Generation, Log
 from headrace.runners.spark.checkpoint.layout import JOB
 from headrace.runtime.layout import Layout, must_move
 from headrace.runtime.layout import check as claims
@@ -23,6 +25,7 @@ class Facts:
     """The job's name, what of its program keeps something, Spark's partitions, the sinks' scope.
 
     ``contents``: (source, its name, ``Source.fingerprint``) of the sources that have one.
+    ``generation``: which of Spark's folders counts.
     """
 
     name: str
@@ -30,6 +33,7 @@ class Facts:
     partitions: int
     scope: str
     contents: list[list[Any]]
+    generation: Generation = field(default_factory=Generation)
 
     @classmethod
     def of(cls, program: JobProgram, with_contents: bool = True) -> Facts:
@@ -48,6 +52,19 @@ class Facts:
         known = {source: [source, *rest] for source, *rest in (*self.contents, *_contents(program))}
         return replace(self, layout=layout.to_json(), contents=[*known.values()])
 
+    def moves(self, program: JobProgram) -> bool:
+        """True when state of this checkpoint lies in other stages of the program.
+
+        Spark does not even go on from a folder where another number of stages has none.
+        """
+        before, now = Layout.from_json(self.layout), Layout.of(program)
+        return len(before.stages) != len(now.stages) or bool(must_move(before, now))
+
+    def moved(self, log: Log) -> Facts:
+        """Those of the same program, with a new generation after one that holds ``log``."""
+        stages = Layout.from_json(self.layout).stages
+        return replace(self, generation=self.generation.following(log, stages))
+
     @classmethod
     def read(cls, store: ObjectStore) -> Facts | None:
         """Those of a checkpoint; None where none are written down.
@@ -56,7 +73,13 @@ class Facts:
             CheckpointError: they are damaged.
         """
         found = get_json(store, JOB, _FORMAT)
-        return None if found is None else cls(**found)
+        if found is None:
+            return None
+        generation = found.pop("generation", None)
+        facts = cls(**found)
+        if generation is None:
+            return facts
+        return replace(facts, generation=Generation.from_json(generation))
 
     def write(self, store: ObjectStore) -> None:
         """Write them down."""
@@ -79,28 +102,29 @@ def check(facts: Facts, program: JobProgram, location: str, ignore_unclaimed: bo
     before, now = Layout.from_json(facts.layout), Layout.of(program)
     try:
         claims(before, now, ignore_unclaimed)
-        _check_stages(before, now)
     except CheckpointError as error:
         raise CheckpointError(
             f"{program.name!r} cannot go on from its checkpoint: {error.message}",
             where={"checkpoint": location, **error.where},
             hint=f"{error.hint}; {_anew('choose another pipeline.name')}",
         ) from None
+    if facts.moves(program):
+        _check_movable(program, location)
     _check_contents(facts, program, location)
 
 
-def _check_stages(before: Layout, now: Layout) -> None:
-    """Spark knows a stage by its number, and moves no state from one to another."""
-    was, is_now = len(before.stages), len(now.stages)
-    moved = must_move(before, now)
-    if was != is_now or moved:
+def _check_movable(program: JobProgram, location: str) -> None:
+    """How far a streaming DataFrame was read, Spark alone knows, in the folder that is left."""
+    for source in program.sources:
+        described = source.source
+        if described is None or described.served_by is not ServedBy.SPARK or described.ends:
+            continue
         raise CheckpointError(
-            "operators with state would lie in other stages than before",
-            where={
-                "stages": f"{was}, and {is_now} now",
-                "operators": ", ".join(str(p) for p in now.parts if p.id in moved) or "none",
-            },
-            hint="keep the number of exchanges (key_by, rebalance, …) before each operator",
+            f"{program.name!r} cannot go on from its checkpoint: its state would have to move to"
+            f" other stages, and the streaming DataFrame {source.name!r} would begin anew there",
+            where={"checkpoint": location, "source": source.name},
+            hint="keep the number of exchanges (key_by, rebalance, …) before each operator;"
+            f" {_anew('choose another pipeline.name')}",
         )
 
 

@@ -9,7 +9,7 @@
     splits/<epoch>   what splits remember at the end of an epoch
     source-<n>/      what a source's enumerator keeps
     dataframe-<n>/   a batch DataFrame, as files
-    spark/           Spark's own checkpoint
+    spark/           Spark's own checkpoint; spark-<n>/ its n-th generation (``generations.py``)
 
 All but the last three are objects in an ``ObjectStore``.
 """
@@ -17,6 +17,7 @@ All but the last three are objects in an ``ObjectStore``.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import string
 import tempfile
@@ -35,6 +36,7 @@ LEASES = "leases"
 COMMITTING = "committing"
 SPLITS = "splits"
 _SPARK = "spark"
+_GENERATION = re.compile(f"{_SPARK}(?:-([1-9][0-9]*))?")
 _KEPT_WHEN_ANEW = (OWNERS, LEASES, COMMITTING)
 
 _LITERAL = frozenset(string.ascii_letters + string.digits + "-_.")
@@ -65,10 +67,16 @@ class Place:
         """The same objects; what is stored through it matters only while processes run."""
         return FolderStore(self.directory, durable=False)
 
-    @property
-    def spark(self) -> str:
-        """The folder for Spark's own checkpoint."""
-        return os.path.join(self.directory, _SPARK)
+    def spark(self, generation: int) -> str:
+        """The folder for a generation of Spark's own checkpoint."""
+        return os.path.join(self.directory, f"{_SPARK}-{generation}" if generation else _SPARK)
+
+    def generations(self) -> list[int]:
+        """The generations of Spark's own checkpoint that have a folder."""
+        with suppress(FileNotFoundError):
+            found = map(_GENERATION.fullmatch, os.listdir(self.directory))
+            return sorted(int(each[1] or 0) for each in found if each is not None)
+        return []
 
     def of_source(self, source: int | str) -> str:
         """The folder for a source's enumerator."""

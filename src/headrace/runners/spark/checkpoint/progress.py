@@ -7,7 +7,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from headrace.common.objects.sealed import missing
 from headrace.errors import CheckpointError
+from headrace.runners.spark.checkpoint.generations import Log
 
 
 def all_sources_ended(spark_folder: str, batch: int) -> bool:
@@ -44,6 +46,29 @@ def remove_unplanned(spark_folder: str) -> None:
     """
     if (Path(spark_folder) / "offsets").exists() and not has_planned(spark_folder):
         shutil.rmtree(spark_folder)
+
+
+def log_of(spark_folder: str) -> Log:
+    """The last micro-batches in the folder.
+
+    Raises:
+        CheckpointError: the offset of one of them is missing or damaged.
+    """
+    committed = max(_batches(spark_folder, "commits"), default=-1)
+    planned = max(_batches(spark_folder, "offsets"), default=-1)
+    return Log(
+        committed,
+        _offset(spark_folder, committed) if committed >= 0 else None,
+        _offset(spark_folder, planned) if planned > committed else None,
+    )
+
+
+def _offset(spark_folder: str, batch: int) -> dict[str, Any]:
+    path = Path(spark_folder) / "offsets" / str(batch)
+    offset = _planned(path)
+    if offset is None:
+        raise missing("the end of a micro-batch in Spark's log of offsets", str(path))
+    return offset
 
 
 def _batches(spark_folder: str, log: str) -> list[int]:

@@ -13,6 +13,7 @@ from pyspark.sql.streaming.stateful_processor import (
     StatefulProcessorHandle,
 )
 
+from headrace.runners.spark.query.moved_state import Claims
 from headrace.runners.spark.query.spill import SpilledEnvelopes
 from headrace.runners.spark.query.wire import frames, payload_of, to_arrow, unpacked
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
@@ -104,14 +105,38 @@ class _GroupPages:
 
 
 class StageProcessor(StatefulProcessor):
-    """Spark calls it once per bucket and micro-batch."""
+    """Spark calls it once per bucket and micro-batch.
 
-    def __init__(self, ref: ProgramRef, stage: int) -> None:
-        self._ref, self._stage = ref, stage
+    ``claimed``: what it takes over of an older generation's state (``moved_state.py``).
+    """
+
+    def __init__(self, ref: ProgramRef, stage: int, claimed: Claims | None = None) -> None:
+        self._ref, self._stage, self._claimed = ref, stage, claimed or {}
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state store."""
         self._pages = handle.getMapState("pages", "name string", "data binary")
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        """Take over some records of a bucket, before its first packets; called for each frame.
+
+        A record is written as it was; of the headers, which are one record per stage and bucket,
+        those of the operators that are claimed.
+        """
+        state = _BucketState(self._pages)
+        rows = zip(initialState["stage"], initialState["name"], initialState["data"], strict=True)
+        for stage, name, data in rows:
+            claimed = self._claimed[stage]
+            if name == HEADER:
+                headers: dict[str, bytes] = pickle.loads(data)
+                state.headers.update(
+                    (prefix, found)
+                    for prefix, found in headers.items()
+                    if _vertex_of(prefix) in claimed
+                )
+            elif _vertex_of(name) in claimed:
+                self._pages.updateValue((name,), (data,))
+        state.flush()
 
     def handleInputRows(
         self,
@@ -162,6 +187,11 @@ class StageProcessor(StatefulProcessor):
 
     def close(self) -> None:
         """Nothing to release: workers are kept."""
+
+
+def _vertex_of(name: str) -> str:
+    """The vertex that a record ``<vertex>/<group>/<page>`` belongs to."""
+    return name.rsplit("/", 2)[0]
 
 
 class BatchStage:

@@ -134,12 +134,17 @@ def sink_tasks(program: JobProgram) -> int:
 
 
 class _Commit:
-    """The part that both kinds of writer share; it runs beside the driver."""
+    """The part that both kinds of writer share; it runs beside the driver.
+
+    ``batch`` is the job's number of a micro-batch: Spark counts from 0 in each generation.
+    """
 
     def __init__(self, plan: DriverPlan) -> None:
         self._ref = plan.workers
         self._place, self._owner = plan.place, plan.owner
         self._address, self._token = plan.address, plan.token
+        self._spark = plan.place.spark(plan.generation.number)
+        self._first_batch = plan.generation.first_batch
 
     def _received(self, messages: Sequence[Any]) -> tuple[JobProgram, list[TaskMessage]]:
         program, _ = classes.loads(self._ref.data)
@@ -157,7 +162,7 @@ class _Commit:
                     committer.commit(batch, [p for p in parts if p is not None])
             watermark = self._save_states(present)
             report = _report(present, batch, watermark)
-            report.ended = all_sources_ended(self._place.spark, batch)
+            report.ended = all_sources_ended(self._spark, batch - self._first_batch)
             send_report(self._address, self._token, report)
 
     def _save_states(self, messages: Sequence[TaskMessage]) -> int | None:
@@ -206,29 +211,29 @@ class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
     @encoded
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one task's part of a micro-batch."""
-        return sent(write_task(self._ref, iterator, batch_id()))
+        return sent(write_task(self._ref, iterator, self._first_batch + batch_id()))
 
     @encoded
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Publish a micro-batch."""
-        self._publish(messages, batchId)
+        self._publish(messages, self._first_batch + batchId)
 
     @encoded
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Discard a micro-batch."""
-        self._discard(messages, batchId)
+        self._discard(messages, self._first_batch + batchId)
 
 
 class BatchSinkWriter(_Commit, DataSourceArrowWriter):
-    """Writes and commits a batch as its one micro-batch."""
+    """Writes and commits a batch as its one micro-batch; or one of a stream, beside DataFrames."""
 
     def __init__(self, plan: DriverPlan, batch: int) -> None:
         super().__init__(plan)
-        self._batch = batch
+        self._batch, self._is_last = batch, plan.program.batch
 
     def _kept(self, epoch: int, parts: Sequence[StateChanges]) -> States:
-        """No micro-batch comes after a batch."""
-        return merge_states({}, parts)
+        """No micro-batch comes after a batch; one does in a stream."""
+        return merge_states({}, parts) if self._is_last else super()._kept(epoch, parts)
 
     @encoded
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from headrace.connector import Budget, ServedBy
+from headrace.runners.spark.checkpoint.generations import Generation, Origin
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encoded
@@ -44,7 +45,7 @@ class DriverPlan:
 
     ``program`` is whole (collections included); ``workers`` is what travels on. ``owner`` is the
     epoch in which the run owns the checkpoint. ``address`` and ``token`` reach the user's process
-    for what it prints, collects and shows.
+    for what it prints, collects and shows. ``generation``: that of Spark's checkpoint.
     """
 
     program: JobProgram
@@ -53,6 +54,7 @@ class DriverPlan:
     owner: int
     address: tuple[str, int]
     token: bytes
+    generation: Generation = field(default_factory=Generation)
 
 
 @dataclass
@@ -109,9 +111,10 @@ class StreamReader(DataSourceStreamReader):
         self._made: Coordinator | None = None
         pace = plan.program.settings.pace
         self._pacer = None if pace is None else Pacer(pace)
+        self._origin: Origin | None = plan.generation.origin
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_plan": None, "_ref": self._ref, "_made": None, "_pacer": None}
+        return {"_plan": None, "_ref": self._ref, "_made": None, "_pacer": None, "_origin": None}
 
     @property
     def _coordinator(self) -> Coordinator:
@@ -122,7 +125,9 @@ class StreamReader(DataSourceStreamReader):
 
     @encoded
     def initialOffset(self) -> dict[str, Any]:
-        """The offset before anything was read."""
+        """The offset before anything was read, in this generation of Spark's checkpoint."""
+        if self._origin is not None:
+            return dict(self._origin.start)
         return self._coordinator.initial(_now_ms()).to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:
@@ -134,6 +139,9 @@ class StreamReader(DataSourceStreamReader):
         """The offset to read up to next."""
         now_ms, pacer, budget = _now_ms(), self._pacer, None
         offset = Offset.from_json(start)
+        planned = self._origin.planned if self._origin is not None else None
+        if planned is not None and planned["epoch"] == offset.epoch + 1:
+            return dict(planned)  # the sinks may have committed up to there
         if pacer is not None:
             settings = self._coordinator.settings
             budget = Budget(pacer.budget(offset.epoch, now_ms), settings.max_bytes)
@@ -147,8 +155,10 @@ class StreamReader(DataSourceStreamReader):
     @encoded
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The source tasks between two offsets."""
-        last = Offset.from_json(end)
-        tasks = self._coordinator.plan(Offset.from_json(start), last)
+        first, last = Offset.from_json(start), Offset.from_json(end)
+        if first.epoch == last.epoch:
+            return []  # the first of a generation, before anything new came
+        tasks = self._coordinator.plan(first, last)
         if self._pacer is not None:
             self._pacer.sized(last.epoch, sum(task.records for task in tasks))
         return [TaskPartition(task) for task in tasks]

@@ -1,0 +1,102 @@
+"""``RUN=n python -m tests.faults.moved_job OUTPUT SHAPE KILL``: two counts by key.
+
+There is a stage for each; with ``rebalance`` in SHAPE a further one before them, and with ``later``
+an operator with state after them. KILL is ``<micro-batch>-<moment>``: the driver is killed at the
+commit of the micro-batch, ``before`` or ``after`` the first sink has published; or ``never``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.common import Configuration, Encoder
+from headrace.connector import Committer, CommitterContext, Sink, SinkWriter, WriterContext
+from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.datastream.connectors.file_system import FileSink
+from tests.faults.processes import kill
+
+RECORDS = 240
+KEYS = 7
+PER_BATCH = 40
+
+
+def main() -> None:
+    output, shape, moment = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    env = StreamExecutionEnvironment.get_execution_environment(
+        Configuration.from_dict(
+            {
+                "parallelism.default": "2",
+                "headrace.source.max-records-per-batch": str(PER_BATCH),
+                "execution.checkpointing.dir": f"{output}-checkpoint",
+                "headrace.spark.conf.spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+            }
+        )
+    )
+    pairs = env.from_sequence(0, RECORDS - 1).map(lambda n: (n % KEYS, 1))
+    if "rebalance" in shape:
+        pairs = pairs.rebalance().map(lambda pair: pair)
+    counts = pairs.key_by(lambda pair: pair[0]).sum(1).uid("counts")
+    _write(counts, output / "counts", moment)
+    ones = counts.map(lambda pair: (pair[0] % 3, 1))
+    sums = ones.key_by(lambda pair: pair[0]).sum(1).uid("sums")
+    _write(sums, output / "sums", "never")
+    if "later" in shape:
+        later = sums.map(lambda pair: ("all", 1)).key_by(lambda pair: pair[0]).sum(1).uid("later")
+        _write(later, output / "later", "never")
+    env.execute("moved")
+
+
+def _write(stream: DataStream, folder: Path, moment: str) -> None:
+    files = FileSink.for_row_format(str(folder), Encoder.simple_string_encoder()).build()
+    sink = KillingSink(files, moment, f"{folder}-{os.environ['RUN']}-batches", os.getpid())
+    stream.sink_to(sink).uid(f"{folder.name}-files")
+
+
+@dataclass(frozen=True)
+class KillingSink(Sink):
+    files: Any
+    moment: str
+    told: str
+    driver: int
+
+    def writer(self, context: WriterContext) -> SinkWriter:
+        return self.files.writer(context)
+
+    def committer(self, context: CommitterContext) -> Committer:
+        inner = self.files.committer(context)
+        return KillingCommitter(inner, self.moment, Path(self.told), self.driver)
+
+
+@dataclass
+class KillingCommitter(Committer):
+    inner: Committer
+    moment: str
+    told: Path
+    driver: int
+
+    def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
+        with self.told.open("a") as told:
+            told.write(f"{batch_id}\n")
+        self._at(f"{batch_id}-before")
+        self.inner.commit(batch_id, committables)
+        self._at(f"{batch_id}-after")
+
+    def _at(self, moment: str) -> None:
+        if moment == self.moment:
+            kill(self.driver)
+            raise RuntimeError("killed")  # Spark might get on before it ends, too
+
+    def abort(self, batch_id: int, committables: Sequence[Any]) -> None:
+        self.inner.abort(batch_id, committables)
+
+    def finish(self) -> None:
+        self.inner.finish()
+
+
+if __name__ == "__main__":
+    main()
