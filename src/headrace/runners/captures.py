@@ -20,7 +20,7 @@ from headrace.runners.spark.shipping import classes
 from headrace.runtime.block import Envelope, encode
 from headrace.runtime.capture import FailedCall, Replay, failed_call
 from headrace.runtime.failure import annotate, original
-from headrace.runtime.keyed_task import Groups, KeyedTask, TaskInput
+from headrace.runtime.keyed_task import KeyedTask, StageCall, TaskInput
 from headrace.runtime.program import JobProgram
 from headrace.runtime.state.backend import StateBackend
 
@@ -41,7 +41,7 @@ class Captures:
 
     def work(
         self,
-        groups: Groups,
+        groups: StageCall,
         task: KeyedTask,
         given: TaskInput,
         backend: StateBackend,

@@ -31,7 +31,7 @@ from headrace.runtime.capture import HeldPages, RecordingBackend
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.coordinator import Coordinator, merge_states
 from headrace.runtime.failure import at_sink, failure_of
-from headrace.runtime.keyed_task import Groups, KeyedTask, TaskInput
+from headrace.runtime.keyed_task import KeyedTask, StageCall, TaskInput
 from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.source_task import SourceTask, SplitState
@@ -197,7 +197,7 @@ class LocalRun:
         by_group: dict[tuple[str, int], list[Envelope]] = {}
         for envelope in envelopes:
             by_group.setdefault((envelope.target, envelope.group), []).append(envelope)
-        work = Groups()
+        work = StageCall()
         for target, group in sorted(by_group):
             received = sorted(by_group[target, group], key=lambda e: (e.sender, e.seq))
             blocks = [envelope.payload for envelope in received]

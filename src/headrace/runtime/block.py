@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from headrace.runtime.channel import Channel
-from headrace.runtime.detached import Heading, given_back, kept
+from headrace.runtime.detached import RecordLayout, detached, restored
 from headrace.runtime.plain import ATOMS, all_plain, is_plain, only_atoms
 
 
@@ -48,10 +48,11 @@ class Mark(NamedTuple):
 class Block(NamedTuple):
     """Shapes: ``keys`` is None (no key) or as long as ``values``; so is ``timestamps``.
 
-    ``isolated``: every value is kept as it was (``kept``), under ``headings``. ``since``: for
-    blocks of a keyed stage, that stage's watermark when the first record was emitted (it orders
-    blocks of several senders); None for blocks of sources. ``now_ms``: the processing time of the
-    micro-batch. ``merged_channel``: the channel whose marks are common to all senders, or None.
+    ``isolated``: every value is detached from its owner (``detached``), in one of ``layouts``.
+    ``first_watermark_ms``: for blocks of a keyed stage, that stage's watermark when the first
+    record was emitted (it orders blocks of several senders); None for blocks of sources.
+    ``now_ms``: the processing time of the micro-batch. ``merged_channel``: the channel whose marks
+    are common to all senders, or None.
     ``checked``: the values are isolated, or nobody will change them; else they are for ``encode``
     or ``own``. ``openings``: from which position on records belong to which channel, where a sender
     has several channels (``Mark.channel``).
@@ -62,11 +63,11 @@ class Block(NamedTuple):
     timestamps: list[int | None] | None
     isolated: bool
     marks: list[Mark]
-    since: int | None
+    first_watermark_ms: int | None
     now_ms: int
     merged_channel: Channel | None = None
     checked: bool = True
-    headings: tuple[Heading, ...] = ()
+    layouts: tuple[RecordLayout, ...] = ()
     openings: tuple[tuple[int, Channel], ...] = ()
 
 
@@ -91,26 +92,28 @@ class BlockBuffer:
     """Collects records and marks for one group until they are flushed as a block."""
 
     __slots__ = (
-        "headings",
+        "first_watermark_ms",
         "isolated",
         "keys",
+        "layouts",
         "limit",
         "marks",
         "openings",
-        "since",
         "timestamps",
         "values",
         "weighed",
     )
 
-    def __init__(self, since: int | None, headings: dict[Heading, int] | None = None) -> None:
+    def __init__(
+        self, first_watermark_ms: int | None, layouts: dict[RecordLayout, int] | None = None
+    ) -> None:
         self.keys: list[Any] = []
         self.values: list[Any] = []
         self.timestamps: list[int | None] = []
         self.marks: list[Mark] = []
         self.isolated = False
-        self.headings = {} if headings is None else headings
-        self.since = since
+        self.layouts = {} if layouts is None else layouts
+        self.first_watermark_ms = first_watermark_ms
         self.limit = 1
         """With so many records the buffer is weighed: looked at how many bytes they take."""
         self.weighed = 0
@@ -126,11 +129,11 @@ class BlockBuffer:
 
     def isolate(self) -> None:
         """From now on every value is kept as it is when it comes."""
-        self.values = [kept(value, self.headings) for value in self.values]
+        self.values = [detached(value, self.layouts) for value in self.values]
         self.isolated = True
 
     def append(self, other: BlockBuffer) -> None:
-        """Put another's records behind these; both have the same headings."""
+        """Put another's records behind these; both have the same layouts."""
         if self.isolated != other.isolated:
             (self if other.isolated else other).isolate()
         self.keys += other.keys
@@ -155,11 +158,11 @@ def take(
         timestamps,
         buffer.isolated,
         buffer.marks,
-        buffer.since,
+        buffer.first_watermark_ms,
         now_ms,
         merged_channel,
         checked or buffer.isolated,
-        (*buffer.headings,),
+        (*buffer.layouts,),
         (*buffer.openings,),
     )
 
@@ -172,20 +175,20 @@ def own(block: Block) -> Block:
 
 
 def _isolated(block: Block) -> Block:
-    headings: dict[Heading, int] = {}
+    layouts: dict[RecordLayout, int] = {}
     values = []
     for value in block.values:
         try:
-            values.append(kept(value, headings))
+            values.append(detached(value, layouts))
         except Exception as error:
             error.add_note(f"record:   {repr(value)[:500]}")
             raise
-    return block._replace(values=values, isolated=True, checked=True, headings=(*headings,))
+    return block._replace(values=values, isolated=True, checked=True, layouts=(*layouts,))
 
 
 def values_of(block: Block) -> list[Any]:
     """The records of a block, fresh objects where they were isolated."""
-    return given_back(block.values, block.headings) if block.isolated else block.values
+    return restored(block.values, block.layouts) if block.isolated else block.values
 
 
 def encode(block: Block) -> bytes:

@@ -19,18 +19,18 @@ from unicodedata import is_normalized
 from headrace.common.types import Row, RowKind, row_of
 from headrace.runtime.plain import is_attributes, is_plain, only_atoms
 
-Heading = tuple[type, tuple[str, ...] | None, type]
+RecordLayout = tuple[type, tuple[str, ...] | None, type]
 """What several records have in common: their class, the names of their values, if they have names,
 and whether a row holds these as a list or as a tuple."""
 
-Kept = bytes | tuple[Any, ...]
-"""A pickled record, or the number of its heading and behind that its values."""
+Detached = bytes | tuple[Any, ...]
+"""A pickled record, or the number of its layout and behind that its values."""
 
-_Apart = tuple[Heading, Collection[Any]]
+_Apart = tuple[RecordLayout, Collection[Any]]
 _TakeApart = Callable[[Any], _Apart | None]
 _Make = Callable[[tuple[Any, ...]], Any]
 
-_MOST_HEADINGS = 16
+_MOST_LAYOUTS = 16
 """In a block: objects with ever new attributes are pickled."""
 
 _MADE_BY = {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}
@@ -41,8 +41,8 @@ _ways: dict[type, _TakeApart | None] = {}
 """How values of a class are taken apart; None: they are pickled."""
 
 
-def kept(value: Any, headings: dict[Heading, int]) -> Kept:
-    """The value as it is now, whatever becomes of it; ``headings`` gets what it needs of them.
+def detached(value: Any, layouts: dict[RecordLayout, int]) -> Detached:
+    """The value as it is now, whatever becomes of it; ``layouts`` gets what it needs of them.
 
     Raises:
         TypeError, pickle.PicklingError, AttributeError: it cannot be pickled.
@@ -51,22 +51,22 @@ def kept(value: Any, headings: dict[Heading, int]) -> Kept:
     way = _ways[kind] if kind in _ways else _way_of(kind)
     apart = None if way is None else way(value)
     if apart is not None:
-        heading, values = apart
+        layout, values = apart
         if only_atoms(map(type, values)) or all(map(is_plain, values)):
-            number = headings.get(heading)
-            if number is None and len(headings) < _MOST_HEADINGS:
-                number = headings[heading] = len(headings)
+            number = layouts.get(layout)
+            if number is None and len(layouts) < _MOST_LAYOUTS:
+                number = layouts[layout] = len(layouts)
             if number is not None:
                 return number, *values
     return pickle.dumps(value, 5)
 
 
-def given_back(values: Iterable[Kept], headings: Sequence[Heading]) -> list[Any]:
+def restored(values: Iterable[Detached], layouts: Sequence[RecordLayout]) -> list[Any]:
     """Fresh values, as they were when they were kept."""
     loads: Callable[[Any], Any] = pickle.loads
-    if not headings:
+    if not layouts:
         return [*map(loads, values)]
-    make = [*map(_maker, headings)]
+    make = [*map(_maker, layouts)]
     return [make[held[0]](held) if type(held) is tuple else loads(held) for held in values]
 
 
@@ -74,8 +74,8 @@ def copied(value: Any) -> Any:
     """What another task would receive: the value as it is now, whatever becomes of it here."""
     if is_plain(value):
         return value
-    headings: dict[Heading, int] = {}
-    (copy,) = given_back([kept(value, headings)], [*headings])
+    layouts: dict[RecordLayout, int] = {}
+    (copy,) = restored([detached(value, layouts)], [*layouts])
     return copy
 
 
@@ -117,9 +117,9 @@ def _row_apart(value: Row) -> _Apart | None:
     return (Row, tuple(names), named_by), value._values
 
 
-def _maker(heading: Heading) -> _Make:
-    """A function that puts a value together, from the number of its heading and its parts."""
-    kind, names, named_by = heading
+def _maker(layout: RecordLayout) -> _Make:
+    """A function that puts a value together, from the number of its layout and its parts."""
+    kind, names, named_by = layout
     if kind is Row:
         if names is None or named_by is tuple:
             return lambda parts: row_of(names, [*parts[1:]])

@@ -10,7 +10,7 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, Mark
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.exchange import BYTES_GATHERED, SENDERS_PER_VERTEX
+from headrace.runtime.exchange.outbox import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator
 from headrace.runtime.ordering import Read, batch_order, channels_of, stream_order
@@ -42,7 +42,7 @@ def sender_of(vertex: VertexProgram, group: int) -> int:
     return (vertex.number + 1) * SENDERS_PER_VERTEX + group
 
 
-class Groups:
+class StageCall:
     """The groups that one call works through: what they send goes to the same blocks."""
 
     def __init__(self) -> None:
@@ -50,9 +50,9 @@ class Groups:
 
     def work(self, task: KeyedTask, given: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
         """Work through a group's micro-batch."""
-        joins = task in self._begun
+        appends = task in self._begun
         self._begun[task] = None
-        return task.work(given, backend, joins)
+        return task.work(given, backend, appends)
 
     def drain(self) -> Iterator[Envelope]:
         """What still waits to be sent."""
@@ -65,7 +65,7 @@ class KeyedTask:
 
     ``advance`` is the whole of it: blocks, state and time in; envelopes out. State is in the
     backend it is given, and nowhere else. ``work`` and ``drain`` do the same for several groups
-    (see ``Groups``).
+    (see ``StageCall``).
     """
 
     def __init__(
@@ -84,18 +84,18 @@ class KeyedTask:
 
     def advance(self, task: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
         """Work through a micro-batch; gives out what is to be sent, and flushes the backend."""
-        yield from self.work(task, backend, joins=False)
+        yield from self.work(task, backend, appends=False)
         yield from self.drain()
 
     def drain(self) -> Iterator[Envelope]:
         """Give out what waits to be sent."""
         return self._chain.drain()
 
-    def work(self, task: TaskInput, backend: StateBackend, joins: bool) -> Iterator[Envelope]:
+    def work(self, task: TaskInput, backend: StateBackend, appends: bool) -> Iterator[Envelope]:
         """Work through a group's micro-batch and flush the backend.
 
         Few records for a next stage wait for ``drain``, unless the chain makes watermarks of its
-        own. ``joins``: what waits already is of other groups in this micro-batch, else of a call
+        own. ``appends``: what waits already is of other groups in this micro-batch, else of a call
         that failed, and is forgotten.
         """
         chain, cell, header = self._chain, self._chain.cell, backend.header
@@ -110,7 +110,7 @@ class KeyedTask:
             task.group,
             self.vertex.groups,
             watermark,
-            joins and chain.merged,
+            appends and chain.merged,
         )
         cell.watermark = watermark
         if self._context.states is not None:

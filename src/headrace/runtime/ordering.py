@@ -210,21 +210,22 @@ def _merged_order(channel: Any, blocks: list[Block], reached: int) -> Iterator[_
     pieces: list[tuple[int, _Piece]] = []
     last: Mark | None = None
     for block in blocks:
-        since, position = block.since if block.since is not None else MIN_WATERMARK, 0
+        first, position = block.first_watermark_ms, 0
+        watermark_ms = MIN_WATERMARK if first is None else first
         for mark in block.marks:
             if mark.position > position:
-                pieces.append((since, _Piece(block, position, mark.position)))
+                pieces.append((watermark_ms, _Piece(block, position, mark.position)))
                 position = mark.position
-            since = max(since, mark.watermark)
+            watermark_ms = max(watermark_ms, mark.watermark)
             if last is None or mark.watermark >= last.watermark:
                 last = mark
         if position < len(block.values):
-            pieces.append((since, _Piece(block, position, len(block.values))))
+            pieces.append((watermark_ms, _Piece(block, position, len(block.values))))
     pieces.sort(key=itemgetter(0))
-    for since, piece in pieces:
-        if since > reached:
-            yield Mark(0, channel, since)
-            reached = since
+    for watermark_ms, piece in pieces:
+        if watermark_ms > reached:
+            yield Mark(0, channel, watermark_ms)
+            reached = watermark_ms
         yield piece
     if last is not None:
         yield last

@@ -116,7 +116,7 @@ class SourceTask:
 
         A finished split's state is None.
         """
-        home = task.sender % max(self._home_groups(), 1)
+        current_group = task.sender % max(self._sink_groups(), 1)
         chunk_records = task.chunk_records or self._job.settings.chunk_records
         chains: dict[str, Chain] = {}
         states: dict[tuple[str, str], SplitState | None] = {}
@@ -128,7 +128,7 @@ class SourceTask:
                 chain.begin(
                     task.sender * len(self._sources) + self._sources[work.source].number,
                     task.now_ms,
-                    home,
+                    current_group,
                 )
             yield from self._work(chain, work, chunk_records)
             if work.only_announces:
@@ -145,9 +145,11 @@ class SourceTask:
         if task.ticks:
             yield from self._tick_envelopes(task)
         stage = self._job.sink_stage
-        yield Envelope(stage, home, "", Kind.SOURCE_STATE, task.sender, 0, (task.epoch, states))
+        yield Envelope(
+            stage, current_group, "", Kind.SOURCE_STATE, task.sender, 0, (task.epoch, states)
+        )
 
-    def _home_groups(self) -> int:
+    def _sink_groups(self) -> int:
         groups = [vertex.groups for stage in self._job.stages for vertex in stage]
         return max(groups, default=1)
 

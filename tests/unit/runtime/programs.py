@@ -211,7 +211,7 @@ def block(
     marks: Iterable[blocks.Mark] = (),
     **other: Any,
 ) -> Block:
-    parts: dict[str, Any] = {"isolated": False, "since": None, "now_ms": 0} | other
+    parts: dict[str, Any] = {"isolated": False, "first_watermark_ms": None, "now_ms": 0} | other
     if isinstance(parts.get("merged_channel"), str):
         parts["merged_channel"] = channel(parts["merged_channel"])
     opened = parts.get("openings", ())

@@ -22,7 +22,7 @@ def block_of(values: list[Any], **other: Any) -> Block:
         "timestamps": None,
         "isolated": False,
         "marks": [],
-        "since": None,
+        "first_watermark_ms": None,
         "now_ms": 0,
     }
     return Block(values=values, **(parts | other))
@@ -54,7 +54,7 @@ def test_what_cannot_be_pickled_is_told() -> None:
 
 
 def test_isolating_keeps_what_was_gathered() -> None:
-    buffer = BlockBuffer(since=3)
+    buffer = BlockBuffer(first_watermark_ms=3)
     buffer.values.extend([1, "a"])
     buffer.isolate()
     record = {"n": 1}
@@ -65,12 +65,12 @@ def test_isolating_keeps_what_was_gathered() -> None:
     assert block.isolated
     assert block.keys is None
     assert block.timestamps == [None, None, 5]
-    assert (block.since, block.now_ms) == (3, 9)
+    assert (block.first_watermark_ms, block.now_ms) == (3, 9)
     assert values_of(decode(encode(block))) == [1, "a", {"n": 1}]
 
 
 def test_isolated_records_are_fresh_at_every_reading() -> None:
-    buffer = BlockBuffer(since=None)
+    buffer = BlockBuffer(first_watermark_ms=None)
     buffer.isolate()
     buffer.values.append(pickle.dumps([1], 5))
     block = take(buffer, keyed=False, now_ms=0, merged_channel=None)
@@ -80,7 +80,7 @@ def test_isolated_records_are_fresh_at_every_reading() -> None:
 
 
 def test_timestamps_are_left_out_where_there_are_none() -> None:
-    buffer = BlockBuffer(since=None)
+    buffer = BlockBuffer(first_watermark_ms=None)
     buffer.keys.extend(["a", "b"])
     buffer.values.extend([1, 2])
     buffer.timestamps.extend([None, None])
@@ -91,7 +91,7 @@ def test_timestamps_are_left_out_where_there_are_none() -> None:
 
 
 def test_time_zero_is_a_timestamp() -> None:
-    buffer = BlockBuffer(since=None)
+    buffer = BlockBuffer(first_watermark_ms=None)
     buffer.values.append(1)
     buffer.timestamps.append(0)
     assert take(buffer, keyed=False, now_ms=0, merged_channel=None).timestamps == [0]

@@ -204,7 +204,7 @@ def test_behind_a_keyed_stage_one_group_marks_its_own_number() -> None:
     """And those it has records for; the others hear it from the group of their number."""
     program = chain_of(node(1, None, to_exchange(0)), exchanges=[exchange(0, groups=8)])
     chain = Chain(program, job_of(), TaskFacts(), MetricGroup(), merged_marks=True)
-    chain.begin(sender=9, now_ms=0, home=1, home_groups=4, watermark=5)
+    chain.begin(sender=9, now_ms=0, current_group=1, group_count=4, watermark=5)
     far = next(key for key in range(100) if key_group_of(key, 8) == 2)
     chain.push(far, None)
     chain.signal(10)
@@ -212,8 +212,8 @@ def test_behind_a_keyed_stage_one_group_marks_its_own_number() -> None:
     assert set(blocks) == {1, 2, 5}
     assert all(found.merged_channel == channel("0") for found in blocks.values())
     assert all(found.marks[-1].watermark == 10 for found in blocks.values())
-    # since: the sender's watermark when the first record was emitted
-    assert blocks[2].since == 5
+    # first_watermark_ms: the sender's watermark when the first record was emitted
+    assert blocks[2].first_watermark_ms == 5
     chain.push(far, None)
     (again,) = chain.drain()
-    assert again.payload.since == 10
+    assert again.payload.first_watermark_ms == 10

@@ -112,16 +112,16 @@ def test_a_partitioner_is_asked_for_each_record() -> None:
 
 def test_forward_stays_in_its_own_subtask() -> None:
     chain = sending(exchange(0, mode="forward", groups=3))
-    for home in range(4):
-        chain.begin(sender=home, now_ms=0, home=home, home_groups=4)
+    for current_group in range(4):
+        chain.begin(sender=current_group, now_ms=0, current_group=current_group, group_count=4)
         chain.push("a", None)
         (envelope,) = chain.drain()
-        assert envelope.group == home % 3
+        assert envelope.group == current_group % 3
 
 
 def test_records_for_sinks_stay_with_the_group_at_work() -> None:
     chain = running(chain_of(node(1, None, to_sink(7))))
-    chain.begin(sender=1, now_ms=0, home=5, home_groups=8)
+    chain.begin(sender=1, now_ms=0, current_group=5, group_count=8)
     chain.push("a", 3)
     (envelope,) = chain.drain()
     assert (envelope.target, envelope.group, envelope.payload.timestamps) == (7, 5, [3])

@@ -1,4 +1,4 @@
-"""Groups of a keyed stage whose records leave in the same blocks."""
+"""StageCall of a keyed stage whose records leave in the same blocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headrace.runtime import keyed_task
 from headrace.runtime.block import Block, Envelope, Mark, decode, encode, values_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.keyed_task import Groups, KeyedTask, TaskInput
+from headrace.runtime.keyed_task import KeyedTask, StageCall, TaskInput
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.heap import HeapBackend
@@ -71,13 +71,13 @@ def key_of(value: Any) -> Any:
 
 
 def sent(
-    runs: Iterable[tuple[int, list[Any]]], joins: bool, drains: bool = False
+    runs: Iterable[tuple[int, list[Any]]], appends: bool, drains: bool = False
 ) -> list[Envelope]:
     """``drains``: within a run as well, as where there is much."""
     running, envelopes = chain(), []
-    for number, (home, deeds) in enumerate(runs):
+    for number, (current_group, deeds) in enumerate(runs):
         watermarks = iter(WATERMARKS)
-        running.begin(number, 7, home, HOMES, 0, joins and number > 0)
+        running.begin(number, 7, current_group, HOMES, 0, appends and number > 0)
         for index, deed in enumerate(deeds):
             if deed != "next":
                 running.push(record(deed, number, index), index)
@@ -88,24 +88,24 @@ def sent(
         if any("next" in deeds for _, deeds in runs):
             for watermark in watermarks:
                 running.signal(watermark, watermark == WATERMARKS[-1])
-        if not joins:
+        if not appends:
             envelopes += running.drain()
-    return [*envelopes, *running.drain()] if joins else envelopes
+    return [*envelopes, *running.drain()] if appends else envelopes
 
 
 def read(blocks: Iterable[Block]) -> tuple[list[Any], Any]:
-    """(since, key, value, timestamp) of each record, by since, and the last mark."""
+    """(watermark, key, value, timestamp) of each record, by watermark, and the last mark."""
     records: list[Any] = []
     last: Mark | None = None
     for block in map(decode, map(encode, blocks)):
-        assert block.keys is not None and block.since is not None
+        assert block.keys is not None and block.first_watermark_ms is not None
         assert block.merged_channel == channel("0")
-        since, marks = block.since, [*block.marks]
+        first_watermark_ms, marks = block.first_watermark_ms, [*block.marks]
         stamps = block.timestamps or [None] * len(block.values)
         for at, record in enumerate(zip(block.keys, values_of(block), stamps, strict=True)):
             while marks and marks[0].position <= at:
-                since = max(since, marks.pop(0).watermark)
-            records.append((since, *record))
+                first_watermark_ms = max(first_watermark_ms, marks.pop(0).watermark)
+            records.append((first_watermark_ms, *record))
         for mark in block.marks:
             if last is None or mark.watermark >= last.watermark:
                 last = mark
@@ -131,7 +131,10 @@ def test_a_receiver_gets_what_it_got_from_each_group(runs: list[Any]) -> None:
 
 @given(RUNS)
 def test_so_it_does_where_blocks_leave_within_a_run(runs: list[Any]) -> None:
-    runs = [*runs, *((home, []) for home in range(HOMES))]  # each tells those of its number
+    runs = [
+        *runs,
+        *((current_group, []) for current_group in range(HOMES)),
+    ]  # each tells those of its number
     alone, joined = received(sent(runs, False)), received(sent(runs, True, drains=True))
     assert {group: read(blocks) for group, blocks in joined.items()} == {
         group: read(blocks) for group, blocks in alone.items()
@@ -151,8 +154,8 @@ def test_objects_of_several_classes_come_back_as_they_were() -> None:
 
 def test_a_block_keeps_the_latest_time_of_its_groups() -> None:
     running = chain()
-    for now_ms, joins in [(9, False), (5, True)]:
-        running.begin(now_ms, now_ms, 0, HOMES, 0, joins)
+    for now_ms, appends in [(9, False), (5, True)]:
+        running.begin(now_ms, now_ms, 0, HOMES, 0, appends)
         running.push("a", None)
     assert {e.payload.now_ms for e in running.drain()} == {9}
 
@@ -161,7 +164,7 @@ def test_idleness_is_told_again_where_a_block_left_before_it() -> None:
     running = chain()
     running.begin(0, 0, 0, HOMES, 0)
     running.signal(30, True)
-    running.begin(1, 0, 1, HOMES, 0, joins=True)
+    running.begin(1, 0, 1, HOMES, 0, appends=True)
     running.signal(30, False)
     envelopes = [*running.drain()]
     running.signal(30, True)
@@ -174,7 +177,7 @@ def test_idleness_is_told_again_where_a_block_left_before_it() -> None:
 def test_what_waits_is_counted_under_every_watermark() -> None:
     running = chain()
     for number in range(3):
-        running.begin(number, 0, number, HOMES, 0, joins=number > 0)
+        running.begin(number, 0, number, HOMES, 0, appends=number > 0)
         running.push((1, "before"), None)
         running.signal(10)
         running.push((2, "behind"), None)
@@ -193,7 +196,7 @@ def test_what_a_failed_call_left_is_not_sent() -> None:
     running.push("kept", None)
     (envelope,) = (e for e in running.drain() if e.stage == 1)
     assert (envelope.payload.values, envelope.payload.marks) == (["kept"], [])
-    assert envelope.payload.since == 0
+    assert envelope.payload.first_watermark_ms == 0
 
 
 def through(
@@ -208,7 +211,7 @@ def through(
     vertex = VertexProgram(0, 1, True, 4, 1, program, (channel("0"),))
     task = KeyedTask(vertex, job_of((), vertex), TaskFacts(), MetricGroup())
     backends = {group: HeapBackend() for group in groups}
-    work, envelopes = Groups(), []
+    work, envelopes = StageCall(), []
     for group in groups:
         block = Block(["a"], ["x"], None, False, [], None, 0)
         envelopes += work.work(task, TaskInput(group, [block], 0), backends[group])
@@ -242,5 +245,5 @@ def test_records_for_sinks_do_not_wait() -> None:
     for group in (1, 2, 3):
         block = Block(["a"], ["x"], None, False, [], None, 0)
         task = TaskInput(group, [block], 0)
-        (envelope,) = desk.task.work(task, desk.backend(group), joins=group > 1)
+        (envelope,) = desk.task.work(task, desk.backend(group), appends=group > 1)
         assert envelope.group == group  # print() names it

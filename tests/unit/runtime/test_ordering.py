@@ -96,7 +96,9 @@ def test_a_sender_of_two_splits_waits_only_for_the_split_that_it_shares() -> Non
 
 def test_a_stage_and_a_source_are_merged() -> None:
     source = block(*"ab", marks=marks((1, "x", 30)))
-    stage = block(*"pqr", since=10, marks=marks((1, "s", 20), (2, "s", 40)), merged_channel="s")
+    stage = block(
+        *"pqr", first_watermark_ms=10, marks=marks((1, "s", 20), (2, "s", 40)), merged_channel="s"
+    )
     assert read([source, stage], [1, 2]) == [
         ("s", 10),
         "a",

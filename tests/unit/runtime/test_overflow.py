@@ -11,7 +11,7 @@ from headrace.datastream import KeyedProcessFunction
 from headrace.operators.flat_map import FlatMapSpec
 from headrace.runtime.block import BlockBuffer, Envelope, values_of
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.exchange import BYTES_GATHERED
+from headrace.runtime.exchange.outbox import BYTES_GATHERED
 from headrace.runtime.keyed_task import TaskInput
 from headrace.runtime.overflow import bytes_of, unweighed_bytes
 from headrace.runtime.user_function import UserFunction

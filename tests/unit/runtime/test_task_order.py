@@ -23,11 +23,13 @@ class Seen(KeyedProcessFunction):
         yield value, ctx.timer_service().current_watermark()
 
 
-def from_stage(*records: Any, since: int | None, marks: Sequence[tuple[int, int]] = ()) -> Block:
+def from_stage(
+    *records: Any, first_watermark_ms: int | None, marks: Sequence[tuple[int, int]] = ()
+) -> Block:
     """A block of one group of a keyed stage; marks are (position, watermark)."""
     return block(
         *records,
-        since=since,
+        first_watermark_ms=first_watermark_ms,
         marks=[Mark(position, "0", watermark) for position, watermark in marks],
         merged_channel="0",
     )
@@ -78,10 +80,10 @@ def test_an_idle_channel_lets_the_others_go_on() -> None:
 def test_senders_of_a_stage_are_merged_by_watermark() -> None:
     desk = Desk(Seen(), "0")
     results = desk.advance(
-        from_stage("a1", "a2", "a3", since=10, marks=[(1, 20), (2, 30)]),
-        from_stage("b1", "b2", since=10, marks=[(1, 30)]),
-        from_stage("c1", since=20),
-        from_stage(since=None, marks=[(0, 40)]),
+        from_stage("a1", "a2", "a3", first_watermark_ms=10, marks=[(1, 20), (2, 30)]),
+        from_stage("b1", "b2", first_watermark_ms=10, marks=[(1, 30)]),
+        from_stage("c1", first_watermark_ms=20),
+        from_stage(first_watermark_ms=None, marks=[(0, 40)]),
     )
     assert results == [
         ("a1", 10),
@@ -97,15 +99,15 @@ def test_senders_of_a_stage_are_merged_by_watermark() -> None:
 def test_how_output_was_cut_into_blocks_makes_no_difference() -> None:
     """``since`` follows from the records' place, wherever a sender drained its buffers."""
     whole = [
-        from_stage("a1", "a2", since=0, marks=[(1, 10)]),
-        from_stage("b1", "b2", since=0, marks=[(0, 10), (1, 20), (2, 20)]),
+        from_stage("a1", "a2", first_watermark_ms=0, marks=[(1, 10)]),
+        from_stage("b1", "b2", first_watermark_ms=0, marks=[(0, 10), (1, 20), (2, 20)]),
     ]
     cut = [
-        from_stage("a1", since=0, marks=[(1, 10)]),
-        from_stage("a2", since=10),
-        from_stage(since=0, marks=[(0, 10)]),
-        from_stage("b1", since=10),
-        from_stage("b2", since=20, marks=[(0, 20), (1, 20)]),
+        from_stage("a1", first_watermark_ms=0, marks=[(1, 10)]),
+        from_stage("a2", first_watermark_ms=10),
+        from_stage(first_watermark_ms=0, marks=[(0, 10)]),
+        from_stage("b1", first_watermark_ms=10),
+        from_stage("b2", first_watermark_ms=20, marks=[(0, 20), (1, 20)]),
     ]
     assert Desk(Seen(), "0").advance(*whole) == Desk(Seen(), "0").advance(*cut)
     assert Desk(Seen(), "0").advance(*whole) == [("a1", 0), ("a2", 10), ("b1", 10), ("b2", 20)]
@@ -128,7 +130,14 @@ def test_many_short_runs_of_many_senders_keep_keys_stamps_and_order() -> None:
         marks = [Mark(third, "0", 10), Mark(2 * third, "0", 20), Mark(len(records), "0", 30)]
         keys = [record[-1] for record in records]
         blocks.append(
-            block(*records, keys=keys, stamps=stamps, since=0, marks=marks, merged_channel="0")
+            block(
+                *records,
+                keys=keys,
+                stamps=stamps,
+                first_watermark_ms=0,
+                marks=marks,
+                merged_channel="0",
+            )
         )
         found = stamps or [MIN_WATERMARK] * len(records)
         watermarks = [0] * third + [10] * third + [20] * third
@@ -141,9 +150,11 @@ def test_many_short_runs_of_many_senders_keep_keys_stamps_and_order() -> None:
 @pytest.mark.parametrize("paged", [False, True], ids=["heap", "paged"])
 def test_the_next_micro_batch_goes_on_from_the_last_mark(paged: bool) -> None:
     desk = Desk(Seen(), "0", paged=paged)
-    desk.advance(from_stage("a", since=10, marks=[(1, 20)]))
+    desk.advance(from_stage("a", first_watermark_ms=10, marks=[(1, 20)]))
     # one sender lags behind what another said: what was said stays said
-    assert desk.advance(from_stage("b", since=15), from_stage("c", since=25)) == [
+    assert desk.advance(
+        from_stage("b", first_watermark_ms=15), from_stage("c", first_watermark_ms=25)
+    ) == [
         ("b", 20),
         ("c", 25),
     ]
@@ -152,8 +163,8 @@ def test_the_next_micro_batch_goes_on_from_the_last_mark(paged: bool) -> None:
 def test_before_the_first_watermark_records_of_a_stage_have_no_since() -> None:
     desk = Desk(Seen(), "0")
     results = desk.advance(
-        from_stage("a", since=None),
-        from_stage("b", since=MIN_WATERMARK, marks=[(1, 5)]),
+        from_stage("a", first_watermark_ms=None),
+        from_stage("b", first_watermark_ms=MIN_WATERMARK, marks=[(1, 5)]),
     )
     assert results == [("a", MIN_WATERMARK), ("b", MIN_WATERMARK)]
 
@@ -161,7 +172,7 @@ def test_before_the_first_watermark_records_of_a_stage_have_no_since() -> None:
 def test_a_union_of_a_source_and_a_stage_waits_for_both() -> None:
     desk = Desk(Seen(), "0")
     source = block("s1", "s2", marks=[Mark(0, "1:x", MIN_WATERMARK), Mark(1, "1:x", 30)])
-    stage = from_stage("t1", "t2", since=10, marks=[(1, 20)])
+    stage = from_stage("t1", "t2", first_watermark_ms=10, marks=[(1, 20)])
     results = desk.advance(source, stage)
     assert results == [("s1", MIN_WATERMARK), ("t1", 10), ("t2", 20), ("s2", 20)]
     assert desk.backend(0).header["watermark"] == 20

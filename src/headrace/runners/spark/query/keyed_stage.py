@@ -19,7 +19,7 @@ from headrace.runners.spark.query.wire import frames, payload_of, to_arrow, unpa
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
 from headrace.runtime.block import Block, Envelope, Kind
 from headrace.runtime.capture import RecordingBackend
-from headrace.runtime.keyed_task import Groups, TaskInput, sender_of
+from headrace.runtime.keyed_task import StageCall, TaskInput, sender_of
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import PageStore, StateBackend
 from headrace.runtime.state.heap import HeapBackend
@@ -30,7 +30,7 @@ MakeBackend = Callable[[VertexProgram, int], StateBackend]
 
 def run_group(
     job: WorkerJob,
-    groups: Groups,
+    groups: StageCall,
     group: int,
     received: Iterable[Envelope],
     backend_of: MakeBackend,
@@ -171,7 +171,7 @@ class StageProcessor(StatefulProcessor):
         def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
             return make(state.of(vertex, group), vertex.groups, settings.page_bytes)
 
-        work = Groups()
+        work = StageCall()
         first = min(
             map(job.program.vertex, {*received.targets()}), key=lambda vertex: vertex.number
         )
@@ -206,7 +206,7 @@ class BatchStage:
         yield from to_arrow(wire_rows(job, self._envelopes(job, batches)))
 
     def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
-        work = Groups()
+        work = StageCall()
         group: int | None = None
         received: list[Envelope] = []
         sender = 0

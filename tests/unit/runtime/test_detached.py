@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from headrace.common import Row, RowKind
 from headrace.common.types import row_of
-from headrace.runtime.detached import Heading, Kept, copied, given_back, kept
+from headrace.runtime.detached import Detached, RecordLayout, copied, detached, restored
 
 T = TypeVar("T")
 
@@ -166,12 +166,12 @@ IN_ONE_PIECE = [
 ]
 
 
-def through(values: list[Any]) -> tuple[list[Kept], list[Any]]:
+def through(values: list[Any]) -> tuple[list[Detached], list[Any]]:
     """What is kept of values, and what comes of it in another process."""
-    headings: dict[Heading, int] = {}
-    held = [kept(value, headings) for value in values]
-    arrived, names = pickle.loads(pickle.dumps((held, tuple(headings)), 5))
-    return held, given_back(arrived, names)
+    layouts: dict[RecordLayout, int] = {}
+    held = [detached(value, layouts) for value in values]
+    arrived, names = pickle.loads(pickle.dumps((held, tuple(layouts)), 5))
+    return held, restored(arrived, names)
 
 
 def inside(value: Any) -> Any:
@@ -206,12 +206,12 @@ def test_records_of_several_kinds_keep_apart() -> None:
 
 
 def test_a_heading_is_held_once() -> None:
-    headings: dict[Heading, int] = {}
+    layouts: dict[RecordLayout, int] = {}
     for number in range(5):
-        kept(Order("a", number), headings)
-        kept(Row(a=number), headings)
-        kept(Row(b=number), headings)
-    assert headings == {
+        detached(Order("a", number), layouts)
+        detached(Row(a=number), layouts)
+        detached(Row(b=number), layouts)
+    assert layouts == {
         (Order, ("name", "size", "venue"), tuple): 0,
         (Row, ("a",), list): 1,
         (Row, ("b",), list): 2,
@@ -219,32 +219,32 @@ def test_a_heading_is_held_once() -> None:
 
 
 def test_objects_with_ever_new_attributes_need_no_more_headings() -> None:
-    headings: dict[Heading, int] = {}
+    layouts: dict[RecordLayout, int] = {}
     values = [Bare(**{f"name{number}": number}) for number in range(50)]
-    held = [kept(value, headings) for value in values]
-    assert len(headings) == 16
-    assert given_back(held, [*headings]) == values
+    held = [detached(value, layouts) for value in values]
+    assert len(layouts) == 16
+    assert restored(held, [*layouts]) == values
 
 
 @pytest.mark.parametrize("change", ["attribute", "more", "less"])
 def test_what_is_kept_is_what_it_was(change: str) -> None:
     value = Order("a", 1)
-    headings: dict[Heading, int] = {}
-    held = kept(value, headings)
+    layouts: dict[RecordLayout, int] = {}
+    held = detached(value, layouts)
     if change == "attribute":
         value.size = 2
     elif change == "more":
         value.more = 2  # type: ignore[attr-defined]
     else:
         del value.venue
-    assert given_back([held], [*headings]) == [Order("a", 1)]
+    assert restored([held], [*layouts]) == [Order("a", 1)]
 
 
 @pytest.mark.parametrize("value", [Order("a", 1), Bare(a=1), Row(a=1), [1]], ids=repr)
 def test_each_time_it_is_given_back_it_is_another(value: Any) -> None:
-    headings: dict[Heading, int] = {}
-    held = kept(value, headings)
-    (first,), (second,) = given_back([held], [*headings]), given_back([held], [*headings])
+    layouts: dict[RecordLayout, int] = {}
+    held = detached(value, layouts)
+    (first,), (second,) = restored([held], [*layouts]), restored([held], [*layouts])
     assert first == second == value
     assert len({id(first), id(second), id(value)}) == 3
     if isinstance(value, Row):
@@ -326,12 +326,12 @@ def test_a_class_within_a_function_is_refused_with_its_name() -> None:
         n: int
 
     with pytest.raises((AttributeError, pickle.PicklingError), match="Here"):
-        kept(Here(1), {})
+        detached(Here(1), {})
 
 
 def test_what_cannot_be_pickled_is_refused() -> None:
     with pytest.raises(TypeError, match="lock"):
-        kept({"lock": threading.Lock()}, {})
+        detached({"lock": threading.Lock()}, {})
 
 
 def test_a_copy_shares_nothing() -> None:

@@ -1,0 +1,354 @@
+"""How a chain is made: operators in rows, functions that call each other, and the ends."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Any
+
+from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.metrics.metricbase import MetricGroup
+from headrace.runtime.chain.loops import Nesting, Push, PushAll, Step, calling, pushing, pushing_all
+from headrace.runtime.channel import Channel
+from headrace.runtime.context import TaskContext, TaskFacts
+from headrace.runtime.detached import copied
+from headrace.runtime.exchange.endpoint import Endpoint, KeyedEndpoint
+from headrace.runtime.exchange.outbox import Outbox
+from headrace.runtime.exchange.steps import exchange_step, sink_step
+from headrace.runtime.failure import annotate
+from headrace.runtime.operator import (
+    Link,
+    NodeProgram,
+    Operator,
+    Outputs,
+    Signal,
+    drop_record,
+    metrics_owner,
+)
+from headrace.runtime.program import ChainProgram, JobProgram
+from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.user_function import open_function
+from headrace.runtime.watermarks import ChannelWatermarks
+
+_FEW_FUNCTIONS = 50
+_USUAL_CALLS = 1000
+_CALLS_PER_FUNCTION = 8
+
+
+class ChainParts:
+    """The functions and operators of a chain, made from their ends to the root.
+
+    ``push_all`` takes a chunk of records at the root. ``inputs``: the watermarks of the nodes that
+    several others feed, by node id. ``ticking``: operators that want to know when a chunk passed.
+    """
+
+    def __init__(
+        self,
+        program: ChainProgram,
+        job: JobProgram,
+        facts: TaskFacts,
+        metrics: MetricGroup,
+        outbox: Outbox,
+        merged: bool,
+    ) -> None:
+        program = self.program = _with_own_functions(program)
+        self._facts, self._metrics, self._job, self._outbox = facts, metrics, job, outbox
+        self.cell = KeyContext()
+        self.operators: dict[str, Operator] = {}
+        self.contexts: dict[str, TaskContext] = {}
+        self.pushes: dict[str, Push] = {}
+        self.signals: dict[str, Signal] = {}
+        self.inputs: dict[str, ChannelWatermarks] = {}
+        way_out = KeyedEndpoint if merged else Endpoint
+        self.exchanges = {
+            e.id: way_out(outbox, e.stage, e.target, e.groups, e.mode == "key", e.id)
+            for e in program.exchanges
+        }
+        self.sinks: dict[str, Endpoint] = {}
+        self._steps: dict[str, Step | None] = {}
+        self._outputs_made: dict[str, Outputs] = {}
+        self._nested: dict[str, Nesting] = {}
+        self._next: dict[str, str | None] = {}
+        """By node: the one whose step follows in the same generated function, or None."""
+        self._parents = self._count_parents()
+        self._exchange_pushes = self._open_exchanges()
+        order = program.order()
+        for node_id in reversed(order):
+            self._open(program.nodes[node_id])
+        called = self._called()
+        for node_id in reversed(order):
+            self._build(program.nodes[node_id], node_id in called)
+        _allow_calls(len(self.pushes))
+        self.push_all = self._loop()
+        self.ticking = [
+            self.operators[i] for i in order if i in self.operators and _ticks(self.operators[i])
+        ]
+
+    def _count_parents(self) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for node in self.program.nodes.values():
+            for target in {link.target for link in node.links if link.kind == "node"}:
+                counts[target] = counts.get(target, 0) + 1
+        return counts
+
+    def _open_exchanges(self) -> dict[str, Push]:
+        pushes: dict[str, Push] = {}
+        for program in self.program.exchanges:
+            for function in (program.selector, program.partitioner):
+                if function is not None:
+                    open_function(function, self._context(program.label, program.site, None))
+            step = exchange_step(self.exchanges[program.id], program)
+            pushes[program.id] = pushing((step,), program.label)
+        return pushes
+
+    def _context(
+        self, name: str, site: str, cell: KeyContext | None, operator: str | None = None
+    ) -> TaskContext:
+        metrics = self._metrics.of_operator(operator or name, name)
+        return TaskContext(name, site, self._facts, metrics, cell)
+
+    def _open(self, node: NodeProgram) -> None:
+        """Make the node's operator, and find out which node follows it in a row."""
+        if node.spec is None:
+            self._steps[node.id] = None
+        else:
+            operator = node.spec.build()
+            keyed = node.spec.traits.keyed
+            cell = self.cell if keyed else None
+            context = self._context(node.name, node.site, cell, metrics_owner(node))
+            self.contexts[node.id] = context
+            self.operators[node.id] = operator
+            try:
+                operator.open(node, context, self.cell)
+            except Exception as error:
+                annotate(error)
+                raise
+            self._steps[node.id] = operator.step()
+        self._next[node.id] = self._follower(node)
+
+    def _follower(self, node: NodeProgram) -> str | None:
+        """The node whose step can follow this one's, unless the code would be too deep.
+
+        The nodes after this one were opened before, so rows are cut from their ends on.
+        """
+        step = self._steps[node.id]
+        own = self._nested[node.id] = step.nesting if step is not None else Nesting()
+        only = node.links[0] if len(node.links) == 1 else None
+        kept = node.spec is not None and node.spec.traits.keeps_emitted
+        if only is None or only.tag is not None or only.kind != "node" or kept:
+            return None
+        if self._steps[only.target] is None or not (whole := own + self._nested[only.target]).fits:
+            return None
+        self._nested[node.id] = whole
+        return only.target
+
+    def _called(self) -> set[str]:
+        """The nodes that are called with a record, by another one or from outside."""
+        links = [
+            (node.id, link.target)
+            for node in self.program.nodes.values()
+            for link in node.links
+            if link.kind == "node"
+        ]
+        called = {target for source, target in links if self._next[source] != target}
+        return called | {self.program.root}
+
+    def _build(self, node: NodeProgram, called: bool) -> None:
+        """Make the functions that take the node's watermarks and, where it is called, records."""
+        step, operator = self._steps[node.id], self.operators.get(node.id)
+        if operator is None:
+            outputs = self.outputs(node)
+            self.pushes[node.id], self.signals[node.id] = outputs.main, outputs.signal
+            return
+        if step is None or step.only_in_loops:
+            self.pushes[node.id] = operator.bind(self.outputs(node))
+        elif called:
+            self.pushes[node.id] = pushing((step, *self._row_after(node)), node.name)
+        self.signals[node.id] = _signal_into(operator, self._signal_after(node))
+
+    def outputs(self, node: NodeProgram) -> Outputs:
+        """Where a node emits."""
+        made = self._outputs_made.get(node.id)
+        if made is None:
+            made = self._outputs_made[node.id] = self._make_outputs(node)
+        return made
+
+    def _make_outputs(self, node: NodeProgram) -> Outputs:
+        by_tag: dict[str | None, list[Push]] = {}
+        # Exchanges and sinks encode a record at once: they take it before an operator changes it.
+        links = sorted(node.links, key=lambda link: link.kind == "node")
+        # An operator may emit one object to several tags, in any order, or hold on to it.
+        shared = node.spec is not None and (
+            node.spec.traits.keeps_emitted or len({link.tag for link in links}) > 1
+        )
+        for index, link in enumerate(links):
+            push = self._push_into(link)
+            if link.kind == "node" and (
+                shared or any(link.tag == other.tag for other in links[index + 1 :])
+            ):
+                push = self._copying(push)
+            by_tag.setdefault(link.tag, []).append(push)
+        sides = {tag: _fan_out(pushes) for tag, pushes in by_tag.items() if tag is not None}
+        return Outputs(_fan_out(by_tag.get(None, [])), sides, self._signal_after(node))
+
+    def _push_into(self, link: Link) -> Push:
+        if link.kind == "node":
+            if link.target not in self.pushes:  # one that only follows in a row
+                child = self.program.nodes[link.target]
+                step = self._steps[link.target]
+                assert step is not None
+                self.pushes[link.target] = pushing((step, *self._row_after(child)), child.name)
+            return self.pushes[link.target]
+        if link.kind == "exchange":
+            return self._exchange_pushes[link.target]
+        return pushing((sink_step(self._sink(link.target)),), f"sink {link.target}")
+
+    def _sink(self, sink_id: str) -> Endpoint:
+        if sink_id not in self.sinks:
+            stage = self._job.sink_stage
+            self.sinks[sink_id] = Endpoint(self._outbox, stage, sink_id, 1, False, None)
+        return self.sinks[sink_id]
+
+    def _signal_after(self, node: NodeProgram) -> Signal:
+        """What takes a node's watermarks: every node and exchange that it feeds, each once."""
+        signals: list[Signal] = []
+        links = sorted(node.links, key=lambda link: link.kind == "node")
+        for kind, index in dict.fromkeys((link.kind, link.target) for link in links):
+            if kind == "exchange":
+                signals.append(self.exchanges[index].mark)
+            elif kind == "sink":
+                signals.append(self._sink(index).mark)
+            else:
+                signal = self.signals[index]
+                several = self._parents[index] > 1
+                signals.append(
+                    self._merging_watermarks(node.id, index, signal) if several else signal
+                )
+        return _fan_out_signal(signals)
+
+    def _copying(self, push: Push) -> Push:
+        """A push that hands on a copy, as the receiver is not the only one with the record."""
+        if self._outbox.object_reuse:
+            return push
+
+        def copy(value: Any, timestamp: int | None) -> None:
+            push(copied(value), timestamp)
+
+        return copy
+
+    # Rows of operators: what follows a node in one generated function with it.
+
+    def _loop(self) -> PushAll:
+        """A function that takes a chunk of records at the root."""
+        root = self.program.nodes[self.program.root]
+        step = self._steps[root.id]
+        if root.spec is None:
+            row = self._row_after(root, in_loop=True, fresh=True)
+        elif step is not None:
+            row = (step, *self._row_after(root, in_loop=True, fresh=step.passes_on))
+        else:
+            row = (calling(self.pushes[root.id]),)
+        return pushing_all(row, root.name)
+
+    def _row_after(
+        self, node: NodeProgram, in_loop: bool = False, fresh: bool = False
+    ) -> tuple[Step, ...]:
+        """The steps after a node, up to an exchange, a sink, or a call of what follows.
+
+        ``fresh``: nobody but this row holds the records.
+        """
+        row: list[Step] = []
+        while (following := self._next[node.id]) is not None:
+            step = self._steps[following]
+            assert step is not None, "a node without a step follows nobody"
+            if step.only_in_loops and not in_loop:
+                break
+            row.append(step)
+            fresh = fresh and step.passes_on
+            node = self.program.nodes[following]
+        return (*row, self._end_of_row(node, fresh))
+
+    def _end_of_row(self, node: NodeProgram, fresh: bool) -> Step:
+        only = node.links[0] if len(node.links) == 1 else None
+        if only is not None and only.tag is None:
+            if only.kind == "exchange":
+                program = next(e for e in self.program.exchanges if e.id == only.target)
+                return exchange_step(self.exchanges[only.target], program, fresh)
+            if only.kind == "sink":
+                return sink_step(self._sink(only.target), fresh)
+        return calling(self.outputs(node).main)
+
+    def _merging_watermarks(self, parent: str, child: str, signal: Signal) -> Signal:
+        inputs = self.inputs.setdefault(child, ChannelWatermarks())
+        channel = Channel(parent)
+        inputs.state[channel] = (MIN_WATERMARK, False)
+
+        def into(watermark: int, idle: bool) -> None:
+            if inputs.update(channel, watermark, idle):
+                signal(inputs.current, inputs.idle)
+
+        return into
+
+
+def _with_own_functions(program: ChainProgram) -> ChainProgram:
+    nodes = {
+        number: node if node.spec is None else replace(node, spec=node.spec.copied())
+        for number, node in program.nodes.items()
+    }
+    exchanges = tuple(
+        replace(
+            exchange,
+            selector=exchange.selector and exchange.selector.copied(),
+            partitioner=exchange.partitioner and exchange.partitioner.copied(),
+        )
+        for exchange in program.exchanges
+    )
+    return replace(program, nodes=nodes, exchanges=exchanges)
+
+
+def _signal_into(operator: Operator, signal: Signal) -> Signal:
+    if type(operator).watermark is Operator.watermark:
+        return signal  # passed on as it is: a long row of operators is no deep call
+
+    def into(watermark: int, idle: bool) -> None:
+        operator.watermark(watermark, idle, signal)
+
+    return into
+
+
+def _allow_calls(functions: int) -> None:
+    """Let a record pass through so many functions, each called by the one before it.
+
+    Python's own limit is 1000 calls in each other. They take no room on the processor's stack.
+    """
+    if functions > _FEW_FUNCTIONS:
+        needed = _USUAL_CALLS + _CALLS_PER_FUNCTION * functions
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
+
+
+def _ticks(operator: Operator) -> bool:
+    return type(operator).tick is not Operator.tick
+
+
+def _fan_out(pushes: list[Push]) -> Push:
+    if not pushes:
+        return drop_record
+    if len(pushes) == 1:
+        return pushes[0]
+
+    def push(value: Any, timestamp: int | None) -> None:
+        for each in pushes:
+            each(value, timestamp)
+
+    return push
+
+
+def _fan_out_signal(signals: list[Signal]) -> Signal:
+    if len(signals) == 1:
+        return signals[0]
+
+    def signal(watermark: int, idle: bool) -> None:
+        for each in signals:
+            each(watermark, idle)
+
+    return signal

@@ -1,0 +1,1 @@
+"""Exchanges: how records leave a task for other tasks and for sinks."""

@@ -1,0 +1,217 @@
+"""The ends of a chain: buffers that gather what leaves a task, by group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import Any
+
+from headrace.runtime.block import BlockBuffer, Envelope, Kind, Mark, take
+from headrace.runtime.channel import Channel
+from headrace.runtime.detached import RecordLayout
+from headrace.runtime.exchange.outbox import Outbox
+from headrace.runtime.overflow import bytes_of
+
+
+class Endpoint:
+    """Gathers records for ``groups`` receivers and gives them back as envelopes."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        stage: int,
+        target: str,
+        groups: int,
+        keyed: bool,
+        exchange: str | None,
+    ) -> None:
+        self.outbox = outbox
+        self.stage = stage
+        self.target = target
+        self.groups = groups
+        self.keyed = keyed
+        self.exchange = exchange
+        self.buffers: list[BlockBuffer | None] = [None] * groups
+        self.unchecked = False
+        """Whether records may have come that nobody has looked at."""
+        self.channel = Channel(exchange or "")
+        self.merged = False
+        self.watermark: int | None = None
+        self.turn = -1
+
+    def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
+        """Start a task run; ``channel``: whose watermark its marks carry (None: no marks).
+
+        ``merged``: all senders of the exchange share one sequence of watermarks. ``appends``: the
+        buffers stay as they are.
+        """
+        self.channel = channel or Channel("")
+        self.merged = merged
+        self.turn = -1
+        if not appends:
+            self.watermark = None
+            self.buffers[:] = [None] * self.groups
+
+    def open_channel(self, channel: Channel) -> None:
+        """From now on records and marks belong to this channel."""
+        self.channel = channel
+        self.watermark = None
+        for buffer in self.buffers:
+            if buffer is not None:
+                buffer.opens(channel)
+
+    def buffer(self, group: int) -> BlockBuffer:
+        """The open buffer of a group."""
+        buffer = self.buffers[group]
+        if buffer is None:
+            buffer = self.buffers[group] = self._new_buffer(group)
+        return buffer
+
+    def _new_buffer(self, group: int) -> BlockBuffer:
+        buffer = BlockBuffer(None)
+        if self.exchange is not None and not self.merged:
+            buffer.opens(self.channel)
+        return buffer
+
+    def mark(self, watermark: int, idle: bool) -> None:
+        """Put a watermark behind what was gathered so far, for every receiver.
+
+        A sink's end only notes it: how far a split has come is asked of all ends of its chain.
+        """
+        self.watermark = watermark
+        if self.exchange is None:
+            return
+        channel = self.channel
+        for group in range(self.groups):
+            buffer = self.buffer(group)
+            marks, position = buffer.marks, len(buffer.values)
+            mark = Mark(position, channel, watermark, idle)
+            if marks and marks[-1].position == position and marks[-1].channel == channel:
+                marks[-1] = mark
+            else:
+                marks.append(mark)
+
+    def records(self) -> int:
+        """How many records wait in the buffers."""
+        return waiting_in(self.buffers)
+
+    def weight_bytes(self) -> int:
+        """About how many bytes wait: a few of the records are looked at."""
+        open_now = [buffer for buffer in self.buffers if buffer is not None and buffer.values]
+        sample = [buffer.values[-1] for buffer in open_now[:: len(open_now) // 2 + 1]]
+        return sum(map(bytes_of, sample)) * self.records() // len(sample) if sample else 0
+
+    def drain(self) -> Iterator[Envelope]:
+        """Everything gathered, as envelopes; the buffers are empty afterwards."""
+        for group, buffer in enumerate(self.buffers):
+            if buffer is not None:
+                self.buffers[group] = None
+                yield self._envelope(group, buffer)
+
+    def _envelope(self, group: int, buffer: BlockBuffer) -> Envelope:
+        outbox = self.outbox
+        merged_channel = self.channel if self.merged and self.exchange else None
+        block = take(buffer, self.keyed, outbox.now_ms, merged_channel, not self.unchecked)
+        where = group if self.exchange is not None else outbox.current_group
+        return Envelope(
+            self.stage, where, self.target, Kind.DATA, outbox.sender, next(outbox.seq), block
+        )
+
+
+class KeyedEndpoint(Endpoint):
+    """The way out of a keyed stage, whose groups all go through one sequence of watermarks.
+
+    What several groups emit, one run after another, goes to the same blocks: with as many blocks
+    as there are pairs of groups, each would be short. Records lie by the watermark under which
+    they were emitted, and in a block in that order.
+    """
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._buffers_by_watermark: dict[int, list[BlockBuffer | None]] = {}
+        """The buffers under every other watermark than the present one."""
+        self._records_by_watermark = 0
+        self._headings: list[dict[RecordLayout, int]] = [{} for _ in self.buffers]
+        self._last: Mark | None = None
+        self._announced: dict[int, Mark | None] = {}
+        """By group at work that came to a mark: the one which its number has been told."""
+
+    def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
+        """Start a task run, under the watermark of the keyed task."""
+        super().begin(channel, merged, appends)
+        if not appends:
+            self._last = None
+            self._announced.clear()
+            self._empty()
+        assert self.outbox.keyed_watermark is not None
+        self._turn_to(self.outbox.keyed_watermark)
+
+    def _empty(self) -> None:
+        self._buffers_by_watermark.clear()
+        self._records_by_watermark = 0
+        for layouts in self._headings:
+            layouts.clear()
+
+    def _turn_to(self, watermark: int) -> None:
+        if watermark == self.watermark:
+            return
+        if self.watermark is not None and any(self.buffers):
+            self._buffers_by_watermark[self.watermark] = [*self.buffers]
+            self._records_by_watermark += waiting_in(self.buffers)
+        found = self._buffers_by_watermark.pop(watermark, None)
+        if found is None:
+            self.buffers[:] = [None] * self.groups
+        else:
+            self.buffers[:] = found
+            self._records_by_watermark -= waiting_in(found)
+        self.watermark = watermark
+
+    def _new_buffer(self, group: int) -> BlockBuffer:
+        return BlockBuffer(self.watermark, self._headings[group])
+
+    def mark(self, watermark: int, idle: bool) -> None:
+        """What comes from now on is emitted under this watermark."""
+        self._turn_to(watermark)
+        if self._last is None or watermark >= self._last.watermark:
+            self._last = Mark(0, self.channel, watermark, idle)
+        self._announced.setdefault(self.outbox.current_group, None)
+
+    def records(self) -> int:
+        """How many records wait in the buffers."""
+        return waiting_in(self.buffers) + self._records_by_watermark
+
+    def drain(self) -> Iterator[Envelope]:
+        """One block for each receiver of a record, and for those that hear of the time from here.
+
+        Of those without a record a group tells the receivers of its own number.
+        """
+        last, group_count = self._last, self.outbox.group_count
+        news = {current_group for current_group, mark in self._announced.items() if mark != last}
+        assert self.watermark is not None
+        under = {**self._buffers_by_watermark, self.watermark: self.buffers}
+        by_time = [found for _, found in sorted(under.items(), key=itemgetter(0))]
+        for group in range(self.groups):
+            found = [buffer for each in by_time if (buffer := each[group]) is not None]
+            for buffers in by_time:
+                buffers[group] = None
+            if not found and last is not None and group % group_count in news:
+                found = [BlockBuffer(last.watermark)]
+            if found:
+                yield self._envelope(group, self._joined(found))
+        self._announced.update(dict.fromkeys(news, last))
+        self._empty()
+
+    def _joined(self, buffers: list[BlockBuffer]) -> BlockBuffer:
+        whole, *others = buffers
+        for buffer in others:
+            assert buffer.first_watermark_ms is not None
+            whole.marks.append(Mark(len(whole.values), self.channel, buffer.first_watermark_ms))
+            whole.append(buffer)
+        if self._last is not None:
+            whole.marks.append(self._last._replace(position=len(whole.values)))
+        return whole
+
+
+def waiting_in(buffers: Iterable[BlockBuffer | None]) -> int:
+    """How many records wait in buffers."""
+    return sum(len(buffer.values) for buffer in buffers if buffer is not None)

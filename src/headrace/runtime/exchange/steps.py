@@ -1,0 +1,189 @@
+"""Steps that put a record into the buffer of its receiver."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.types import Row
+from headrace.errors import HeadraceError, PlanError, UnstableKeyError
+from headrace.runtime.chain.loops import Step
+from headrace.runtime.detached import copied, detached
+from headrace.runtime.exchange.endpoint import Endpoint
+from headrace.runtime.key_groups import KeyGroups
+from headrace.runtime.operator import NodeProgram
+from headrace.runtime.plain import ATOMS, is_plain, only_atoms
+from headrace.runtime.program import ExchangeProgram
+
+
+def exchange_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
+    """A step that sends each record to its receiver; ``fresh`` as in ``_gather``."""
+    make = key_step if program.mode == "key" else subtask_step
+    return make(endpoint, program, fresh)
+
+
+def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
+    """A step that sends each record to the key group of its key; ``fresh`` as in ``_gather``."""
+    assert program.selector is not None
+    select = program.selector.bound()
+
+    def own(key: Any) -> Any:
+        # A Row, by itself or within a tuple, may still be changed by its owner.
+        if type(key) is Row:
+            return copied(key)
+        # Pickle would refuse an enum declared within a function.
+        return key if is_plain(key) else copy.deepcopy(key)
+
+    def unstable(key: Any, error: TypeError) -> HeadraceError:
+        return _unstable(key, program, error)
+
+    lines = (
+        "node = $node",
+        "$key = $key_of(value)",
+        "try:",
+        "    if type($key) not in $atoms: $key = $own($key)",
+        "    $group = $groups[$key]",
+        "except TypeError as $error:",
+        "    raise $unstable($key, $error) from None",
+        "$buffer = $buffers[$group]",
+        "if $buffer is None: $buffer = $open_buffer($group)",
+        *_gather(endpoint, fresh),
+        "$buffer.keys.append($key)",
+    )
+    names = {
+        "node": exchange_node(program),
+        "key_of": _typed(select, program.key_type),
+        "own": own,
+        "unstable": unstable,
+        "groups": KeyGroups(program.groups),
+        "buffers": endpoint.buffers,
+        "open_buffer": endpoint.buffer,
+        "weigh": endpoint.outbox.weigh,
+        **_GATHERING,
+    }
+    return Step(lines, names, weighing=(_WEIGH,))
+
+
+_WEIGH = "if len($values) >= $buffer.limit: $weigh($buffer)"
+_GATHERING = {
+    "atoms": ATOMS,
+    "only_atoms": only_atoms,
+    "is_plain": is_plain,
+    "detached": detached,
+}
+
+
+def _gather(endpoint: Endpoint, fresh: bool) -> tuple[str, ...]:
+    """Lines that put a record into ``$buffer``.
+
+    ``fresh``: nobody else holds the record, so it is early enough when the block is encoded.
+    """
+    put = (
+        "$values = $buffer.values",
+        "$values.append(value)",
+        "$buffer.timestamps.append(timestamp)",
+    )
+    if endpoint.outbox.object_reuse:
+        return put
+    if fresh:
+        endpoint.unchecked = True
+        return ("if $buffer.isolated: value = $detached(value, $buffer.layouts)", *put)
+    return (
+        "if $buffer.isolated: value = $detached(value, $buffer.layouts)",
+        "elif type(value) not in $atoms and not ("
+        "type(value) is tuple and $only_atoms(map(type, value)) or $is_plain(value)):",
+        "    $buffer.isolate()",
+        "    value = $detached(value, $buffer.layouts)",
+        *put,
+    )
+
+
+def _typed(select: Callable[[Any], Any], key_type: Any) -> Callable[[Any], Any]:
+    coerce = key_type.coercer() if key_type is not None else None
+    if coerce is None:
+        return select
+    return lambda value: coerce(select(value))
+
+
+def _unstable(key: Any, program: ExchangeProgram, error: TypeError) -> HeadraceError:
+    where = {"stream": f"{program.name}, built at {program.site}", "key": repr(key)[:200]}
+    if isinstance(error, UnstableKeyError):
+        return UnstableKeyError(error.message, where=where, hint=error.hint)
+    return UnstableKeyError(
+        f"a {type(key).__name__} cannot be a key: {error}",
+        where=where,
+        hint="use str, numbers, bytes, dates, enums, a tuple or Row of these,"
+        " or a dataclass declared with frozen=True",
+    )
+
+
+def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
+    """A step that sends each record to a subtask: round robin, by partitioner, or its own."""
+    groups = program.groups
+
+    def outside(group: Any) -> PlanError:
+        return PlanError(
+            f"the partitioner returned {group!r}; there are partitions 0 to {groups - 1}",
+            where={"stream": f"{program.name}, built at {program.site}"},
+        )
+
+    lines = (
+        "node = $node",
+        "$group = $pick(value)",
+        "if not 0 <= $group < $groups: raise $outside($group)",
+        "$buffer = $buffers[$group]",
+        "if $buffer is None: $buffer = $open_buffer($group)",
+        *_gather(endpoint, fresh and program.partitioner is None),
+    )
+    names = {
+        "node": exchange_node(program),
+        "pick": _picker(endpoint, program),
+        "groups": groups,
+        "outside": outside,
+        "buffers": endpoint.buffers,
+        "open_buffer": endpoint.buffer,
+        "weigh": endpoint.outbox.weigh,
+        **_GATHERING,
+    }
+    return Step(lines, names, weighing=(_WEIGH,))
+
+
+def _picker(endpoint: Endpoint, program: ExchangeProgram) -> Callable[[Any], int]:
+    outbox, groups = endpoint.outbox, program.groups
+    if program.mode == "custom":
+        assert program.partitioner is not None and program.selector is not None
+        partition, select = program.partitioner.bound(), program.selector.bound()
+        return lambda value: int(partition(select(value), groups))
+    if program.mode == "forward":
+        return lambda value: outbox.current_group % groups
+
+    def next_subtask(value: Any) -> int:
+        # Senders start at different receivers, so that few records still spread.
+        endpoint.turn += 1
+        return (endpoint.turn + outbox.sender) % groups
+
+    return next_subtask
+
+
+def sink_step(endpoint: Endpoint, fresh: bool = False) -> Step:
+    """A step that hands each record to a sink; ``fresh`` as in ``_gather``."""
+    lines = (
+        "$buffer = $buffers[0]",
+        "if $buffer is None: $buffer = $open_buffer(0)",
+        *_gather(endpoint, fresh),
+    )
+    names = {
+        "buffers": endpoint.buffers,
+        "open_buffer": endpoint.buffer,
+        "weigh": endpoint.outbox.weigh,
+        **_GATHERING,
+    }
+    return Step(lines, names, weighing=(_WEIGH,))
+
+
+def exchange_node(program: ExchangeProgram) -> NodeProgram:
+    """A stand-in node, so that a failing key selector or partitioner is told by its stream."""
+    return NodeProgram(
+        program.id, f"{program.label} of {program.name}", None, program.site, None, ()
+    )
