@@ -17,6 +17,7 @@ from typing import Any
 from bench.environments import ROOT
 
 CORES = 2
+_engine = ROOT
 _GRACE_SECONDS = 5
 _LAST_LINES = 12
 _SAMPLE_SECONDS = 0.5
@@ -44,6 +45,17 @@ def stay_on_two_cores() -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
 
 
+@contextlib.contextmanager
+def engine_of(checkout: Path) -> Iterator[None]:
+    """What is run meanwhile is this benchmark with the ``src`` of another checkout of Headrace."""
+    global _engine
+    before, _engine = _engine, checkout.resolve()
+    try:
+        yield
+    finally:
+        _engine = before
+
+
 def cores() -> int:
     """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -60,7 +72,7 @@ def run(
 ) -> Run:
     """Run a module to its end and take the last JSON line that it prints."""
     command = [python, "-m", module, *arguments]
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
+    environment = {**os.environ, "PYTHONPATH": f"{_engine / 'src'}{os.pathsep}{ROOT}"}
     load = os.getloadavg()[0]
     peaks: dict[str, int] = {}
     with tempfile.TemporaryFile("w+") as output:

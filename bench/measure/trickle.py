@@ -69,10 +69,11 @@ def batches(scale: float, warm_up: int = 2) -> tuple[int, int]:
 def cost(contender: Contender, few: int, many: int) -> Row:
     """The row of a round: the cost of a micro-batch in ms, by the slope between so many of them.
 
-    Where they are told also the time of its tasks, and the processor time that the driver's JVM and
-    its Python used: without its tasks' if the executors are processes of their own.
+    Also the processor time of all its processes and, where they are told, the time of its tasks,
+    and the processor time that the driver's JVM and its Python used: without its tasks' if the
+    executors are processes of their own.
     """
-    seconds, of_tasks, of_driver = [], [], []
+    seconds, of_all, of_tasks, of_driver = [], [], [], []
     for count in (few, many):
         row = one(_CASE, contender, count * RECORDS)
         if "failure" in row:
@@ -81,13 +82,15 @@ def cost(contender: Contender, few: int, many: int) -> Row:
         if ran < count:
             return {**row, "failure": f"{ran} micro-batches, not {count}"}
         seconds.append(row["seconds"])
+        if "processor_seconds" in row["facts"]:
+            of_all.append(sum(row["facts"]["processor_seconds"].values()))
         if "task_seconds" in row["facts"]:
             of_tasks.append(row["facts"]["task_seconds"])
             used = row["facts"]["processor_seconds"]
             of_driver.append(used["jvm"] + used["driver"])
     if seconds[1] <= seconds[0]:
         return {**row, "failure": NO_SLOPE}
-    measured = {"ms": seconds, "task_ms": of_tasks, "driver_ms": of_driver}
+    measured = {"ms": seconds, "processor_ms": of_all, "task_ms": of_tasks, "driver_ms": of_driver}
     values = {
         f"{name}_per_batch": 1000 * (found[1] - found[0]) / (many - few)
         for name, found in measured.items()
