@@ -124,11 +124,6 @@ class NodeProgram:
     links: tuple[Link, ...]
 
 
-def metrics_owner(node: NodeProgram) -> str:
-    """The id under which an operator's metrics are told apart from those of its namesakes."""
-    return node.uid or node.name
-
-
 class Operator:
     """The mutable logic of one operator in one task, made by its spec."""
 

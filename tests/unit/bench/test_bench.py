@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from bench import (
+    against,
     cluster,
     expectation,
     layers,
@@ -375,6 +376,7 @@ def test_a_micro_batch_costs_its_tasks_and_the_driver(monkeypatch: pytest.Monkey
     values = trickle.cost(trickle.headrace(events="1"), 20, 60)["values"]
     assert values == {
         "ms_per_batch": pytest.approx(100),
+        "processor_ms_per_batch": pytest.approx(940),
         "task_ms_per_batch": pytest.approx(300),
         "driver_ms_per_batch": pytest.approx(40),
     }
@@ -479,3 +481,20 @@ def test_what_left_the_session_belongs_to_it_while_its_parent_does() -> None:
         processes.end_session(process)
     assert len(members) == 2
     assert not members & processes._running().keys()
+
+
+def test_two_engines_take_turns_and_the_ratio_is_the_median(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def measure(plan: Plan) -> dict[str, float]:
+        asked.append(processes._engine.name)
+        return {"a": 30.0 if processes._engine == against.ROOT else 10.0 * (1 + len(asked) // 2)}
+
+    monkeypatch.setitem(against.MEASURES, "a", measure)
+    found = against.compare(tmp_path / "older", ["a"], Plan(3, 1.0))
+    here = against.ROOT.name
+    assert asked == ["older", here, here, "older", "older", here]
+    assert found == {"a": [3.0, 1.0, 1.0]}
+    assert processes._engine == against.ROOT

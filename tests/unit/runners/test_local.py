@@ -233,6 +233,21 @@ def test_counters_count_once_over_restarts(restarts: bool) -> None:
     assert results.counters["count.seen"] == 6
 
 
+def test_counters_of_two_operators_of_one_name_stay_apart_without_a_uid() -> None:
+    results = run_pipeline(
+        lambda env: (
+            env.from_sequence(1, 6)
+            .map(CountingRecords())
+            .filter(lambda value: value > 4)
+            .map(CountingRecords())
+        )
+    )
+    counted = results.counters
+    own = [counted[name] for name in counted if name.endswith(".seen") and name != "Map.seen"]
+    assert sorted(own) == [2, 6]
+    assert counted["Map.seen"] == 8
+
+
 class Invoked:
     def invoke(self, value: int) -> None:
         if value == 3:

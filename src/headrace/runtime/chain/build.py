@@ -23,7 +23,6 @@ from headrace.runtime.operator import (
     Outputs,
     Signal,
     drop_record,
-    metrics_owner,
 )
 from headrace.runtime.program import ChainProgram, JobProgram
 from headrace.runtime.state.handles import KeyContext
@@ -115,7 +114,7 @@ class ChainParts:
             operator = node.spec.build()
             keyed = node.spec.traits.keyed
             cell = self.cell if keyed else None
-            context = self._context(node.name, node.site, cell, metrics_owner(node))
+            context = self._context(node.name, node.site, cell, node.id)
             self.contexts[node.id] = context
             self.operators[node.id] = operator
             try:
