@@ -73,6 +73,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("headrace-programs")
 
 
+# One program returns texts on purpose, and is warned.
+@pytest.mark.filterwarnings("ignore:a function returned:UserWarning")
 @pytest.mark.parametrize(("program", "mode"), [case(*pair) for pair in CASES])
 def test_local(
     program: Program, mode: str, folder: Path, capfd: pytest.CaptureFixture[str]

@@ -43,13 +43,13 @@ def spread(
         done += size
         run = runs[index]
         if run and run[-1].split == work.split and run[-1].source == work.source:
-            run[-1] = _joined(run[-1], work)
+            run[-1] = _with_ranges_of(run[-1], work)
         else:
             run.append(work)
     return [run for run in runs if run]
 
 
-def _joined(first: SplitWork, second: SplitWork) -> SplitWork:
+def _with_ranges_of(first: SplitWork, second: SplitWork) -> SplitWork:
     return SplitWork(
         first.source,
         first.split,
