@@ -1,4 +1,4 @@
-"""The logical graph of a program, checked: what can be told to fail fails here."""
+"""The logical graph of a program, checked: what is known to fail fails here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.graph.transformation import (
 
 @dataclass(frozen=True)
 class StreamGraph:
-    """All nodes that a sink needs, every node behind those that feed it."""
+    """All nodes that a sink needs, every node after those that feed it."""
 
     nodes: tuple[Transformation, ...]
 

@@ -59,7 +59,7 @@ class TimestampsSpec(OperatorSpec):
 
 
 class TimestampsOperator(Operator, WatermarkOutput):
-    """Runs one watermark generator per split (or per key group, behind a keyed stage).
+    """Runs one watermark generator per split (or per key group, after a keyed stage).
 
     The idleness of splits is told by the coordinator; that of key groups and subtasks is found
     here, by the clock of the micro-batch, as they are run at every tick of it.
@@ -94,7 +94,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
                 timestamp = timestamp_of(value, timestamp)
             down(value, timestamp)
             if timestamp is not None:
-                # The watermark stands behind the record that caused it.
+                # The watermark stands after the record that caused it.
                 self._generator.on_event(value, timestamp, self)
 
         if self._timeout_ms is None:

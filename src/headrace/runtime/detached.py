@@ -24,7 +24,7 @@ RecordLayout = tuple[type, tuple[str, ...] | None, type]
 and whether a row holds these as a list or as a tuple."""
 
 Detached = bytes | tuple[Any, ...]
-"""A pickled record, or the number of its layout and behind that its values."""
+"""A pickled record, or the number of its layout followed by its values."""
 
 _Apart = tuple[RecordLayout, Collection[Any]]
 _TakeApart = Callable[[Any], _Apart | None]

@@ -42,7 +42,7 @@ def drop_record(value: Any, timestamp: int | None) -> None:
 class Traits:
     """What the planner may know of an operator; it never looks at the class.
 
-    ``keyed``: it must run behind a key exchange. ``state`` and ``timers``: what it keeps.
+    ``keyed``: it must run downstream of a key exchange. ``state`` and ``timers``: what it keeps.
     ``event_time``: it is of no use without watermarks. ``assigns_time``: it replaces timestamps
     and watermarks. ``side_outputs``: it may emit to tags. ``keeps_emitted``: what it emits stays
     its state.

@@ -28,7 +28,7 @@ _FIXED_PARTS = 3
 """The fixed price is at most one in so many parts of a micro-batch, if it may take that long."""
 
 _FORGETTING = 0.95
-"""What is left of a fixed price after a micro-batch that told nothing of it."""
+"""The part of a known fixed cost that is kept after a micro-batch that did not show it."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Pacer:
         self._fixed_ms = 0.0
 
     def budget(self, epoch: int, now_ms: int) -> int:
-        """The records for the micro-batch behind ``epoch``, which has ended by now if it began."""
+        """The records for the micro-batch after ``epoch``, which has ended by now if it began."""
         if epoch == self._epoch and self._records is not None:
             self._learn(self._records, max(now_ms - self._planned_ms, 1))
             self._records = None

@@ -1,11 +1,11 @@
 """A job as the workers run it: plain, picklable data that the planner writes.
 
     JobProgram
-    ├── sources   SourceProgram: a connector and the chain fused behind it      (stage 0)
+    ├── sources   SourceProgram: a connector and the chain fused to it          (stage 0)
     ├── stages    one tuple of VertexProgram per exchange depth                 (stages 1, 2, …)
-    └── sinks     SinkProgram                                                   (behind the last)
+    └── sinks     SinkProgram                                                   (after the last)
 
-A vertex is what runs between two exchanges: one head operator and the chain behind it.
+A vertex is what runs between two exchanges: one head operator and the chain after it.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class JobProgram:
 
     @property
     def sink_stage(self) -> int:
-        """The stage number of sinks: behind every operator's."""
+        """The stage number of sinks: greater than every operator's."""
         return len(self.stages) + 1
 
     def sink_id(self, sink: SinkProgram) -> str:

@@ -1,4 +1,4 @@
-"""A source task: reads ranges of splits and runs the chain that is fused behind the source."""
+"""A source task: reads ranges of splits and runs the chain that is fused to the source."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NEW_SPLIT = SplitState(MIN_WATERMARK, {})
 
 _WATERMARKS = 16
 """So many periodic watermarks of a split are enough for a task and micro-batch, however large:
-every key group behind a keyed stage hears of each from every other."""
+every key group downstream of a keyed stage hears of each from every other."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SplitWork:
 
     ``announce``: the split is new, so every receiver must know of it before it advances.
     ``refreshes``: it is not, but its receivers are: they are told its watermark again.
-    ``finished``: nothing comes behind these ranges. ``idle``: the split went idle (True), became
+    ``finished``: nothing comes after these ranges. ``idle``: the split went idle (True), became
     active again (False), or neither (None).
     """
 
@@ -53,7 +53,7 @@ class SplitWork:
 
     @property
     def only_announces(self) -> bool:
-        """True where the split is neither read nor told how it stands."""
+        """True where the split is not read and its state is not announced."""
         return not self.ranges and not self.finished and self.idle is None and not self.refreshes
 
     @property
