@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.time_domain import TimeDomain
 from headrace.common.unsupported import unsupported
-from headrace.datastream.state import (
-    AggregatingState,
-    AggregatingStateDescriptor,
-    ListState,
-    ListStateDescriptor,
-    MapState,
-    MapStateDescriptor,
-    ReducingState,
-    ReducingStateDescriptor,
-    ValueState,
-    ValueStateDescriptor,
-)
 from headrace.datastream.timerservice import TimerService
 
 if TYPE_CHECKING:
+    # A context gives out states, and the descriptors that ask for some of them hold functions.
+    from headrace.datastream.state import (
+        AggregatingState,
+        AggregatingStateDescriptor,
+        ListState,
+        ListStateDescriptor,
+        MapState,
+        MapStateDescriptor,
+        ReducingState,
+        ReducingStateDescriptor,
+        ValueState,
+        ValueStateDescriptor,
+    )
     from headrace.metrics import MetricGroup
 
 __all__ = [

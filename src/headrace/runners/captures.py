@@ -16,7 +16,7 @@ from typing import Any
 from headrace.common.objects.folder_store import FolderStore
 from headrace.common.objects.sealed import ObjectFormat, seal, unseal
 from headrace.errors import CheckpointError, ConfigurationError
-from headrace.runners.spark.shipping import classes
+from headrace.runners import program_classes
 from headrace.runtime.block import Envelope, encode
 from headrace.runtime.capture import FailedCall, Replay, failed_call
 from headrace.runtime.failure import annotate, original
@@ -146,7 +146,7 @@ def _make_room(folder: str, most: int) -> None:
 def program_bytes(program: JobProgram) -> bytes:
     """A program as it would be sent to workers, with the script's classes, those of records too."""
     staying = [source.source for source in program.sources]
-    return classes.dumps(program.for_workers(), used_by=staying)
+    return program_classes.dumps(program.for_workers(), used_by=staying)
 
 
 def read(path: str) -> FailedCall:
@@ -182,6 +182,6 @@ def replay_of(call: FailedCall) -> Replay:
     What travelled within the program (the script's own functions and classes) is as it was; modules
     are imported from where this process finds them.
     """
-    program, names = classes.loads(call.program)
-    classes.put(names)
+    program, names = program_classes.loads(call.program)
+    program_classes.put(names)
     return Replay(call, program)

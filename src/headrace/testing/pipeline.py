@@ -15,7 +15,6 @@ import cloudpickle
 
 from headrace.common.configuration import Configuration
 from headrace.common.options import catalogue as options
-from headrace.datastream._build.execution import _collecting
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import JobError, PlanError
@@ -167,7 +166,7 @@ def _planner(program: Streams | Build, batch: bool) -> tuple[Planner, dict[str, 
     for name, stream in named.items():
         if stream._env is not env:
             raise PlanError("the streams belong to different environments")
-        sink = _collecting(stream)
+        sink = stream._collecting_sink()
         sink.name = name
         sinks.append(sink)
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.connector import ServedBy, Source, SplitEnumerator, SplitReader
+from headrace.datastream.connectors.file_system import FileSource
+from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from headrace.errors import JobError, PlanError
 
 
@@ -41,6 +43,14 @@ class DataFrameSource(Source):
 
     def __getstate__(self) -> dict[str, Any]:
         return {"dataframe": None, "ends": self.ends}
+
+    def written(self, schema: Any, path: str) -> Source:
+        """A source of the same rows, which were written as Parquet files to a folder.
+
+        ``schema`` is pyarrow's.
+        """
+        files = FileSource.for_bulk_file_format(ParquetColumnarRowInputFormat(schema), path)
+        return files.build()
 
     def enumerator(self, directory: str) -> SplitEnumerator:
         """None: Spark reads the rows.

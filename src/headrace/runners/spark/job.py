@@ -28,6 +28,7 @@ from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of, 
 from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.link import BatchReport, DriverLink
+from headrace.runners.spark.modules import dumps, folders_of_workers
 from headrace.runners.spark.query.dataframes import (
     dataframe_sinks,
     has_dataframes,
@@ -40,7 +41,6 @@ from headrace.runners.spark.query.source import FORMAT, DriverPlan, HeadraceData
 from headrace.runners.spark.query.wire import WIRE_DDL
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reasons import hint_for, story_of
-from headrace.runners.spark.shipping.modules import dumps, folders_of_workers
 from headrace.runners.spark.startup.session import activate, settings_of_query
 from headrace.runners.spark.startup.temporary_files import keep_log, log_path
 from headrace.runtime.failure import at_sink, failure_of

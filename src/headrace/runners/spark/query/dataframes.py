@@ -15,12 +15,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from headrace.common.typeinfo import RowTypeInfo
 from headrace.common.types import Row, row_of
 from headrace.connector import ServedBy
-from headrace.datastream.connectors.file_system import FileSource
-from headrace.datastream.formats.arrow_types import arrow_schema
-from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.runners.spark.failures import raise_encoded
 from headrace.runners.spark.query.appended import FORMATS, Folder, append_once
@@ -76,9 +72,7 @@ def as_files(program: JobProgram, directory: Path) -> JobProgram:
             if not (path / "_SUCCESS").exists():
                 rows.write.mode("overwrite").parquet(str(path))
             schema = pa.schema(to_arrow_schema(rows.schema))
-            files = FileSource.for_bulk_file_format(
-                ParquetColumnarRowInputFormat(schema), str(path)
-            ).build()
+            files = source.source.written(schema, str(path))
             source = dataclasses.replace(source, source=files, reader=files.reader())
             dropped.update(Channel(e.id, group=ALL_TASKS) for e in source.chain.exchanges)
         sources.append(source)
@@ -185,15 +179,15 @@ def _schema(sink: SinkProgram, spark: SparkSession) -> StructType:
             where={"sink": sink.name},
             hint='DataFrameSink(schema="id BIGINT, name STRING", ...)',
         )
-    declared = description.type_info or sink.output_type
-    if not isinstance(declared, RowTypeInfo):
+    columns_of_type = description.arrow_columns(sink.output_type)
+    if columns_of_type is None:
         raise PlanError(
             f"the sink {sink.name!r} does not know its columns",
             where={"sink": sink.name},
             hint='DataFrameSink(schema="id BIGINT, name STRING", ...), or declare the stream\'s'
             " type as Types.ROW_NAMED(...)",
         )
-    found: Any = from_arrow_schema(arrow_schema(declared))
+    found: Any = from_arrow_schema(columns_of_type)
     return StructType(found.fields)
 
 

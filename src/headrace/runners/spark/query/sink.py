@@ -17,6 +17,7 @@ from pyspark.sql.datasource import (
 
 from headrace.connector import ServedBy, WriterContext
 from headrace.metrics.merging import MetricId, Part, merge
+from headrace.runners import program_classes
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import (
     Records,
@@ -39,7 +40,6 @@ from headrace.runners.spark.query.worker import (
     partition_id,
     worker_job,
 )
-from headrace.runners.spark.shipping import classes
 from headrace.runtime.block import Envelope, Kind, values_of
 from headrace.runtime.coordinator import StateChanges, States, merge_states
 from headrace.runtime.failure import at_sink
@@ -147,7 +147,7 @@ class _Commit:
         self._first_batch = plan.generation.first_batch
 
     def _received(self, messages: Sequence[Any]) -> tuple[JobProgram, list[TaskMessage]]:
-        program, _ = classes.loads(self._ref.data)
+        program, _ = program_classes.loads(self._ref.data)
         return program, [pickle.loads(m.data) for m in messages if isinstance(m, SentMessage)]
 
     def _publish(self, messages: Sequence[Any], batch: int) -> None:

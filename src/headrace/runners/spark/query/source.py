@@ -19,6 +19,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from headrace.connector import Budget, ServedBy
+from headrace.runners import program_classes
 from headrace.runners.spark.checkpoint.generations import Generation, Origin
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.split_states import SplitStates
@@ -26,7 +27,6 @@ from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.query.sink import BatchSinkWriter, StreamSinkWriter
 from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, wire_rows, worker_job
-from headrace.runners.spark.shipping import classes
 from headrace.runtime.coordinator import Coordinator, States
 from headrace.runtime.offset import Offset
 from headrace.runtime.pacing import Pacer
@@ -222,7 +222,7 @@ class HeadraceDataSource(DataSource):
     def _driver_plan(self) -> DriverPlan:
         options: Mapping[str, str] = self.options
         plan: DriverPlan
-        plan, _ = classes.loads(Path(options["plan"]).read_bytes())
+        plan, _ = program_classes.loads(Path(options["plan"]).read_bytes())
         return plan
 
     def streamReader(self, schema: Any) -> StreamReader:

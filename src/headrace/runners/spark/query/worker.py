@@ -17,11 +17,11 @@ from pyspark import TaskContext
 
 from headrace.connector import WorkerResources
 from headrace.metrics.metricbase import MetricGroup
+from headrace.runners import program_classes
 from headrace.runners.captures import Captures
+from headrace.runners.program_classes import Names
 from headrace.runners.spark.query.spill import SpilledOverflow
 from headrace.runners.spark.query.wire import Row, one_by_one, packed, telling
-from headrace.runners.spark.shipping import classes
-from headrace.runners.spark.shipping.classes import Names
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
@@ -136,14 +136,14 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
     job = _jobs.pop(ref.run_id, None)
     if job is None:
         program: JobProgram
-        program, names = classes.loads(ref.data)
+        program, names = program_classes.loads(ref.data)
         for run_id in [r for r, other in _jobs.items() if other.program.scope == program.scope]:
             _close(_jobs.pop(run_id))
         if len(_jobs) >= _RUNS_KEPT:
             _close(_jobs.pop(next(iter(_jobs))))
         job = WorkerJob(program, names, ref.data)
         gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
-    classes.put(job.names)  # another job may have classes of the same names
+    program_classes.put(job.names)  # another job may have classes of the same names
     _jobs[ref.run_id] = job
     return job
 

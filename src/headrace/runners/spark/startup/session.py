@@ -14,7 +14,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from headrace.runners.spark.shipping.modules import is_local, remember, user_paths
+from headrace.runners.spark.modules import is_local, remember, user_paths
 from headrace.runners.spark.startup.class_archive import archive_options
 from headrace.runners.spark.startup.interpreter import worker_python
 from headrace.runners.spark.startup.java import ensure_java

@@ -23,7 +23,7 @@ from typing import Any
 import cloudpickle
 from pyspark.sql import SparkSession
 
-from headrace.runners.spark.shipping import classes
+from headrace.runners import program_classes
 
 _made_here: dict[str, list[str]] = {}
 
@@ -68,7 +68,7 @@ def dumps(value: Any, folders: Sequence[str], used_by: Any = None) -> bytes:
     ``used_by``: its classes travel as well (see ``classes``).
     """
     with _by_value(_modules_outside(folders)):
-        return classes.dumps(value, used_by)
+        return program_classes.dumps(value, used_by)
 
 
 def _interpreter_paths() -> list[str]:
