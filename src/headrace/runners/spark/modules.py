@@ -65,7 +65,7 @@ def remember(spark: SparkSession, folders: Sequence[str]) -> None:
 def dumps(value: Any, folders: Sequence[str], used_by: Any = None) -> bytes:
     """The value pickled, with what it uses of modules that are in none of the workers' folders.
 
-    ``used_by``: its classes travel as well (see ``classes``).
+    ``used_by``: its classes travel as well (see ``program_classes``).
     """
     with _by_value(_modules_outside(folders)):
         return program_classes.dumps(value, used_by)
