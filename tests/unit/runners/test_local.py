@@ -57,6 +57,22 @@ class Subtask(MapFunction):
         return self.subtask
 
 
+class KeyGroups(MapFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_max_number_of_parallel_subtasks()
+
+    def map(self, value: Any) -> Any:
+        return self.count
+
+
+def test_functions_are_told_the_key_groups_of_the_program() -> None:
+    """The runner itself has one."""
+    env = local()
+    env.set_max_parallelism(16)
+    keyed = env.from_collection([1, 2]).key_by(lambda value: value)
+    assert collected(keyed.map(KeyGroups())) == [16, 16]
+
+
 def test_two_operators_of_one_function_object_do_not_share_it() -> None:
     function, numbers = Counting(), local().from_collection([1, 2])
     both = numbers.map(function).union(numbers.map(function))

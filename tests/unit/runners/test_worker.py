@@ -53,8 +53,8 @@ def test_a_job_is_kept_until_its_next_run() -> None:
 def test_a_subtask_is_one_of_those_that_are_told(
     partition: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "_partition", lambda: partition)
-    facts = WorkerJob(program(), {})._facts(2, 128, worker._partition)
+    monkeypatch.setattr(worker, "partition_id", lambda: partition)
+    facts = WorkerJob(replace(program(), parallelism=2), {}).source_facts()
     assert (facts.subtask(), facts.parallelism) == (partition % 2, 2)
 
 

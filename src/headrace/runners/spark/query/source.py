@@ -72,7 +72,7 @@ def _read(ref: ProgramRef, partition: InputPartition) -> Iterator[pa.RecordBatch
     task: SourceTaskInput = pickle.loads(partition.data)
 
     def envelopes() -> Iterator[Any]:
-        yield from job.source_task().run(task)
+        yield from job.source().run(task)
         metrics = job.metrics_envelope(task.sender, 0)
         if metrics is not None:
             yield metrics
