@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -247,6 +247,26 @@ def test_counters_count_once_over_restarts(restarts: bool) -> None:
         restarts=restarts,
     )
     assert results.counters["count.seen"] == 6
+
+
+class Ledger:
+    """Counts on its class: the runner writes with a copy."""
+
+    calls: ClassVar[list[Any]] = []
+
+    def invoke(self, value: int) -> None:
+        self.calls.append(value)
+
+    def close(self) -> None:
+        self.calls.append("closed")
+
+
+def test_a_sink_of_python_code_is_closed_with_its_job() -> None:
+    for _ in range(2):
+        env = local(records_per_batch=1)
+        env.from_collection([1, 2]).sink_to(FunctionSink(Ledger()))
+        env.execute()
+    assert Ledger.calls == [1, 2, "closed"] * 2
 
 
 class Invoked:
