@@ -29,7 +29,7 @@ from headrace.datastream.connectors.files.rolling import (
     OutputFileConfig,
     RollingPolicy,
 )
-from headrace.datastream.connectors.files.writer import FileWriter, RowEncoder
+from headrace.datastream.connectors.files.writer import FileWriter, RowEncoder, StagedForm
 from headrace.errors import PlanError, UnsupportedError
 
 STAGING = ".headrace-staging"
@@ -102,7 +102,18 @@ class FileSink(Sink):
 
     def writer(self, context: WriterContext) -> SinkWriter:
         """A new writer."""
-        return FileWriter(self, context)
+        return FileWriter(self.staged(context.sink_id), context)
+
+    def staged(self, sink_id: str) -> StagedForm:
+        """How its tasks write files that are not yet visible."""
+        return StagedForm(
+            self.staging(sink_id),
+            self.bucket_assigner,
+            self.encoder,
+            self.writer_factory,
+            self.head if self.writes_head else b"",
+            self.type_info,
+        )
 
     def committer(self, context: CommitterContext) -> Committer:
         """A new committer."""
