@@ -22,14 +22,17 @@ ROOT = Path(__file__).parents[1]
 Graph = Mapping[str, Set[str]]
 """What imports what: every name is there as a key."""
 
-_WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 150, 44, 24, 46, 20
+_WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 120, 32, 24, 46, 20
 
 
-def imports(source: Path) -> Graph:
-    """The modules below a package's folder, and which of them each one imports as it runs."""
+def imports(source: Path, *, types: bool = False) -> Graph:
+    """The modules below a package's folder, and which of them each one imports as it runs.
+
+    With ``types``, also those that it imports for type checkers only.
+    """
     modules = {_module_name(source, path): path for path in sorted(source.rglob("*.py"))}
     return {
-        name: _imported(ast.parse(path.read_text("utf-8")), modules.keys()) - {name}
+        name: _imported(ast.parse(path.read_text("utf-8")), modules.keys(), types) - {name}
         for name, path in modules.items()
     }
 
@@ -83,8 +86,8 @@ def floors(graph: Graph) -> dict[str, int]:
     return {name: floor(name) for name in graph}
 
 
-def svg(graph: Graph, lines: Mapping[str, int]) -> str:
-    """The parts as boxes on floors; a circle's are red. ``lines``: how long each part is."""
+def svg(graph: Graph) -> str:
+    """The parts as boxes on floors; a circle's are red."""
     rows: dict[int, list[str]] = {}
     for name, floor in sorted(floors(graph).items()):
         rows.setdefault(floor, []).append(name)
@@ -98,7 +101,7 @@ def svg(graph: Graph, lines: Mapping[str, int]) -> str:
         for column, name in enumerate(names):
             place[name] = (left + column * (_WIDTH + _GAP_X), _MARGIN + at * (_HEIGHT + _GAP_Y))
     arrows = [_arrow(place[a], place[b], a in red and b in red) for a, b in _needed(graph)]
-    boxes = [_box(name, *place[name], lines.get(name, 0), name in red) for name in sorted(graph)]
+    boxes = [_box(name, *place[name], name in red) for name in sorted(graph)]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
@@ -112,25 +115,14 @@ def svg(graph: Graph, lines: Mapping[str, int]) -> str:
     )
 
 
-def lengths(source: Path, package: str) -> dict[str, int]:
-    """The lines of each part of a package."""
-    prefix, found = package + ".", dict[str, int]()
-    for path in source.rglob("*.py"):
-        name = _module_name(source, path)
-        if name.startswith(prefix):
-            part = name.removeprefix(prefix).split(".")[0]
-            found[part] = found.get(part, 0) + path.read_text("utf-8").count("\n")
-    return found
-
-
 def _module_name(source: Path, path: Path) -> str:
     names = path.relative_to(source.parent).with_suffix("").parts
     return ".".join(names[:-1] if names[-1] == "__init__" else names)
 
 
-def _imported(tree: ast.AST, modules: Set[str]) -> set[str]:
+def _imported(tree: ast.AST, modules: Set[str], types: bool) -> set[str]:
     found: set[str] = set()
-    for node in _run(tree):
+    for node in ast.walk(tree) if types else _run(tree):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -176,13 +168,12 @@ def _needed(graph: Graph) -> list[tuple[str, str]]:
     ]
 
 
-def _box(name: str, x: float, y: float, lines: int, red: bool) -> str:
+def _box(name: str, x: float, y: float, red: bool) -> str:
     middle, color = x + _WIDTH / 2, "red" if red else "black"
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{_HEIGHT}" rx="4"'
         f' fill="white" stroke="{color}"/>'
-        f'<text x="{middle:g}" y="{y + 19:g}">{name}</text>'
-        f'<text x="{middle:g}" y="{y + 35:g}" font-size="11" fill="gray">{lines} lines</text>'
+        f'<text x="{middle:g}" y="{y + _HEIGHT / 2 + 5:g}">{name}</text>'
     )
 
 
@@ -221,7 +212,7 @@ def main(arguments: list[str] | None = None) -> int:
             for group in groups:
                 print(f"{package}: {', '.join(group)}")
         return int(bool(found))
-    print(svg(parts(modules, given.package), lengths(given.source, given.package)), end="")
+    print(svg(parts(modules, given.package)), end="")
     return 0
 
 
