@@ -52,5 +52,5 @@ def one_of(kind: type[T], value: Any) -> T:
 
 
 def article(name: str) -> str:
-    """The name behind ``a`` or ``an``."""
+    """The name after ``a`` or ``an``."""
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"

@@ -18,7 +18,7 @@ class CloseableIterator:
         self._closed = False
 
     def next(self) -> Any:
-        """The next result; raises ``StopIteration`` behind the last."""
+        """The next result; raises ``StopIteration`` after the last."""
         if self._closed:
             raise StopIteration
         return next(self._results)

@@ -270,7 +270,7 @@ class DataStream(Stream):
         return DataStreamSink(self._new_sink(sink_func, "add_sink", call_site()))
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Print the records, each behind ``sink_identifier>`` where one is given."""
+        """Print the records, each after ``sink_identifier>`` where one is given."""
         from headrace.datastream.connectors.print import PrintSink
 
         return DataStreamSink(

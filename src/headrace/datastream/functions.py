@@ -89,7 +89,7 @@ class KeyedStateStore(ABC):
 
 
 class RuntimeContext(KeyedStateStore):
-    """Where a function runs; given to ``open``. Keyed state works behind ``key_by`` only."""
+    """Where a function runs; given to ``open``. Keyed state works after ``key_by`` only."""
 
     @abstractmethod
     def get_task_name(self) -> str:
@@ -251,7 +251,7 @@ class ProcessFunction(Function):
 
 
 class KeyedProcessFunction(Function):
-    """A process function behind ``key_by``: with keyed state and timers."""
+    """A process function after ``key_by``: with keyed state and timers."""
 
     class Context(ABC):
         """What is known while a record is processed."""
@@ -288,7 +288,7 @@ class KeyedProcessFunction(Function):
         return None
 
 
-_JVM = "it wraps an object of Flink's JVM, and there is none behind Headrace"
+_JVM = "it wraps an object of Flink's JVM, and Headrace has none"
 _CONNECTED = "connected streams are not part of this release"
 _WINDOWS = "windows are not part of this release"
 _BROADCAST = "broadcast streams are not part of this release"

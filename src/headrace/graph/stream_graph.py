@@ -16,7 +16,7 @@ from headrace.graph.transformation import (
 
 @dataclass(frozen=True)
 class StreamGraph:
-    """All nodes that a sink needs, every node behind those that feed it."""
+    """All nodes that a sink needs, every node after those that feed it."""
 
     nodes: tuple[Transformation, ...]
 

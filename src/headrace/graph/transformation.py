@@ -109,7 +109,7 @@ class Transformation:
     starts_chain: bool = False
     """True: never chained to what stands before it."""
     ends_chain: bool = False
-    """True: nothing behind it is chained to it."""
+    """True: nothing after it is chained to it."""
     id: int = field(default_factory=lambda: next(_ids))
 
 
@@ -117,7 +117,7 @@ class Transformation:
 class SourceTransformation(Transformation):
     """A node without inputs: ``source`` is a connector's ``Source`` or a DataFrame wrapper.
 
-    The watermark strategy given to ``from_source`` is a transformation of its own behind it.
+    The watermark strategy given to ``from_source`` is a transformation of its own after it.
     """
 
     source: Any = None

@@ -28,7 +28,7 @@ class OperatorSettings(ABC):
         """
 
     def _followers(self) -> tuple[Transformation, ...]:
-        """Nodes behind the operator that a program does not see: its types and timestamps."""
+        """Nodes after the operator that a program does not see: its types and timestamps."""
         return ()
 
     def get_name(self) -> str:
@@ -107,6 +107,6 @@ class OperatorSettings(ABC):
 
 
 def follower_name(follower: Transformation, name: str) -> str:
-    """What a node behind an operator of that name is called."""
+    """What a node after an operator of that name is called."""
     label = follower.spec.label if follower.spec else ""
     return f"{label}({name})"

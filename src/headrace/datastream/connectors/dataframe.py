@@ -49,7 +49,6 @@ class DataFrameSink(Sink):
 
     @property
     def kind(self) -> str:
-        """What the sink is."""
         return "dataframe"
 
     @property

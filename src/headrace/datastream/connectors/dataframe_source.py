@@ -23,7 +23,6 @@ class DataFrameSource(Source):
 
     @property
     def kind(self) -> str:
-        """What the source is."""
         return "dataframe"
 
     @property
@@ -38,7 +37,6 @@ class DataFrameSource(Source):
 
     @property
     def name(self) -> str:
-        """What the source is called in plans and errors."""
         return "DataFrame"
 
     def __getstate__(self) -> dict[str, Any]:

@@ -63,7 +63,6 @@ class DataGeneratorSource(Source):
         )
 
     def reader(self) -> SplitReader:
-        """A new reader."""
         make = self.generator_function
         if _takes_two(make):
             two, seed, seeded = make, (self.seed or 0) << 64, random.Random

@@ -151,7 +151,6 @@ class FileSource(Source):
         )
 
     def reader(self) -> SplitReader:
-        """A new reader."""
         return FileReader(self.format, self.error_tag is not None)
 
 

@@ -37,7 +37,6 @@ class FunctionSink(Sink):
 
     @property
     def kind(self) -> str:
-        """What the sink is."""
         return "function"
 
     def __post_init__(self) -> None:
@@ -47,7 +46,6 @@ class FunctionSink(Sink):
             )
 
     def writer(self, context: WriterContext) -> SinkWriter:
-        """A new writer."""
         if hasattr(self.target, "invoke"):
             context.shared("target", lambda: _Opened(self.target, context))
             return _InvokeWriter(self.target)

@@ -128,7 +128,7 @@ class CsvSchemaBuilder:
         return self._set_dialect(escape=char)
 
     def set_line_separator(self, separator: str) -> CsvSchemaBuilder:
-        r"""Set what is written behind a line, ``\n`` otherwise; read are LF and CR LF."""
+        r"""Set what is written at the end of a line, ``\n`` otherwise; read are LF and CR LF."""
         return self._set_dialect(line_end=separator)
 
     def set_null_value(self, null_value: str) -> CsvSchemaBuilder:
@@ -144,7 +144,7 @@ class CsvSchemaBuilder:
         return self._set_dialect(quote=char)
 
     def set_skip_first_data_row(self, skip: bool = True) -> CsvSchemaBuilder:
-        """Pass over the first line (behind the header, if there is one)."""
+        """Pass over the first line (after the header, if there is one)."""
         return self._set(skip_first_data_row=skip)
 
     def set_strict_headers(self, strict: bool = True) -> CsvSchemaBuilder:

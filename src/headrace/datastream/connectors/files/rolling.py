@@ -224,7 +224,7 @@ class FileCompactStrategy:
     batches: int | None = None
     size_threshold_bytes: int | None = None
 
-    get_java_object = unsupported_method("there is no Flink JVM behind Headrace's sinks")
+    get_java_object = unsupported_method("Headrace has no Flink JVM")
 
     @staticmethod
     def builder() -> FileCompactStrategy.Builder:
@@ -267,14 +267,14 @@ class FileCompactStrategy:
 
 @dataclass(frozen=True)
 class FileCompactor:
-    """How several files become one: one behind the other, or not at all."""
+    """How several files become one: one after the other, or not at all."""
 
     concatenates: bool = True
     delimiter: bytes = b""
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
-        """Put files one behind the other, with the delimiter between them."""
+        """Put files one after the other, with the delimiter between them."""
         return FileCompactor(True, file_delimiter or b"")
 
     @staticmethod

@@ -60,7 +60,6 @@ class FileSink(Sink):
 
     @property
     def kind(self) -> str:
-        """What the sink is."""
         return "files"
 
     @property
@@ -101,7 +100,6 @@ class FileSink(Sink):
         return replace(self, type_info=type_info)
 
     def writer(self, context: WriterContext) -> SinkWriter:
-        """A new writer."""
         return FileWriter(self.staged(context.sink_id), context)
 
     def staged(self, sink_id: str) -> StagedForm:
@@ -116,7 +114,6 @@ class FileSink(Sink):
         )
 
     def committer(self, context: CommitterContext) -> Committer:
-        """A new committer."""
         return FileCommitter(
             self.base_path,
             self.staging(context.sink_id),
@@ -239,7 +236,7 @@ class BulkFormatBuilder(_FileSinkBuilder):
         """Accepted with the identical compactor only.
 
         Raises:
-            UnsupportedError: files of a bulk format cannot be put one behind the other.
+            UnsupportedError: files of a bulk format cannot be put together.
         """
         if compactor.concatenates:
             raise UnsupportedError(

@@ -73,7 +73,6 @@ class FileWriter(SinkWriter):
         self._created: list[str] = []
 
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        """Take records, in order."""
         if not values:
             return
         if self._one_bucket:

@@ -34,7 +34,7 @@ from headrace.runtime.failure import annotate, at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
 _NOW = "__headrace_now_ms"
-_FIRST_SENDER = 1 << 18  # behind every planned source task, before every keyed one
+_FIRST_SENDER = 1 << 18  # after every planned source task, before every keyed one
 
 
 def dataframe_sources(program: JobProgram) -> dict[str, DataFrame]:
@@ -99,7 +99,7 @@ def with_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef) -> D
 
 
 class _Rows:
-    """Runs the chain behind a DataFrame over one partition's rows."""
+    """Runs the chain after a DataFrame over one partition's rows."""
 
     def __init__(self, ref: ProgramRef, source_id: str) -> None:
         self._ref, self._source_id = ref, source_id
