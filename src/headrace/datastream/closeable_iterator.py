@@ -24,7 +24,7 @@ class CloseableIterator:
         return next(self._results)
 
     def close(self) -> None:
-        """Stop the job, if it runs still; a second call changes nothing."""
+        """Stop the job if it is still running. A second call changes nothing."""
         if not self._closed:
             self._closed = True
             if self._on_close is not None:

@@ -280,7 +280,7 @@ class DataStream(Stream):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[Any]:
-        """Run the job; its results as they come, or with ``limit`` a list of at most so many."""
+        """The results of the job, one by one; with ``limit``, a list of at most that many."""
         if limit is not None:
             positive(limit, "a limit")
         sinks = (*self._env._take_sinks(), self._collecting_sink())

@@ -214,14 +214,14 @@ class Partitioner(Function):
 
 
 class FunctionWrapper(Function):
-    """A plain callable dressed as a function."""
+    """A function object around a plain callable."""
 
     def __init__(self, func: Callable[..., Any]) -> None:
         self._func = func
 
 
 class ReduceFunctionWrapper(FunctionWrapper):
-    """A plain callable dressed as a reduce function."""
+    """A reduce function around a plain callable."""
 
     def __init__(self, func: Callable[[Any, Any], Any]) -> None:
         super().__init__(func)

@@ -54,7 +54,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._incremental
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Note where RocksDB shall keep its files."""
+        """Set where RocksDB keeps its files."""
         self._paths = list(paths) or None
 
     def get_db_storage_paths(self) -> list[str] | None:

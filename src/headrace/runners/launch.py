@@ -145,7 +145,7 @@ def program_of(
 
 
 def _folder(given: str | None) -> str:
-    """A folder as the workers find it, who may work elsewhere; empty for none."""
+    """The absolute path of a folder: workers have other working folders. Empty for None."""
     return os.path.abspath(local_path(given)) if given else ""
 
 
@@ -251,7 +251,7 @@ def _plain_interrupts() -> Iterator[None]:
 def execute_async(
     graph: StreamGraph, configuration: Configuration, job_name: str | None
 ) -> JobClient:
-    """Start a job and give back its client; a failure is told at once, unless it is waited for."""
+    """The client of a job that was started. A failure is printed at once, unless it is awaited."""
     job = start(graph, configuration, job_name)
     client = JobClient(job)
     name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
@@ -267,7 +267,7 @@ def _is_over(job: JobHandle) -> bool:
 
 
 def _tell_failure(job: JobHandle, client: JobClient, name: str) -> None:
-    """Wait for the end of a job; where it failed, and nobody waits to be told, print why."""
+    """Wait for the end of a job. Print why it failed, unless the program waits for its result."""
     try:
         job.wait()
     except BaseException as error:
@@ -281,7 +281,7 @@ def execute_and_collect(
     job_name: str | None,
     limit: int | None,
 ) -> tuple[Iterator[Any], Callable[[], None]]:
-    """Start a job; the records it collects, as they come, and what ends it early."""
+    """The records that a started job collects, as they come, and a function that ends it early."""
     job: Any = start(graph, configuration, job_name)
 
     def results() -> Iterator[Any]:

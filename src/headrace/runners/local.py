@@ -51,8 +51,8 @@ def wall_clock_ms() -> int:
 class LocalRun:
     """One run of a job in this process. ``step`` does one micro-batch; ``run`` all of them.
 
-    ``budgets`` (records per micro-batch) lets a test cut the input anywhere; ``backends`` lets it
-    choose the state backend.
+    ``budgets`` (records per micro-batch) lets a test cut the input anywhere, ``backends`` lets it
+    choose the state backend, and ``one_key_group=False`` keeps the program's key groups.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class LocalRun:
         clock: Clock = wall_clock_ms,
         budgets: Iterator[int] | None = None,
         backends: MakeBackend | None = None,
-        collapse: bool = True,
+        one_key_group: bool = True,
     ) -> None:
         key_groups = {v.id: v.groups for stage in program.stages for v in stage}
-        if collapse:
+        if one_key_group:
             program = single_key_group(replace(program, parallelism=1))
         self.program = program
         self.delivery = delivery

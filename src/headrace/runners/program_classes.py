@@ -28,9 +28,9 @@ _REDUCED_CLASS = 6
 
 
 def dumps(value: Any, used_by: Any = None) -> bytes:
-    """The value pickled by cloudpickle; who loads it can find its classes by name.
+    """The value pickled by cloudpickle. A process that loads it can find its classes by name.
 
-    So can it find those of ``used_by``, which does not travel itself.
+    It can also find the classes of ``used_by``, which is not sent itself.
     """
     beside = _Pickler(io.BytesIO(), protocol=5)
     beside.dump(used_by)

@@ -56,7 +56,7 @@ class Tasks:
         return task
 
     def source_facts(self) -> TaskFacts:
-        """What functions before the first exchange are told."""
+        """What functions before the first exchange can ask of their context."""
         here = self._here
         return self._facts(self.program.parallelism, here.max_parallelism, here.subtask)
 

@@ -248,7 +248,7 @@ class _Runs:
         self._sent = itertools.cycle(others or ([cloudpickle.dumps(job)] if restarts else []))
         self._neutral = restarts == "neutral"
         self._delivery = _Gathering(streams)
-        self._collapse = key_groups is None
+        self._one_key_group = key_groups is None
         self._stores: dict[tuple[str, int], MemoryStore] = {}
         self._heap: dict[tuple[str, int], HeapBackend] = {}
         self._paged = backends == "paged"
@@ -256,14 +256,14 @@ class _Runs:
 
     def _start(self, job: JobProgram) -> LocalRun:
         return LocalRun(
-            job, self._delivery, self._clock, self._budgets, self._backend, self._collapse
+            job, self._delivery, self._clock, self._budgets, self._backend, self._one_key_group
         )
 
     def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
         if not self._paged:
             return self._heap.setdefault((vertex.id, group), HeapBackend())
         store = self._stores.setdefault((vertex.id, group), MemoryStore())
-        groups = 1 if self._collapse else vertex.groups
+        groups = 1 if self._one_key_group else vertex.groups
         return PagedBackend(store, groups, self._job.settings.page_bytes)
 
     def restart(self) -> None:

@@ -186,7 +186,7 @@ def fired(keys: str, strategy: WatermarkStrategy, steps: int) -> list[list[int]]
         delivery,
         clock=lambda: next(ticks),
         budgets=itertools.repeat(30),
-        collapse=False,
+        one_key_group=False,
     )
     found = []
     for _ in range(steps):

@@ -60,7 +60,10 @@ def _java_floating(value: float, text: str) -> str:
 
 
 def sql_timestamp_text(value: datetime.datetime) -> str:
-    """``java.sql.Timestamp.toString``: at least one digit after the point."""
+    """The text of a datetime, with at least one digit after the point.
+
+    Source: ``java.sql.Timestamp.toString``.
+    """
     fraction = f"{value.microsecond:06d}".rstrip("0") or "0"
     return f"{value.replace(tzinfo=None).isoformat(' ', 'seconds')}.{fraction}"
 

@@ -22,7 +22,7 @@ def checked_type(declared: TypeInformation | None, call: str) -> TypeInformation
     """The declared type itself.
 
     Raises:
-        PlanError: it is no type.
+        PlanError: it is not a ``TypeInformation``.
     """
     if declared is not None and not isinstance(declared, TypeInformation):
         raise PlanError(
@@ -91,8 +91,8 @@ def timestamps_spec(
     """The spec for a watermark strategy.
 
     Raises:
-        PlanError: it is none.
-        UnpicklableFunctionError: it cannot be sent to a worker.
+        PlanError: ``strategy`` is not a ``WatermarkStrategy``.
+        UnpicklableFunctionError: the strategy cannot be sent to a worker.
     """
     if not isinstance(strategy, WatermarkStrategy):
         raise PlanError(
@@ -105,15 +105,19 @@ def timestamps_spec(
 
 
 def require_sendable(function: UserFunction, call: str, stream: str, site: CallSite) -> None:
-    """Raise ``UnpicklableFunctionError`` where a function cannot be sent to a worker."""
+    """Check that a function can be sent to a worker.
+
+    Raises:
+        UnpicklableFunctionError: it cannot be pickled.
+    """
     require_picklable(function.target, f"{function.name!r}, given to {call}(),", stream, site)
 
 
 def require_unkeyed(function: UserFunction, call: str, stream: str, site: CallSite) -> None:
-    """Raise where a function for a stream without keys uses keyed state or timers.
+    """Check that a function for a stream without keys uses neither keyed state nor timers.
 
     Raises:
-        NotKeyedError: it does.
+        NotKeyedError: the function uses one of them.
     """
     uses = inspect_function(function.target) if isinstance(function.target, Function) else None
     if uses is None or not uses.keyed:

@@ -24,7 +24,7 @@ def user_function(
     """What operators call for ``given``: an object of ``kind``, or where ``plain`` a callable.
 
     Raises:
-        WrongFunctionError: it is something else.
+        WrongFunctionError: ``given`` is neither.
     """
     if isinstance(given, kind):
         return UserFunction(given, method)

@@ -90,18 +90,18 @@ class DataFrameSink(Sink):
         return arrow_schema(row_type) if isinstance(row_type, RowTypeInfo) else None
 
     def writer(self, context: WriterContext) -> SinkWriter:
-        """None of its own.
+        """Never called: Spark writes.
 
         Raises:
-            JobError: always; Spark writes.
+            JobError: always.
         """
         raise self._not_here()
 
     def committer(self, context: CommitterContext) -> Committer:
-        """None of its own.
+        """Never called: Spark writes.
 
         Raises:
-            JobError: always; Spark writes.
+            JobError: always.
         """
         raise self._not_here()
 

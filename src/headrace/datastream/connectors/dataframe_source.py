@@ -51,7 +51,7 @@ class DataFrameSource(Source):
         return files.build()
 
     def enumerator(self, directory: str) -> SplitEnumerator:
-        """None: Spark reads the rows.
+        """Never called: Spark reads the rows.
 
         Raises:
             JobError: always.
@@ -59,7 +59,7 @@ class DataFrameSource(Source):
         raise JobError("a DataFrame needs Spark: this runner has none")
 
     def reader(self) -> SplitReader:
-        """None: Spark reads the rows.
+        """Never called: Spark reads the rows.
 
         Raises:
             JobError: always.
@@ -71,7 +71,7 @@ def from_dataframe(dataframe: Any) -> Source:
     """A source for ``env.from_source`` with the rows of a Spark DataFrame.
 
     Raises:
-        PlanError: it is no DataFrame.
+        PlanError: it is not a Spark DataFrame.
     """
     is_streaming = getattr(dataframe, "isStreaming", None)
     if not isinstance(is_streaming, bool):

@@ -74,7 +74,7 @@ class DataGeneratorSource(Source):
 
 
 class _Made:
-    """Makes chunks of records that nobody else holds, as a job may change what it gets."""
+    """Makes chunks of new records: a job may change the records that it gets."""
 
     def __init__(self, make: Callable[[int], Any]) -> None:
         self._make = make

@@ -62,7 +62,7 @@ class ParquetFormat(BulkFormat):
         """The number of rows, from the file's footer: such a file does not grow.
 
         Raises:
-            DecodeError: it is no Parquet file.
+            DecodeError: the file is not a Parquet file.
         """
         with open(path, "rb") as file:
             try:

@@ -122,7 +122,7 @@ class SparkJob:
             self.delivery.close()
 
     def _run_until_it_ends(self) -> None:
-        """Run, and again from the checkpoint after failures that the restart strategy bears."""
+        """Run, and after failures run again from the checkpoint, as the restart strategy allows."""
         number, run_id = 0, self._program.run_id
         while True:
             self._status = JobStatus.RUNNING

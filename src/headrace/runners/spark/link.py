@@ -23,7 +23,7 @@ from headrace.metrics.merging import MetricId, Part
 from headrace.runtime.failure import failure_of
 
 _HANDSHAKE_SECONDS = 30.0
-"""Who connects and does not show its key is left after so long; a report meanwhile waits."""
+"""A peer that does not show its key is left after this time. Reports wait meanwhile."""
 
 _CLOSING_SECONDS = 5.0
 
@@ -60,8 +60,8 @@ class DriverLink:
 
     def _serve(self) -> None:
         while not self._closing:
-            # Not the job's affair: a stranger, or a committer that died while it spoke, whose
-            # micro-batch comes again.
+            # No failure of the job: a stranger connected, or a committer died while it sent its
+            # report; then its micro-batch comes again.
             with contextlib.suppress(Exception), self._listener.accept() as connection:
                 if not self._closing:
                     self._hear(connection)
@@ -94,7 +94,7 @@ class DriverLink:
 
 
 def _limit_waiting(connection: Connection, seconds: float) -> None:
-    """Let a read fail that waits for so long; 0: it waits for ever."""
+    """Let reads fail after this time; 0: they wait for ever."""
     limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
     with socket.socket(fileno=os.dup(connection.fileno())) as same:
         same.setblocking(True)  # the two share it, and a default timeout takes it away

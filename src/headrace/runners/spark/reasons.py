@@ -36,7 +36,7 @@ _CRASH = (
 
 
 class Story(NamedTuple):
-    """What a user is told: the parts of a ``JobError``."""
+    """The parts of a ``JobError``."""
 
     message: str
     where: dict[str, str]

@@ -241,14 +241,14 @@ class FileCompactStrategy:
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
-            """Complete a file after so many micro-batches."""
+            """Complete a file after this number of micro-batches."""
             if num_checkpoints_before_compaction < 1:
                 raise PlanError("compaction needs at least one checkpoint")
             self._batches = num_checkpoints_before_compaction
             return self
 
         def set_size_threshold(self, size_threshold: int) -> FileCompactStrategy.Builder:
-            """Complete a file at so many bytes."""
+            """Complete a file when it has this number of bytes."""
             self._size = size_threshold
             return self
 

@@ -223,7 +223,7 @@ class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
 
 
 class BatchSinkWriter(_Commit, DataSourceArrowWriter):
-    """Writes and commits a batch as its one micro-batch; or one of a stream, beside DataFrames."""
+    """Writes and commits a batch, or one micro-batch of a stream that has ``DataFrameSink``s."""
 
     def __init__(self, plan: DriverPlan, batch: int) -> None:
         super().__init__(plan.query)

@@ -105,7 +105,7 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
 
 
 def _close(job: WorkerJob) -> None:
-    """Close a job that is over; what its functions raise is not the next job's affair."""
+    """Close a job that is over. What its functions raise is logged: the next job goes on."""
     try:
         job.close()
     except Exception:

