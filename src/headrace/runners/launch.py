@@ -40,7 +40,7 @@ _RECORDS_PER_TASK = 2_000_000
 _BYTES_PER_TASK = 128 << 20
 _TELLING_SECONDS = 5.0
 _LONGEST_BATCH = 6
-"""How many times its duration a micro-batch may take where its fixed price is large."""
+"""A micro-batch with large fixed costs may take this many times its target duration."""
 
 
 class LocalJob:
@@ -81,7 +81,7 @@ class LocalJob:
         self._thread.join()
 
     def wait(self) -> JobExecutionResult:
-        """Wait for the job's end; raises what it failed with."""
+        """Wait for the job's end. Raises the exception that it failed with."""
         self._thread.join()
         if self._failure is not None:
             raise self._failure.with_traceback(self._trace)

@@ -70,7 +70,7 @@ class LocalRun:
         self.program = program
         self.delivery = delivery
         self.committed: dict[MetricId, Part] = {}
-        """What the micro-batches counted that are in the sinks."""
+        """The figures of the micro-batches that are in the sinks."""
         self.batch_id = 0
         self._clock, self._budgets = clock, budgets
         folder = program.settings.capture_dir

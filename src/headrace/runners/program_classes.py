@@ -1,4 +1,4 @@
-"""Classes that travel within a program, and how a worker finds them by name.
+"""Classes that are sent within a program, and how a worker finds them by name.
 
 cloudpickle sends a class of the driver's script, or of a module that workers cannot import, whole.
 Records, keys and state are pickled without it, for speed, and name their class only. So a program
@@ -21,7 +21,7 @@ Names = dict[tuple[str, str], type]
 """Classes by module and qualified name."""
 
 _loaded: Names = {}
-"""What the load that goes on has made so far."""
+"""The classes that the current load has made so far."""
 
 _REDUCED_CLASS = 6
 """The parts of a class that cloudpickle sends whole; of one sent by name there are two."""

@@ -94,7 +94,7 @@ class Attempt:
         if self._has_ended():
             return
         if checkpoint.generation.origin is not None:
-            # By a query of its own: the job's shall not need the folder that the state comes from.
+            # In a separate query: the job's own must not need the folder that the state comes from.
             self._run_query({"once": True})
             if self._is_stopped():
                 return

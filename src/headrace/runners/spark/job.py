@@ -76,7 +76,7 @@ class SparkJob:
         """Stop the job and wait for its end."""
         self._cancelled.set()  # the run's own thread looks at it, and stops the query
         if self._program.batch:
-            # In a thread of its own: a Ctrl-C that breaks off a call into the JVM is told by py4j.
+            # In another thread: py4j logs a Ctrl-C that interrupts a call into the JVM.
             stop = self._spark.sparkContext.cancelJobGroup
             threading.Thread(target=stop, args=(str(self.job_id),), daemon=True).start()
         self._thread.join()
@@ -146,7 +146,7 @@ class SparkJob:
                 self._status = JobStatus.RESTARTING
                 if self._cancelled.wait(delay_ms / 1000):
                     return
-                # Workers know a run by its id: this one shall not meet operators of the last.
+                # Workers know a run by its id: with a new one they open its operators anew.
                 run_id = f"{self._program.run_id}-{number}"
                 self._checkpoint.give_to(run_id)
 

