@@ -95,7 +95,7 @@ class CapturedSpec(OperatorSpec):
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]
-        """Those of the operator under test."""
+        """The traits of the operator under test."""
         return self.inner.traits
 
     @property

@@ -156,7 +156,7 @@ class _Harness:
             self._advance(Block([], [], None, False, [], None, 0))
 
     def end_input(self) -> None:
-        """Say that nothing more comes: event time reaches its end, a batch gives its results."""
+        """End the input: event time reaches its end, and a batch gives its results."""
         self.advance_watermark(MAX_WATERMARK)
 
     def _advance(self, *blocks: Block) -> None:

@@ -88,7 +88,7 @@ def run_pipeline(
     successors: Sequence[Streams | Build] = (),
     micro_batches: int | None = None,
 ) -> PipelineResults:
-    """Run a program to its end; gives the records of its streams.
+    """The records of a program's streams, after it ran to its end.
 
     ``program``: a stream, streams by name, or a function from a new environment to one of these;
     sinks that the program has beside them are run as well.
@@ -230,7 +230,7 @@ class _Gathering(Delivery):
 
 
 class _Runs:
-    """A local run, and those that follow it after restarts."""
+    """A local run, and the runs after its restarts."""
 
     def __init__(
         self,

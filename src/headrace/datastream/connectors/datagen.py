@@ -37,7 +37,7 @@ class DataGeneratorSource(Source):
 
     @property
     def kind(self) -> str:
-        """What the source is: with a rate a position tells the time of the start as well."""
+        """One of two: with a rate, a position has the time of the start as well."""
         return "generator" if self.rate_per_second is None else "paced-generator"
 
     def __post_init__(self) -> None:
@@ -93,7 +93,7 @@ class _Made:
 
 
 def _own(make: Callable[[int], Any], index: int) -> Any:
-    """A record, copied where its maker holds it as well, or something in it."""
+    """The record, or a copy where the function that made it may still hold it or a part of it."""
     value, holders = _with_holders(make, index)
     if is_plain(value) or (holders <= _ALONE and _holds_plain(value)):
         return value
@@ -109,7 +109,7 @@ def _with_holders(make: Callable[[int], Any], index: int) -> tuple[Any, int]:
 
 
 _ALONE = _with_holders(lambda index: [index], 0)[1]
-"""How many hold what has just been made and is nowhere else."""
+"""The reference count of an object that was just made and that nothing else holds."""
 
 
 def _holds_plain(value: Any) -> bool:

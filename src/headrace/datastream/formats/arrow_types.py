@@ -140,7 +140,7 @@ def _plain(value: Any, kind: Any) -> Any:
 
 
 def from_arrow(kind: TypeInformation) -> Callable[[Any], Any] | None:
-    """A function from what pyarrow gives to what the type's coercer takes; None: need none."""
+    """A function from pyarrow's values to those that the type's coercer takes, or None."""
     if isinstance(kind, ExternalTypeInfo):
         return from_arrow(kind._parts()[0])
     if isinstance(kind, BasicTypeInfo):

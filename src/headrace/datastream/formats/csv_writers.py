@@ -14,7 +14,7 @@ from headrace.datastream.formats.csv_schema import CsvSchema
 from headrace.errors import PlanError
 
 _PLAIN = frozenset({str, int, float, Decimal})
-"""What the csv module writes as it should be; it would write True and None as Python does."""
+"""Types that the csv module writes correctly; it would write True and None as Python does."""
 
 
 @dataclass(frozen=True)

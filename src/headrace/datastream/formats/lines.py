@@ -25,7 +25,7 @@ ASSUMED_LINE_BYTES = 100.0
 ASSUMED_COMPRESSION = 4.0
 
 DECODE_ERRORS = (ValueError, ArithmeticError, csv.Error, RecursionError)
-"""What a decoder may raise about its input. Anything else is a fault of the program."""
+"""The errors of a decoder that its input causes. Others are faults of the program."""
 
 CORRUPT_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
 

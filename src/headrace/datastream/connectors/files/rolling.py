@@ -1,4 +1,4 @@
-"""What a file sink is told: which folder a record goes to, when a file is complete, its name."""
+"""Settings of a file sink: a record's folder, when a file is complete, and its name."""
 
 from __future__ import annotations
 
