@@ -17,8 +17,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from headrace.common.accepted import accepted_reason
 from headrace.common.unsupported import is_unsupported, reason_of
-from headrace.datastream._build.accepted import accepted_reason
 
 ROOT = Path(__file__).parents[1]
 NAMES = ROOT / "tests" / "unit" / "datastream" / "pyflink_names.txt"

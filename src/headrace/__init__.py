@@ -16,7 +16,7 @@ def from_dataframe(dataframe: Any) -> Any:
     """A source for ``env.from_source``: the rows of a Spark DataFrame, streaming or batch.
 
     Raises:
-        PlanError: it is no DataFrame.
+        PlanError: it is not a Spark DataFrame.
     """
     # found by name: this package is imported by every room below the API, and must not import it
     home = import_module("headrace.datastream.connectors.dataframe_source")

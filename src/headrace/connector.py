@@ -39,9 +39,9 @@ class CommitBy(Enum):
     """Who makes a sink's writes visible."""
 
     DRIVER = "driver"
-    """A committer beside the driver, once per micro-batch, from what all writers prepared."""
+    """By a committer near the driver, once per micro-batch, with what all writers prepared."""
     TASK = "task"
-    """Each writer, in ``prepare_commit``, together with a marker of its own (see ``Sink``)."""
+    """By each writer, in ``prepare_commit``, together with a marker of its own (see ``Sink``)."""
 
 
 class ServedBy(Enum):
@@ -65,7 +65,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a source shall be read by the end of the next micro-batch.
+    """The positions that a source is read up to in the next micro-batch.
 
     The engine writes it down before anything is read, so that a micro-batch that is run again
     reads the same, even if the source would answer otherwise by then.
@@ -126,7 +126,7 @@ class Chunk:
 
 
 class SplitEnumerator(ABC):
-    """Finds splits and plans ranges; lives beside the driver, for one source of one job.
+    """Finds splits and plans ranges; runs near the driver, for one source of one job.
 
     It may keep caches, but every answer must follow from the JSON it is given (and from what
     it wrote under its ``directory`` before it returned a position that refers to it). The engine
@@ -167,7 +167,7 @@ class SplitEnumerator(ABC):
         """
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
-        """All records before ``positions`` are in the sinks for good; a broker may be told.
+        """All records before ``positions`` are committed in all sinks; a broker may be told.
 
         Those that the micro-batch finished are named too, where their end position is known. It
         may come late: Spark tells it with the next micro-batch, so not of the last one, and a
@@ -334,7 +334,10 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        """Take records, in order."""
+        """Take records, in order.
+
+        Shapes: ``timestamps`` is as long as ``values``: milliseconds since the epoch, or None.
+        """
 
     @abstractmethod
     def prepare_commit(self) -> Any | None:
@@ -348,7 +351,7 @@ class SinkWriter(ABC):
 
 
 class Committer(ABC):
-    """Makes a micro-batch's writes visible, beside the driver."""
+    """Makes a micro-batch's writes visible; it runs near the driver."""
 
     @abstractmethod
     def commit(self, batch_id: int, committables: Sequence[Any]) -> None:

@@ -29,7 +29,7 @@ app.add_typer(demo.app, name="demo")
 
 
 def main() -> None:
-    """Run the command line of this process; an error of Headrace's own is told without a stack."""
+    """Run this process's command line; an error of Headrace's own is printed without a stack."""
     try:
         app()
     except HeadraceError as error:

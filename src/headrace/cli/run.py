@@ -30,7 +30,7 @@ def run(
 ) -> None:
     """Run PROGRAM; started again, it goes on from its checkpoint unless --fresh is given.
 
-    --fresh counts before or after PROGRAM; behind a `--` it is the program's own. It leaves what
+    --fresh counts before or after PROGRAM; after a `--` it is the program's own. It leaves what
     sinks have written where it is.
     """
     asked, passed = split_fresh(arguments or [])

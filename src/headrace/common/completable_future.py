@@ -23,7 +23,7 @@ class CompletableFuture(Generic[T]):
 
     @staticmethod
     def of(produce: Callable[[], T]) -> CompletableFuture[T]:
-        """A future that is done: with what ``produce`` gives back or raises, called now."""
+        """A completed future, with what ``produce`` returns or raises. It is called now."""
         future: Future[T] = Future()
         _complete(future, produce)
         return CompletableFuture(future)

@@ -113,7 +113,7 @@ class Configuration:
         target_dict.update(self._values)
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
-        """Take over all settings of another, their keys behind the prefix."""
+        """Take over all settings of another, with the prefix before their keys."""
         for key, value in other._values.items():
             self._set(f"{prefix or ''}{key}", value)
         return self

@@ -36,12 +36,12 @@ def _digest(value: Any) -> bytes:
         # Which letters ``repr`` shows as they are depends on the interpreter's version.
         return hashlib.sha256(f"{kind.__name__} {value!a}".encode()).digest()
     if kind in (list, tuple):
-        return _joined(kind.__name__, map(_digest, value))
+        return _digest_of_parts(kind.__name__, map(_digest, value))
     if kind in (set, frozenset):
-        return _joined(kind.__name__, sorted(map(_digest, value)))
+        return _digest_of_parts(kind.__name__, sorted(map(_digest, value)))
     if kind is dict:
         pairs = (_digest(key) + _digest(item) for key, item in value.items())
-        return _joined("dict", sorted(pairs))
+        return _digest_of_parts("dict", sorted(pairs))
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
         return _digest(value.__qualname__)  # without its module, which may move
     return _of_object(value)
@@ -57,10 +57,12 @@ def _of_object(value: Any) -> bytes:
     state, items, pairs = [*rest, None, None, None][:3]
     contained = [] if items is None else list(items)
     mapped = {} if pairs is None else dict(pairs)
-    return _joined("object", map(_digest, (type(value), arguments, state, contained, mapped)))
+    return _digest_of_parts(
+        "object", map(_digest, (type(value), arguments, state, contained, mapped))
+    )
 
 
-def _joined(kind: str, digests: Iterable[bytes]) -> bytes:
+def _digest_of_parts(kind: str, digests: Iterable[bytes]) -> bytes:
     joined = hashlib.sha256(kind.encode())
     for digest in digests:
         joined.update(digest)

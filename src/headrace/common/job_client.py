@@ -26,7 +26,7 @@ class JobHandle(Protocol):
         """Where the job stands now."""
 
     def cancel(self) -> None:
-        """Stop the job; gives back once it is over. A job that is over stays as it is."""
+        """Stop the job and wait for its end. A job that is over stays as it is."""
 
     def wait(self) -> JobExecutionResult:
         """Wait for the end of the job; raises what it failed with."""

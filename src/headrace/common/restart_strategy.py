@@ -29,11 +29,9 @@ class _No(RestartStrategyConfiguration):
     """The job fails at its first failure."""
 
     def get_description(self) -> str:
-        """The strategy in words."""
         return "Restart deactivated."
 
     def settings(self) -> dict[str, str]:
-        """The configuration."""
         return {"restart-strategy.type": "none"}
 
 
@@ -42,7 +40,6 @@ class _Fallback(RestartStrategyConfiguration):
     """The strategy of the configuration holds."""
 
     def get_description(self) -> str:
-        """The strategy in words."""
         return "Restart as configured."
 
     def settings(self) -> dict[str, str]:
@@ -66,11 +63,9 @@ class _FixedDelay(RestartStrategyConfiguration):
         return timedelta(milliseconds=self.delay_ms)
 
     def get_description(self) -> str:
-        """The strategy in words."""
         return f"Restart {self.attempts} times, each after {self.delay_ms} ms."
 
     def settings(self) -> dict[str, str]:
-        """The configuration."""
         return {
             "restart-strategy.type": "fixed-delay",
             "restart-strategy.fixed-delay.attempts": str(self.attempts),
@@ -99,14 +94,12 @@ class _FailureRate(RestartStrategyConfiguration):
         return timedelta(milliseconds=self.delay_ms)
 
     def get_description(self) -> str:
-        """The strategy in words."""
         return (
             f"Restart after {self.delay_ms} ms, "
             f"for at most {self.max_failures} failures in {self.interval_ms} ms."
         )
 
     def settings(self) -> dict[str, str]:
-        """The configuration."""
         prefix = "restart-strategy.failure-rate"
         return {
             "restart-strategy.type": "failure-rate",

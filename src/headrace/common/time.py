@@ -158,7 +158,7 @@ def milliseconds_of(
     ``name`` is what error messages call it.
 
     Raises:
-        TypeMismatchError: it is no amount of time.
+        TypeMismatchError: it is not an amount of time.
         PlanError: it is less than ``at_least`` milliseconds.
     """
     given: object = amount  # callers without a type checker give anything
@@ -186,7 +186,7 @@ def milliseconds_with_unit(
     """As ``milliseconds_of``, where PyFlink takes a ``Duration``: no int, which says no unit.
 
     Raises:
-        TypeMismatchError: it is no amount of time, or an int.
+        TypeMismatchError: it is neither an amount of time nor an int.
         PlanError: it is less than ``at_least`` milliseconds.
     """
     given: object = amount

@@ -105,7 +105,7 @@ def reason_of(placeholder: object) -> str:
     """Why a placeholder does not work.
 
     Raises:
-        TypeError: it is no placeholder.
+        TypeError: it is not a placeholder.
     """
     if isinstance(placeholder, UnsupportedClass | UnsupportedMethod):
         return placeholder._reason

@@ -62,7 +62,10 @@ class WatermarkGenerator(ABC):
 class BoundedOutOfOrderness(WatermarkGenerator):
     """Records come at most ``bound_ms`` late: the watermark trails the latest by that and 1 ms.
 
-    The 1 ms is Flink's: a record as late as the bound allows, to the millisecond, is not late.
+    The watermark is ``max_timestamp - bound_ms - 1``. With the 1 ms, a record that is exactly
+    ``bound_ms`` older than the latest one is not late.
+
+    Source: Flink's ``BoundedOutOfOrdernessWatermarks``.
     """
 
     def __init__(self, bound_ms: int) -> None:

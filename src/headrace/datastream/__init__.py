@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ConnectedStreams,
         DataStream,
         DataStreamSink,
+        KeyedStream,
         WindowedStream,
     )
     from headrace.datastream.execution_mode import RuntimeExecutionMode
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
         SourceFunction,
         WindowFunction,
     )
-    from headrace.datastream.keyed_stream import KeyedStream
     from headrace.datastream.output_tag import OutputTag
     from headrace.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
     from headrace.datastream.state_backend import (
@@ -92,7 +92,7 @@ _HOMES = {
     "ConnectedStreams": "data_stream",
     "DataStream": "data_stream",
     "DataStreamSink": "data_stream",
-    "KeyedStream": "keyed_stream",
+    "KeyedStream": "data_stream",
     "WindowedStream": "data_stream",
     "RuntimeExecutionMode": "execution_mode",
     "ExternalizedCheckpointRetention": "externalized_checkpoint_retention",

@@ -1,35 +1,43 @@
-"""Streams without keys. Each method adds to the graph; nothing runs until the job is executed."""
+"""Streams without and with keys. Each method adds to the graph; nothing runs before ``execute``.
+
+They are in one file because each makes the other: ``key_by`` gives a ``KeyedStream``, which is a
+``DataStream`` and gives ``DataStream``s. What they are made with is in ``_build``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.arguments import article, at_least, positive
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.output_tag import OutputTag
-from headrace.common.typeinfo import TupleTypeInfo, TypeInformation, Types
+from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.unsupported import unsupported, unsupported_method
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream._build import aggregations, execution
 from headrace.datastream._build import nodes as build
-from headrace.datastream._build.arguments import article, at_least, positive
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.keys import check_stability, key_function
-from headrace.datastream._build.operator_settings import OperatorSettings
-from headrace.datastream._build.pickling import require_picklable
+from headrace.datastream._build.stream import Stream, may_emit_to
 from headrace.datastream._build.user_functions import user_function
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream_sink import DataStreamSink
 from headrace.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
+    Function,
     KeyedProcessFunction,
     KeySelector,
     MapFunction,
     Partitioner,
     ProcessFunction,
+    ReduceFunction,
 )
-from headrace.errors import NotKeyedError, PlanError, UnsupportedError
+from headrace.errors import NotKeyedError, PlanError
 from headrace.graph.transformation import (
+    ByKey,
     ByPartitioner,
     CallSite,
     Edge,
@@ -38,23 +46,26 @@ from headrace.graph.transformation import (
     Rebalance,
     Rescale,
     Shuffle,
-    SinkTransformation,
-    SourceTransformation,
     Transformation,
 )
 from headrace.operators.filter import FilterSpec
 from headrace.operators.flat_map import FlatMapSpec
+from headrace.operators.keyed_function import KeyedFilterSpec, KeyedFlatMapSpec, KeyedMapSpec
+from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.map import MapSpec
 from headrace.operators.process import ProcessSpec
 from headrace.operators.project import ProjectSpec
+from headrace.operators.reduce import ReduceSpec
 from headrace.runtime.operator import OperatorSpec
+from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
     from headrace.connector import Sink
-    from headrace.datastream.keyed_stream import KeyedStream
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 __all__ = ["CloseableIterator", "DataStream", "DataStreamSink", "KeyedStream"]
+
+MakeSpec = Callable[[UserFunction], OperatorSpec]
 
 _WINDOWS = "windows are not part of this release"
 _CONNECTED = "connected streams are not part of this release"
@@ -69,7 +80,7 @@ BroadcastConnectedStream = unsupported(f"{__name__}.BroadcastConnectedStream", _
 CachedDataStream = unsupported(f"{__name__}.CachedDataStream", _CACHE)
 
 
-class DataStream(OperatorSettings):
+class DataStream(Stream):
     """Records of one or more operators (several after ``union``)."""
 
     window_all = unsupported_method(_WINDOWS)
@@ -84,25 +95,8 @@ class DataStream(OperatorSettings):
         operator: Transformation | None = None,
         followers: tuple[Transformation, ...] = (),
     ) -> None:
+        super().__init__(env, edges, operator, followers)
         self._env = env
-        self._edges = edges
-        self._own = operator
-        self._hidden = followers
-
-    # Settings of the operator
-
-    def _operator(self, call: str) -> Transformation:
-        if self._own is None:
-            raise PlanError(
-                f"{call}() needs an operator, but this stream is made by union, a side output or a"
-                " way of partitioning",
-                where={"stream": self._described()},
-                hint=f"call {call}() on the stream before, or on the one behind the next operator",
-            )
-        return self._own
-
-    def _followers(self) -> tuple[Transformation, ...]:
-        return self._hidden
 
     def get_type(self) -> TypeInformation:
         """The declared type of the records; pickled bytes where none was declared."""
@@ -121,28 +115,32 @@ class DataStream(OperatorSettings):
     def map(
         self, func: Callable[[Any], Any] | MapFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
-        """One record out for each record in."""
+        """One record out for each record in; on a keyed stream MapFunctions have keyed state."""
         site = call_site()
         function = user_function(func, MapFunction, "map", "map", self._described(), site)
-        return self._add(MapSpec(function), site, "map", output_type)
+        return self._add_function(MapSpec, KeyedMapSpec, function, site, "map", output_type)
 
     def flat_map(
         self,
         func: Callable[[Any], Any] | FlatMapFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """Any number of records out for each record in."""
+        """Any number of records out for each; on a keyed stream functions have keyed state."""
         site = call_site()
         function = user_function(
             func, FlatMapFunction, "flat_map", "flat_map", self._described(), site
         )
-        return self._add(FlatMapSpec(function), site, "flat_map", output_type)
+        return self._add_function(
+            FlatMapSpec, KeyedFlatMapSpec, function, site, "flat_map", output_type
+        )
 
     def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
-        """The records for which the function is true."""
+        """The records for which the function is true; with keyed state as in ``map``."""
         site = call_site()
         function = user_function(func, FilterFunction, "filter", "filter", self._described(), site)
-        return self._add(FilterSpec(function), site, "filter", kept_type=self._type())
+        return self._add_function(
+            FilterSpec, KeyedFilterSpec, function, site, "filter", kept_type=self._type()
+        )
 
     def process(
         self, func: ProcessFunction, output_type: TypeInformation | None = None
@@ -201,7 +199,7 @@ class DataStream(OperatorSettings):
         operator = self._operator("get_side_output")
         if not isinstance(output_tag, OutputTag):
             raise PlanError(f"get_side_output() takes an OutputTag, not {output_tag!r}")
-        if not _may_emit_to(operator, output_tag):
+        if not may_emit_to(operator, output_tag):
             raise PlanError(
                 f"{operator.name} has no side output {output_tag.tag_id!r}",
                 where={"stream": self._described(), "called": str(site)},
@@ -223,8 +221,6 @@ class DataStream(OperatorSettings):
         Raises:
             UnstableKeyError: the keys are known not to hash alike in every interpreter.
         """
-        from headrace.datastream.keyed_stream import KeyedStream
-
         site, stream = call_site(), self._described()
         selector = key_function(key_selector, "key_by", stream, site)
         build.checked_type(key_type, "key_by")
@@ -267,27 +263,32 @@ class DataStream(OperatorSettings):
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """Write the records with a connector's sink."""
-        return self._sunk(sink, "sink_to", call_site())
+        return DataStreamSink(self._new_sink(sink, "sink_to", call_site()))
 
     def add_sink(self, sink_func: Sink) -> DataStreamSink:
         """Write the records with a connector's sink, like ``sink_to``."""
-        return self._sunk(sink_func, "add_sink", call_site())
+        return DataStreamSink(self._new_sink(sink_func, "add_sink", call_site()))
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Print the records, each behind ``sink_identifier>`` where one is given."""
+        """Print the records, each after ``sink_identifier>`` where one is given."""
         from headrace.datastream.connectors.print import PrintSink
 
-        return self._sunk(PrintSink(sink_identifier or ""), "print", call_site())
+        return DataStreamSink(
+            self._new_sink(PrintSink(sink_identifier or ""), "print", call_site())
+        )
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[Any]:
-        """Run the job; its results as they come, or with ``limit`` a list of at most so many."""
-        from headrace.datastream._build import execution
-
+        """The results of the job, one by one; with ``limit``, a list of at most that many."""
         if limit is not None:
             positive(limit, "a limit")
-        results = execution.execute_and_collect(self._env, self, job_execution_name, limit)
+        sinks = (*self._env._take_sinks(), self._collecting_sink())
+        results = CloseableIterator(
+            *execution.execute_and_collect(
+                sinks, self._env._configuration, job_execution_name, limit
+            )
+        )
         if limit is None:
             return results
         with results:
@@ -295,41 +296,9 @@ class DataStream(OperatorSettings):
 
     def explain(self) -> str:
         """How this stream would be computed: stages, chains, exchanges, state and timers."""
-        from headrace.datastream._build import execution
-
-        return execution.explain(self._env, self)
+        return execution.explain((self._collecting_sink(),), self._env._configuration)
 
     # Within
-
-    def _described(self) -> str:
-        """The stream, for errors."""
-        if len(self._edges) > 1:
-            return "union of " + ", ".join(edge.source.name for edge in self._edges)
-        node, tag = self._edges[0].source, self._edges[0].tag
-        if self._own is not None:
-            node = self._own
-        uid = f" (uid={node.uid})" if node.uid else ""
-        side = f", side output {tag.tag_id!r}" if tag else ""
-        return f"{node.name}{uid}{side}, built at {node.site}"
-
-    def _type(self) -> TypeInformation | None:
-        types = [
-            edge.source.output_type if edge.tag is None else edge.tag.type_info
-            for edge in self._edges
-        ]
-        return types[0] if all(one == types[0] for one in types) else None
-
-    def _projected(self, indexes: tuple[int, ...]) -> TypeInformation | None:
-        declared = self._type()
-        if not isinstance(declared, TupleTypeInfo):
-            return None
-        fields = declared.get_field_types()
-        if max(indexes) >= len(fields):
-            raise PlanError(
-                f"project() asks for field {max(indexes)} of {declared}",
-                where={"stream": self._described()},
-            )
-        return Types.TUPLE([fields[index] for index in indexes])
 
     def _add(
         self,
@@ -341,26 +310,28 @@ class DataStream(OperatorSettings):
         kept_type: TypeInformation | None = None,
         inputs: tuple[Edge, ...] | None = None,
     ) -> DataStream:
-        """The stream behind a new operator.
+        """The stream after a new operator (see ``Stream._new_operator``)."""
+        added = self._new_operator(
+            spec, site, call, output_type, kept_type=kept_type, inputs=inputs
+        )
+        return DataStream._after(self._env, *added)
 
-        ``output_type`` was declared, so records are made to fit it; ``kept_type`` they fit already.
-        ``inputs`` are keyed edges, where the operator wants them.
-        """
-        stream = self._described()
-        build.checked_type(output_type, call)
-        if inputs is None:
-            inputs = self._edges
-            for function in spec.functions:
-                build.require_unkeyed(function, call, stream, site)
-        node = build.add_operator(
-            self._env, inputs, spec, site, call, stream, output_type or kept_type
-        )
-        return DataStream._behind(
-            self._env, node, build.add_followers(self._env, node, output_type, site)
-        )
+    def _add_function(
+        self,
+        plain: MakeSpec,
+        keyed: MakeSpec,
+        function: UserFunction,
+        site: CallSite,
+        call: str,
+        output_type: TypeInformation | None = None,
+        *,
+        kept_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """The stream after a function, which a keyed stream may run with keyed state."""
+        return self._add(plain(function), site, call, output_type, kept_type=kept_type)
 
     @staticmethod
-    def _behind(
+    def _after(
         env: StreamExecutionEnvironment,
         node: Transformation,
         followers: tuple[Transformation, ...],
@@ -372,38 +343,128 @@ class DataStream(OperatorSettings):
         edges = tuple(Edge(edge.source, edge.tag, partitioning) for edge in self._edges)
         return DataStream(self._env, edges)
 
-    def _sunk(self, sink: Any, call: str, site: CallSite) -> DataStreamSink:
-        from headrace.connector import Sink
-        from headrace.datastream.connectors.dataframe import DataFrameSink
 
-        stream = self._described()
-        if not isinstance(sink, Sink):
-            raise UnsupportedError(
-                f"{call}() takes a connector's Sink, not {article(type(sink).__name__)}",
-                where={"stream": stream, "called": str(site)},
-                hint="FunctionSink (headrace.datastream.connectors.function) wraps Python code",
-            )
-        declared = self._type()
-        if isinstance(sink, DataFrameSink):
-            sink.require_columns(declared, stream, site)
-        if declared is not None and hasattr(sink, "with_type_info"):
-            sink = sink.with_type_info(declared)
-        require_picklable(sink, f"the sink {sink.name}", stream, site)
-        node = SinkTransformation(self._edges, None, sink.name, site, declared, sink=sink)
-        self._env._register_sink(node)
-        return DataStreamSink(node)
+class KeyedStream(DataStream):
+    """A stream after ``key_by``.
 
+    What needs the key moves the records through a key exchange. What does not (plain functions,
+    and function objects without an ``open``) runs where the records are: their order within each
+    key is kept either way.
+    """
 
-def _may_emit_to(node: Transformation, tag: OutputTag) -> bool:
-    if isinstance(node, SourceTransformation):
-        return bool(getattr(node.source, "bad_record_tag", None) == tag)
-    return node.spec is not None and node.spec.traits.side_outputs
+    window = unsupported_method(_WINDOWS)
+    count_window = unsupported_method(_WINDOWS)
 
+    class AccumulateType(Enum):
+        """The rolling aggregations."""
 
-def __getattr__(name: str) -> Any:
-    # keyed_stream imports this module, so its class is looked up when it is asked for
-    if name == "KeyedStream":
-        from headrace.datastream.keyed_stream import KeyedStream
+        MIN = 1
+        MAX = 2
+        MIN_BY = 3
+        MAX_BY = 4
+        SUM = 5
 
-        return KeyedStream
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        edges: tuple[Edge, ...],
+        selector: UserFunction,
+        key_type: TypeInformation | None,
+    ) -> None:
+        super().__init__(env, edges)
+        self._by_key = ByKey(selector, key_type)
+
+    def process(  # type: ignore[override]  # as in PyFlink: a keyed stream takes no other kind
+        self,
+        func: KeyedProcessFunction,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """What the function yields for each record and timer, under its key."""
+        site, stream = call_site(), self._described()
+        function = user_function(
+            func, KeyedProcessFunction, "process_element", "process", stream, site, plain=False
+        )
+        return self._add(
+            KeyedProcessSpec(function), site, "process", output_type, inputs=self._keyed_edges()
+        )
+
+    def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
+        """Each key's records reduced into one: after every record, in a batch the last only."""
+        site = call_site()
+        function = user_function(func, ReduceFunction, "reduce", "reduce", self._described(), site)
+        return self._add_reduction(ReduceSpec(function), site, "reduce")
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        """Each key's first record, with the sum so far in one field (see ``aggregations``)."""
+        fold = aggregations.FieldAggregation(position_to_sum, aggregations.add)
+        return self._add_reduction(ReduceSpec(UserFunction(fold), "Sum"), call_site(), "sum")
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        """Each key's first record, with the least value so far in one field."""
+        fold = aggregations.FieldAggregation(position_to_min, aggregations.least)
+        return self._add_reduction(ReduceSpec(UserFunction(fold), "Min"), call_site(), "min")
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        """Each key's first record, with the greatest value so far in one field."""
+        fold = aggregations.FieldAggregation(position_to_max, aggregations.greatest)
+        return self._add_reduction(ReduceSpec(UserFunction(fold), "Max"), call_site(), "max")
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
+        """Each key's record with the least field so far; of equal ones the first."""
+        fold = aggregations.RecordSelection(position_to_min_by, aggregations.least)
+        return self._add_reduction(ReduceSpec(UserFunction(fold), "MinBy"), call_site(), "min_by")
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
+        """Each key's record with the greatest field so far; of equal ones the first."""
+        fold = aggregations.RecordSelection(position_to_max_by, aggregations.greatest)
+        return self._add_reduction(ReduceSpec(UserFunction(fold), "MaxBy"), call_site(), "max_by")
+
+    # Within
+
+    def _operator(self, call: str) -> Transformation:
+        raise PlanError(
+            f"{call}() cannot act on a keyed stream: key_by() makes no operator",
+            where={"stream": self._described()},
+            hint=f"call {call}() before key_by(), or on the stream after the next operator",
+        )
+
+    def _repartitioned(self, call: str, partitioning: Partitioning) -> DataStream:
+        raise PlanError(
+            f"{call}() cannot act on a keyed stream: its keys say where records go",
+            where={"stream": self._described()},
+            hint=f"call {call}() before key_by(), or on the stream after the next operator",
+        )
+
+    def _described(self) -> str:
+        return f"{super()._described()}, keyed by {self._by_key.selector.name}"
+
+    def _keyed_edges(self) -> tuple[Edge, ...]:
+        return tuple(Edge(edge.source, edge.tag, self._by_key) for edge in self._edges)
+
+    def _add_function(
+        self,
+        plain: MakeSpec,
+        keyed: MakeSpec,
+        function: UserFunction,
+        site: CallSite,
+        call: str,
+        output_type: TypeInformation | None = None,
+        *,
+        kept_type: TypeInformation | None = None,
+    ) -> DataStream:
+        # State is asked for in open(). Without it there is nothing to bring together, so the
+        # records need not move.
+        stateful = isinstance(function.target, Function) and (
+            type(function.target).open is not Function.open
+        )
+        return self._add(
+            keyed(function) if stateful else plain(function),
+            site,
+            call,
+            output_type,
+            kept_type=kept_type,
+            inputs=self._keyed_edges() if stateful else self._edges,
+        )
+
+    def _add_reduction(self, spec: ReduceSpec, site: CallSite, call: str) -> DataStream:
+        return self._add(spec, site, call, kept_type=self._type(), inputs=self._keyed_edges())

@@ -12,21 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.time_domain import TimeDomain
 from headrace.common.unsupported import unsupported
-from headrace.datastream.state import (
-    AggregatingState,
-    AggregatingStateDescriptor,
-    ListState,
-    ListStateDescriptor,
-    MapState,
-    MapStateDescriptor,
-    ReducingState,
-    ReducingStateDescriptor,
-    ValueState,
-    ValueStateDescriptor,
-)
 from headrace.datastream.timerservice import TimerService
 
 if TYPE_CHECKING:
+    # A context gives out states, and the descriptors that ask for some of them hold functions.
+    from headrace.datastream.state import (
+        AggregatingState,
+        AggregatingStateDescriptor,
+        ListState,
+        ListStateDescriptor,
+        MapState,
+        MapStateDescriptor,
+        ReducingState,
+        ReducingStateDescriptor,
+        ValueState,
+        ValueStateDescriptor,
+    )
     from headrace.metrics import MetricGroup
 
 __all__ = [
@@ -88,7 +89,7 @@ class KeyedStateStore(ABC):
 
 
 class RuntimeContext(KeyedStateStore):
-    """Where a function runs; given to ``open``. Keyed state works behind ``key_by`` only."""
+    """Where a function runs; given to ``open``. Keyed state works after ``key_by`` only."""
 
     @abstractmethod
     def get_task_name(self) -> str:
@@ -213,14 +214,14 @@ class Partitioner(Function):
 
 
 class FunctionWrapper(Function):
-    """A plain callable dressed as a function."""
+    """A function object around a plain callable."""
 
     def __init__(self, func: Callable[..., Any]) -> None:
         self._func = func
 
 
 class ReduceFunctionWrapper(FunctionWrapper):
-    """A plain callable dressed as a reduce function."""
+    """A reduce function around a plain callable."""
 
     def __init__(self, func: Callable[[Any, Any], Any]) -> None:
         super().__init__(func)
@@ -250,7 +251,7 @@ class ProcessFunction(Function):
 
 
 class KeyedProcessFunction(Function):
-    """A process function behind ``key_by``: with keyed state and timers."""
+    """A process function after ``key_by``: with keyed state and timers."""
 
     class Context(ABC):
         """What is known while a record is processed."""
@@ -287,7 +288,7 @@ class KeyedProcessFunction(Function):
         return None
 
 
-_JVM = "it wraps an object of Flink's JVM, and there is none behind Headrace"
+_JVM = "it wraps an object of Flink's JVM, and Headrace has none"
 _CONNECTED = "connected streams are not part of this release"
 _WINDOWS = "windows are not part of this release"
 _BROADCAST = "broadcast streams are not part of this release"

@@ -7,7 +7,7 @@ from headrace.errors import PlanError
 
 __all__ = ["MemorySize", "SlotSharingGroup"]
 
-_JVM = "there is no Flink JVM behind Headrace"
+_JVM = "Headrace has no Flink JVM"
 
 
 class MemorySize:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from headrace.common.arguments import article, non_empty
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.unsupported import unsupported
-from headrace.datastream._build.arguments import article, non_empty
+from headrace.datastream.functions import (
+    AggregateFunction,
+    ReduceFunction,
+    ReduceFunctionWrapper,
+)
 from headrace.datastream.state_ttl import StateTtlConfig
 from headrace.errors import PlanError
 from headrace.runtime.state.backend import RESERVED_NAMES
-
-if TYPE_CHECKING:
-    from headrace.datastream.functions import AggregateFunction, ReduceFunction
 
 __all__ = [
     "AggregatingState",
@@ -249,8 +251,6 @@ class ReducingStateDescriptor(StateDescriptor):
         reduce_function: ReduceFunction | Callable[[Any, Any], Any],
         type_info: TypeInformation | None = None,
     ) -> None:
-        from headrace.datastream.functions import ReduceFunction, ReduceFunctionWrapper
-
         super().__init__(name, type_info)
         self._reduce_function: Any = reduce_function
         if isinstance(reduce_function, ReduceFunction | ReduceFunctionWrapper):
@@ -276,8 +276,6 @@ class AggregatingStateDescriptor(StateDescriptor):
         agg_function: AggregateFunction,
         state_type_info: TypeInformation | None = None,
     ) -> None:
-        from headrace.datastream.functions import AggregateFunction
-
         super().__init__(name, state_type_info)
         if not isinstance(agg_function, AggregateFunction):
             raise PlanError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC
 from enum import Enum
 
+from headrace.common.accepted import accepted
 from headrace.common.unsupported import unsupported
-from headrace.datastream._build.accepted import accepted
 
 __all__ = [
     "CustomStateBackend",
@@ -54,7 +54,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._incremental
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Note where RocksDB shall keep its files."""
+        """Set where RocksDB keeps its files."""
         self._paths = list(paths) or None
 
     def get_db_storage_paths(self) -> list[str] | None:

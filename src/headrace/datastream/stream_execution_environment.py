@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.arguments import article, non_empty
 from headrace.common.configuration import Configuration
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.unsupported import unsupported_method
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream._build import execution
 from headrace.datastream._build import nodes as build
-from headrace.datastream._build.arguments import article, non_empty
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.job_settings import JobSettings
+from headrace.datastream._build.node_list import NodeList
 from headrace.datastream._build.pickling import require_picklable
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import PlanError, UnsupportedError
 from headrace.graph.transformation import (
     CallSite,
-    SinkTransformation,
     SourceTransformation,
-    Transformation,
 )
 from headrace.tracebacks import brief, print_briefly
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["StreamExecutionEnvironment"]
 
 
-class StreamExecutionEnvironment(JobSettings):
+class StreamExecutionEnvironment(JobSettings, NodeList):
     """One program's graph and configuration."""
 
     create_input = unsupported_method("Flink's input formats are JVM classes; use from_source")
@@ -41,8 +41,7 @@ class StreamExecutionEnvironment(JobSettings):
         # a copy: what the program does later to its own object is not meant for this job
         self._configuration = Configuration(configuration)
         print_briefly()
-        self._transformations: list[Transformation] = []
-        self._pending_sinks: list[SinkTransformation] = []
+        NodeList.__init__(self)
 
     @staticmethod
     def get_execution_environment(
@@ -117,47 +116,24 @@ class StreamExecutionEnvironment(JobSettings):
         Raises:
             PlanError: the program cannot work, or has no sink.
         """
-        from headrace.datastream._build import execution
-
         try:
-            return execution.execute(self, job_name)
+            return execution.execute(self._take_sinks(), self._configuration, job_name)
         except BaseException as error:
             raise brief(error)  # noqa: B904 - it is the same one, without frames of ours
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the job; the client watches and stops it."""
-        from headrace.datastream._build import execution
-
-        return execution.execute_async(self, job_name)
+        return execution.execute_async(self._take_sinks(), self._configuration, job_name)
 
     def get_execution_plan(self) -> str:
         """The job's graph as JSON."""
-        from headrace.datastream._build import execution
-
-        return execution.execution_plan(self)
+        return execution.execution_plan(self._sinks(), self._configuration)
 
     def close(self) -> None:
         """Forget sinks that were not executed."""
         self._pending_sinks.clear()
 
     # Within
-
-    def _register(self, node: Transformation) -> None:
-        self._transformations.append(node)
-
-    def _register_sink(self, node: SinkTransformation) -> None:
-        self._register(node)
-        self._pending_sinks.append(node)
-
-    def _sinks(self) -> tuple[SinkTransformation, ...]:
-        """The sinks of the job so far."""
-        return tuple(self._pending_sinks)
-
-    def _take_sinks(self) -> tuple[SinkTransformation, ...]:
-        """The sinks of the job, which starts now: the next one begins without any."""
-        sinks = self._sinks()
-        self._pending_sinks.clear()
-        return sinks
 
     def _sourced(
         self,
@@ -181,4 +157,4 @@ class StreamExecutionEnvironment(JobSettings):
         node = SourceTransformation((), None, name, site, type_info, source=source)
         self._register(node)
         followers = build.add_followers(self, node, type_info, site, watermarks)
-        return DataStream._behind(self, node, followers)
+        return DataStream._after(self, node, followers)

@@ -107,7 +107,7 @@ class Transformation:
     parallelism: int | None = None
     max_parallelism: int | None = None
     starts_chain: bool = False
-    """True: never chained to what stands before it."""
+    """True: never chained to the node before it."""
     ends_chain: bool = False
     """True: nothing after it is chained to it."""
     id: int = field(default_factory=lambda: next(_ids))

@@ -16,9 +16,9 @@ class How(Enum):
     LEAST = "least"
     MOST = "most"
     LAST = "last"
-    """The one that was told last: a gauge's."""
+    """The figure that was reported last: a gauge's."""
     MEAN = "mean"
-    """Worked out from the figures ``sum`` and ``count`` beside it."""
+    """Computed from the figures ``sum`` and ``count`` of the same metric."""
 
 
 class MetricId(NamedTuple):
@@ -51,7 +51,7 @@ _MERGE: dict[How, Callable[[Number, Number], Number]] = {
 
 
 def merge(into: dict[MetricId, Part], told: Mapping[MetricId, Part]) -> None:
-    """Put what an attempt tells into what is known; what was told last stands last."""
+    """Add the figures of an attempt to those known; what was reported last comes last."""
     for name, part in told.items():
         known = into.pop(name, None)
         into[name] = part if known is None else _both(known, part)

@@ -51,7 +51,7 @@ class Counter(Metric):
         return self._count
 
     def figures(self) -> dict[str, Number]:
-        """By how much it has changed."""
+        """The change in this attempt, as one figure."""
         return {"": self._count - self._before}
 
     def begin_attempt(self) -> None:
@@ -71,7 +71,7 @@ class Gauge(Metric):
         """What the user's function gives back.
 
         Raises:
-            TypeMismatchError: it is no number.
+            TypeMismatchError: the value is not a number.
         """
         value = self._ask()
         if not isinstance(value, int | float):
@@ -97,7 +97,7 @@ class Meter(Metric):
         self._count = self._before = 0
 
     def mark_event(self, value: int = 1) -> None:
-        """Count so many events."""
+        """Count a number of events."""
         self._count += value
 
     def get_count(self) -> int:

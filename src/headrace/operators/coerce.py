@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headrace.common.typeinfo import TypeInformation
-from headrace.runtime.chain.loops import Step
+from headrace.runtime.loops import Step
 from headrace.runtime.operator import Operator, OperatorSpec
 
 

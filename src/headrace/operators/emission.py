@@ -11,7 +11,7 @@ from typing import Any
 from headrace.common.output_tag import OutputTag
 from headrace.common.types import Row
 from headrace.errors import TypeMismatchError
-from headrace.runtime.chain.loops import Push
+from headrace.runtime.loops import Push
 from headrace.runtime.operator import Outputs
 
 Emit = Callable[[Iterable[Any], int | None], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.runtime.chain.loops import Step
+from headrace.runtime.loops import Step
 from headrace.runtime.operator import Operator, OperatorSpec
 from headrace.runtime.user_function import UserFunction
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headrace.operators.emission import SURELY_RESULTS, always_yields, look_at_results
-from headrace.runtime.chain.loops import Step
+from headrace.runtime.loops import Step
 from headrace.runtime.operator import Operator, OperatorSpec
 from headrace.runtime.user_function import UserFunction
 

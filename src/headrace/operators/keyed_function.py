@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.operators.emission import SURELY_RESULTS, look_at_results
 from headrace.operators.keyed import StatefulOperator
-from headrace.runtime.chain.loops import Push
+from headrace.runtime.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.user_function import UserFunction

@@ -19,7 +19,7 @@ from headrace.operators.emission import (
 )
 from headrace.operators.inspection import inspect_function
 from headrace.operators.keyed import StatefulOperator
-from headrace.runtime.chain.loops import Push
+from headrace.runtime.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext

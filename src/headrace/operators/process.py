@@ -13,7 +13,7 @@ from headrace.operators.emission import (
     emitter,
     look_at_results,
 )
-from headrace.runtime.chain.loops import Push
+from headrace.runtime.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.operators.keyed import StatefulOperator
-from headrace.runtime.chain.loops import Push
 from headrace.runtime.context import TaskContext
+from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import RESERVED_NAMES, StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext

@@ -19,8 +19,8 @@ from headrace.common.watermark_strategy import (
     WatermarkStrategy,
 )
 from headrace.errors import PlanError
-from headrace.runtime.chain.loops import Push, Step
 from headrace.runtime.context import TaskContext
+from headrace.runtime.loops import Push, Step
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.state.handles import KeyContext
 

@@ -16,7 +16,7 @@ from typing import Any
 from headrace.common.objects.folder_store import FolderStore
 from headrace.common.objects.sealed import ObjectFormat, seal, unseal
 from headrace.errors import CheckpointError, ConfigurationError
-from headrace.runners.spark.shipping import classes
+from headrace.runners import program_classes
 from headrace.runtime.block import Envelope, encode
 from headrace.runtime.capture import FailedCall, Replay, failed_call
 from headrace.runtime.failure import annotate, original
@@ -27,7 +27,7 @@ from headrace.runtime.state.backend import StateBackend
 FORMAT = ObjectFormat("failed call")
 SUFFIX = ".headrace-call"
 MOST_FILES = 10
-"""So many files a folder holds; the oldest make room."""
+"""How many files a folder holds at most; older ones are removed."""
 
 _NAME_CHARACTERS = 60
 _DIGEST_CHARACTERS = 10
@@ -75,7 +75,7 @@ class Captures:
         unwritten: Exception | None,
         error: BaseException,
     ) -> str:
-        """Capture the call; the note that tells of it."""
+        """The note for the exception, after the call was written to a file."""
         try:
             if blocks is None:
                 assert unwritten is not None
@@ -90,7 +90,7 @@ class Captures:
 
 
 def write(folder: str, call: FailedCall) -> str:
-    """Write a call's file, whole or not at all; gives its path. Older files make room.
+    """The path of a call's file, which is written whole or not at all. Old files are removed.
 
     A call that failed before, as Spark tries a task several times and a restart strategy does a
     micro-batch again, has its file already.
@@ -132,7 +132,7 @@ def _files_of(folder: str) -> list[str]:
 
 
 def _make_room(folder: str, most: int) -> None:
-    """Delete the oldest files, until no more than so many are left."""
+    """Delete the oldest files beyond the limit."""
     found: list[tuple[int, str]] = []
     for name in _files_of(folder):
         path = os.path.join(folder, name)
@@ -146,7 +146,7 @@ def _make_room(folder: str, most: int) -> None:
 def program_bytes(program: JobProgram) -> bytes:
     """A program as it would be sent to workers, with the script's classes, those of records too."""
     staying = [source.source for source in program.sources]
-    return classes.dumps(program.for_workers(), used_by=staying)
+    return program_classes.dumps(program.for_workers(), used_by=staying)
 
 
 def read(path: str) -> FailedCall:
@@ -182,6 +182,6 @@ def replay_of(call: FailedCall) -> Replay:
     What travelled within the program (the script's own functions and classes) is as it was; modules
     are imported from where this process finds them.
     """
-    program, names = classes.loads(call.program)
-    classes.put(names)
+    program, names = program_classes.loads(call.program)
+    program_classes.put(names)
     return Replay(call, program)

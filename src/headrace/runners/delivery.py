@@ -24,7 +24,7 @@ class Delivery:
 
     @staticmethod
     def takes(sink: SinkProgram) -> bool:
-        """True for sinks whose records travel to the driver."""
+        """True for sinks whose records are sent to the driver."""
         return bool(sink.sink.served_by is ServedBy.DRIVER)
 
     def deliver(self, sink: SinkProgram, group: int, values: Sequence[Any]) -> None:
@@ -40,7 +40,7 @@ class Delivery:
         out.flush()
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Say that no more records will come."""
         with self._arrived:
             self._closed = True
             self._arrived.notify_all()
@@ -57,7 +57,7 @@ class Delivery:
             yield value
 
     def ready(self) -> Iterator[Any]:
-        """The records that are here now."""
+        """The records that have arrived so far."""
         while True:
             with self._arrived:
                 if not self._collected:

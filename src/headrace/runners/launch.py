@@ -40,7 +40,7 @@ _RECORDS_PER_TASK = 2_000_000
 _BYTES_PER_TASK = 128 << 20
 _TELLING_SECONDS = 5.0
 _LONGEST_BATCH = 6
-"""How many times its duration a micro-batch may take where its fixed price is large."""
+"""A micro-batch with large fixed costs may take this many times its target duration."""
 
 
 class LocalJob:
@@ -81,7 +81,7 @@ class LocalJob:
         self._thread.join()
 
     def wait(self) -> JobExecutionResult:
-        """Wait for the job's end; raises what it failed with."""
+        """Wait for the job's end. Raises the exception that it failed with."""
         self._thread.join()
         if self._failure is not None:
             raise self._failure.with_traceback(self._trace)
@@ -145,7 +145,7 @@ def program_of(
 
 
 def _folder(given: str | None) -> str:
-    """A folder as the workers find it, who may work elsewhere; empty for none."""
+    """The absolute path of a folder: workers have other working folders. Empty for None."""
     return os.path.abspath(local_path(given)) if given else ""
 
 
@@ -251,7 +251,7 @@ def _plain_interrupts() -> Iterator[None]:
 def execute_async(
     graph: StreamGraph, configuration: Configuration, job_name: str | None
 ) -> JobClient:
-    """Start a job and give back its client; a failure is told at once, unless it is waited for."""
+    """The client of a job that was started. A failure is printed at once, unless it is awaited."""
     job = start(graph, configuration, job_name)
     client = JobClient(job)
     name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
@@ -267,7 +267,7 @@ def _is_over(job: JobHandle) -> bool:
 
 
 def _tell_failure(job: JobHandle, client: JobClient, name: str) -> None:
-    """Wait for the end of a job; where it failed, and nobody waits to be told, print why."""
+    """Wait for the end of a job. Print why it failed, unless the program waits for its result."""
     try:
         job.wait()
     except BaseException as error:
@@ -281,7 +281,7 @@ def execute_and_collect(
     job_name: str | None,
     limit: int | None,
 ) -> tuple[Iterator[Any], Callable[[], None]]:
-    """Start a job; the records it collects, as they come, and what ends it early."""
+    """The records that a started job collects, as they come, and a function that ends it early."""
     job: Any = start(graph, configuration, job_name)
 
     def results() -> Iterator[Any]:

@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
-from headrace.connector import Budget, CommitBy, WorkerResources, WriterContext
+from headrace.connector import Budget, CommitBy, WriterContext
 from headrace.errors import JobError
 from headrace.metrics.merging import MetricId, Number, Part, figures, merged
-from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.single_key_group import single_key_group
 from headrace.runners.captures import Captures, program_bytes
 from headrace.runners.delivery import Delivery
@@ -26,15 +25,15 @@ from headrace.runners.sinks import (
     committer_of,
     write_records,
 )
+from headrace.runners.tasks import Tasks
 from headrace.runtime.block import Envelope, Kind, own, values_of
 from headrace.runtime.capture import HeldPages, RecordingBackend
-from headrace.runtime.context import TaskFacts
 from headrace.runtime.coordinator import Coordinator, merge_states
 from headrace.runtime.failure import at_sink, failure_of
-from headrace.runtime.keyed_task import KeyedTask, StageCall, TaskInput
+from headrace.runtime.keyed_task import StageCall, TaskInput
 from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
-from headrace.runtime.source_task import SourceTask, SplitState
+from headrace.runtime.source_task import SplitState
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 
@@ -52,8 +51,8 @@ def wall_clock_ms() -> int:
 class LocalRun:
     """One run of a job in this process. ``step`` does one micro-batch; ``run`` all of them.
 
-    ``budgets`` (records per micro-batch) lets a test cut the input anywhere; ``backends`` lets it
-    choose the state backend.
+    ``budgets`` (records per micro-batch) lets a test cut the input anywhere, ``backends`` lets it
+    choose the state backend, and ``one_key_group=False`` keeps the program's key groups.
     """
 
     def __init__(
@@ -63,15 +62,15 @@ class LocalRun:
         clock: Clock = wall_clock_ms,
         budgets: Iterator[int] | None = None,
         backends: MakeBackend | None = None,
-        collapse: bool = True,
+        one_key_group: bool = True,
     ) -> None:
-        if collapse:
+        key_groups = {v.id: v.groups for stage in program.stages for v in stage}
+        if one_key_group:
             program = single_key_group(replace(program, parallelism=1))
         self.program = program
         self.delivery = delivery
-        self.metrics = MetricGroup()
         self.committed: dict[MetricId, Part] = {}
-        """What the micro-batches counted that are in the sinks."""
+        """The figures of the micro-batches that are in the sinks."""
         self.batch_id = 0
         self._clock, self._budgets = clock, budgets
         folder = program.settings.capture_dir
@@ -88,25 +87,16 @@ class LocalRun:
             for s in program.sources
         }
         self._coordinator = Coordinator(program, enumerators, lambda epoch: self._states)
-        self._source_task = SourceTask(program, self._facts(program.parallelism), self.metrics)
-        self._tasks: dict[tuple[str, int], KeyedTask] = {}
+        self._tasks = Tasks(program, key_groups=key_groups)
+        self.metrics = self._tasks.metrics
+        self._source_task = self._tasks.source()
         self._committers = {
             sink.id: committer_of(program, sink)
             for sink in program.sinks
             if not delivery.takes(sink) and sink.sink.commits is CommitBy.DRIVER
         }
-        self._resources = WorkerResources()
         self._offset: Offset = self._coordinator.initial(clock())
         self._planned = self._offset
-
-    def _facts(self, parallelism: int, max_parallelism: int = 128, subtask: int = 0) -> TaskFacts:
-        return TaskFacts(
-            subtask=lambda: subtask,
-            parallelism=parallelism,
-            max_parallelism=max_parallelism,
-            is_batch=self.program.batch,
-            job_parameters=self.program.settings.job_parameters,
-        )
 
     @property
     def ended(self) -> bool:
@@ -204,25 +194,13 @@ class LocalRun:
             now_ms = max(block.now_ms for block in blocks)
             task = TaskInput(group, blocks, now_ms, [envelope.sender for envelope in received])
             vertex = vertices[target]
-            keyed, backend = self._task(vertex, group), self._backend(vertex, group)
+            keyed, backend = self._tasks.keyed(vertex, group), self._backend(vertex, group)
             if self._captures is None:
                 output = work.work(keyed, task, backend)
             else:
                 output = self._captures.work(work, keyed, task, backend)
             self._route(output, waiting, to_sinks, parts)
         self._route(work.drain(), waiting, to_sinks, parts)
-
-    def _task(self, vertex: VertexProgram, group: int) -> KeyedTask:
-        # Subtasks (behind rebalance, partition_custom …) are instances of their own; key groups
-        # share one, as they do in a worker.
-        subtask = 0 if vertex.keyed else group
-        task = self._tasks.get((vertex.id, subtask))
-        if task is None:
-            facts = self._facts(vertex.parallelism, 128 if vertex.keyed else vertex.groups, subtask)
-            task = self._tasks[vertex.id, subtask] = KeyedTask(
-                vertex, self.program, facts, self.metrics
-            )
-        return task
 
     def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
         backend = self._heap.get((vertex.id, group))
@@ -259,7 +237,7 @@ class LocalRun:
                     self.batch_id,
                     0,
                     f"local-{self.batch_id}",
-                    worker=self._resources,
+                    worker=self._tasks.resources,
                 )
                 committable = write_records(sink, context, map(_records, received))
             committer = self._committers.get(sink.id)
@@ -290,10 +268,7 @@ class LocalRun:
         with contextlib.ExitStack() as stack:  # the last to be named is the first to be closed
             stack.callback(self._directory.cleanup)
             stack.callback(self._coordinator.close)
-            stack.callback(self._resources.close)
-            for task in reversed(self._tasks.values()):
-                stack.callback(task.close)
-            stack.callback(self._source_task.close)
+            stack.callback(self._tasks.close)
             if self.ended:
                 for sink in reversed(self.program.sinks):
                     if sink.id in self._committers:

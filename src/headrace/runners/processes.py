@@ -37,7 +37,7 @@ class Process:
 
     @classmethod
     def of_json(cls, value: dict[str, Any]) -> Process:
-        """From what ``to_json`` gave."""
+        """The process that ``to_json`` described."""
         return cls(value["host"], value["machine"], value["process"], value["process began"])
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class Machine:
         return None if began is None else Process(self.host, self.identity, pid, began)
 
     def own_process(self) -> Process:
-        """The process that asks."""
+        """The process that this runs in."""
         return Process(self.host, self.identity, self.own_pid, self.began(self.own_pid) or "")
 
     def knows(self, process: Process) -> bool:

@@ -11,7 +11,7 @@ from headrace.common.options import catalogue as options
 
 
 class Restarts(Protocol):
-    """Told of every failure of one job; remembers what it needs of the earlier ones."""
+    """Is called at every failure of one job, and remembers what it needs of earlier ones."""
 
     def delay_ms(self, now_ms: int) -> int | None:
         """The wait before the restart that follows a failure now; None to give up."""
@@ -27,7 +27,7 @@ class NoRestarts:
 
 @dataclass
 class FixedDelay:
-    """So many restarts, each after the same wait."""
+    """A fixed number of restarts, each after the same wait."""
 
     attempts: int
     wait_ms: int
@@ -60,7 +60,11 @@ class FailureRate:
 class ExponentialDelay:
     """Waits that grow with each failure, and begin anew once the job has run well for a while.
 
-    ``chance`` gives numbers in [-1, 1]; ``jitter`` is the share of the wait it moves.
+    ``chance`` gives numbers in [-1, 1]. The n-th failure in a row waits
+    ``min(initial_ms * multiplier ** (n - 1), most_ms) * (1 + jitter * chance())``, at most
+    ``most_ms``.
+
+    Source: Flink's exponential-delay restart strategy.
     """
 
     initial_ms: int

@@ -27,9 +27,13 @@ def committer_of(program: JobProgram, sink: SinkProgram) -> Committer:
 
 
 def write_records(sink: SinkProgram, context: WriterContext, records: Iterable[Records]) -> Any:
-    """Write one task's records to a sink; gives what its committer is to have.
+    """What a sink's committer is to get after one task's records were written, or None.
 
-    The writer is told when it fails. Its exception keeps its type, with a note that names the sink.
+    Shapes:
+        records: any number of pairs (values, timestamps), in order.
+
+    Where writing fails, the writer is aborted. The exception keeps its type and gets a note that
+    names the sink.
     """
     place = f"micro-batch {context.batch_id}, partition {context.partition}"
     with at_sink(sink, f"writing {place}"):

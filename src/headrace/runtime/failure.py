@@ -14,7 +14,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from headrace.errors import JobError
-from headrace.runtime.chain.loops import GENERATED
+from headrace.runtime.loops import GENERATED
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.program import SinkProgram
 

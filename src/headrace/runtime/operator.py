@@ -9,8 +9,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.runtime.chain.loops import Push, Step, calling, pushing
 from headrace.runtime.context import TaskContext
+from headrace.runtime.loops import Push, Step, calling, pushing
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction, close_function, open_function, own_copy

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.common.watermark_strategy import Watermark, WatermarkOutput
-from headrace.runtime.chain.loops import Push
 from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
+from headrace.runtime.loops import Push
 from headrace.runtime.operator import (
     KeyedOperator,
     NodeProgram,
@@ -53,7 +53,6 @@ class CapturingOutputs(Outputs):
         self._captured = captured
 
     def side(self, tag_id: str) -> Push:
-        """The push of a side output."""
         sides = self._captured.sides
 
         def push(value: Any, timestamp: int | None) -> None:
@@ -96,7 +95,7 @@ class CapturedSpec(OperatorSpec):
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]
-        """Those of the operator under test."""
+        """The traits of the operator under test."""
         return self.inner.traits
 
     @property
@@ -106,16 +105,13 @@ class CapturedSpec(OperatorSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return self.inner.label
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
-        """The user functions inside."""
         return self.inner.functions
 
     def build(self) -> Operator:
-        """A new operator."""
         return CapturedOperator(self.inner.build(), self.captured)
 
 
@@ -127,7 +123,6 @@ class CapturedOperator(KeyedOperator):
         self._captured = captured
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
-        """Open the operator."""
         self._captured.context, self._captured.cell = context, cell
         self._inner.open(node, context, cell)
 
@@ -149,7 +144,6 @@ class CapturedOperator(KeyedOperator):
         self._keyed.process(keys, values, timestamps)
 
     def fire(self, timer: Timer, event_time: bool) -> None:
-        """Hand on a timer."""
         self._keyed.fire(timer, event_time)
 
     def finish(self, backend: StateBackend) -> None:
@@ -162,11 +156,9 @@ class CapturedOperator(KeyedOperator):
         return self._inner
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
-        """Hand on the watermark."""
         self._inner.watermark(watermark, idle, self._signal)
 
     def tick(self) -> None:
-        """Hand on the tick."""
         self._inner.tick()
 
     def snapshot(self) -> Any | None:
@@ -178,5 +170,4 @@ class CapturedOperator(KeyedOperator):
         self._inner.restore(state)
 
     def close(self) -> None:
-        """Close the operator."""
         self._inner.close()

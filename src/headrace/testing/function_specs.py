@@ -35,7 +35,7 @@ _METHODS: list[tuple[type, str, Any, Any]] = [
 
 
 def spec_for(function: Any, keyed: bool) -> OperatorSpec:
-    """The spec that runs a function; a spec itself is given back.
+    """The spec that runs a function; a spec is returned unchanged.
 
     Raises:
         NotKeyedError: the function needs a key, and the harness has none.

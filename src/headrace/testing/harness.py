@@ -108,13 +108,13 @@ class _Harness:
     def process(self, value: Any, timestamp: int | None = None) -> None:
         """Let the function take one record, with a timestamp in ms.
 
-        With a watermark strategy the timestamp and the watermark behind the record follow from it.
+        With a watermark strategy the timestamp and the watermark after the record follow from it.
 
         Raises:
             PlanError: the input has ended.
         """
         if self.watermark >= MAX_WATERMARK:
-            raise PlanError("a record was given behind the end of the input")
+            raise PlanError("a record was given after the end of the input")
         strategy, generator = self._strategy, self._generator
         if strategy is not None and strategy.timestamp_of is not None:
             timestamp = strategy.timestamp_of(value, timestamp)
@@ -156,7 +156,7 @@ class _Harness:
             self._advance(Block([], [], None, False, [], None, 0))
 
     def end_input(self) -> None:
-        """Say that nothing more comes: event time reaches its end, a batch gives its results."""
+        """End the input: event time reaches its end, and a batch gives its results."""
         self.advance_watermark(MAX_WATERMARK)
 
     def _advance(self, *blocks: Block) -> None:

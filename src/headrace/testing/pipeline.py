@@ -15,7 +15,6 @@ import cloudpickle
 
 from headrace.common.configuration import Configuration
 from headrace.common.options import catalogue as options
-from headrace.datastream._build.execution import _collecting
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import JobError, PlanError
@@ -89,7 +88,7 @@ def run_pipeline(
     successors: Sequence[Streams | Build] = (),
     micro_batches: int | None = None,
 ) -> PipelineResults:
-    """Run a program to its end; gives the records of its streams.
+    """The records of a program's streams, after it ran to its end.
 
     ``program``: a stream, streams by name, or a function from a new environment to one of these;
     sinks that the program has beside them are run as well.
@@ -167,7 +166,7 @@ def _planner(program: Streams | Build, batch: bool) -> tuple[Planner, dict[str, 
     for name, stream in named.items():
         if stream._env is not env:
             raise PlanError("the streams belong to different environments")
-        sink = _collecting(stream)
+        sink = stream._collecting_sink()
         sink.name = name
         sinks.append(sink)
 
@@ -231,7 +230,7 @@ class _Gathering(Delivery):
 
 
 class _Runs:
-    """A local run, and those that follow it after restarts."""
+    """A local run, and the runs after its restarts."""
 
     def __init__(
         self,
@@ -249,7 +248,7 @@ class _Runs:
         self._sent = itertools.cycle(others or ([cloudpickle.dumps(job)] if restarts else []))
         self._neutral = restarts == "neutral"
         self._delivery = _Gathering(streams)
-        self._collapse = key_groups is None
+        self._one_key_group = key_groups is None
         self._stores: dict[tuple[str, int], MemoryStore] = {}
         self._heap: dict[tuple[str, int], HeapBackend] = {}
         self._paged = backends == "paged"
@@ -257,14 +256,14 @@ class _Runs:
 
     def _start(self, job: JobProgram) -> LocalRun:
         return LocalRun(
-            job, self._delivery, self._clock, self._budgets, self._backend, self._collapse
+            job, self._delivery, self._clock, self._budgets, self._backend, self._one_key_group
         )
 
     def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
         if not self._paged:
             return self._heap.setdefault((vertex.id, group), HeapBackend())
         store = self._stores.setdefault((vertex.id, group), MemoryStore())
-        groups = 1 if self._collapse else vertex.groups
+        groups = 1 if self._one_key_group else vertex.groups
         return PagedBackend(store, groups, self._job.settings.page_bytes)
 
     def restart(self) -> None:

@@ -172,7 +172,7 @@ class SinkContract(ABC):
         self.check(folder, values)
 
     def test_a_crash_between_prepare_and_commit(self, sink: Sink, folder: Path) -> None:
-        """Attempts that died behind prepare_commit are not seen."""
+        """Attempts that died after prepare_commit are not seen."""
         values = self.values(10)
         self.prepare(sink, 0, values, "dead")
         committer = self.committer(sink)

@@ -57,7 +57,7 @@ class SourceContract(ABC):
         """All values that it gives, in any order."""
 
     def grow(self, folder: Path) -> None:
-        """Change the outside world: add records to what is in ``folder``, remove what may go.
+        """Change the outside world: add records below ``folder``, remove what may be removed.
 
         Called between two readings of the same micro-batches. Nothing happens unless overridden.
         """

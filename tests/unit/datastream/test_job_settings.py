@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from headrace.common.accepted import accepted_reason
 from headrace.common.configuration import Configuration
 from headrace.common.time import Duration
 from headrace.datastream import (
@@ -20,7 +21,6 @@ from headrace.datastream import (
     SlotSharingGroup,
     StreamExecutionEnvironment,
 )
-from headrace.datastream._build.accepted import accepted_reason
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.errors import ConfigurationError, PlanError, UnsupportedError
 

@@ -160,7 +160,6 @@ class Alarm(KeyedProcessFunction):
 
 def fired(keys: str, strategy: WatermarkStrategy, steps: int) -> list[list[int]]:
     """The timers by micro-batch of 30 records, one per 1000 ms; the keys take turns."""
-    from headrace.datastream._build.execution import _collecting
     from headrace.graph.stream_graph import StreamGraph
     from headrace.runners import launch
     from headrace.runners.delivery import Delivery
@@ -179,7 +178,7 @@ def fired(keys: str, strategy: WatermarkStrategy, steps: int) -> list[list[int]]
         .assign_timestamps_and_watermarks(strategy)
     )
     timers = stamped.key_by(lambda value: value[0]).process(Alarm())
-    graph = StreamGraph.of([_collecting(timers)])
+    graph = StreamGraph.of([timers._collecting_sink()])
     program = launch.program_of(graph, configuration, "job")
     delivery, ticks = Delivery(), itertools.count(0, 1000)
     run = LocalRun(
@@ -187,7 +186,7 @@ def fired(keys: str, strategy: WatermarkStrategy, steps: int) -> list[list[int]]
         delivery,
         clock=lambda: next(ticks),
         budgets=itertools.repeat(30),
-        collapse=False,
+        one_key_group=False,
     )
     found = []
     for _ in range(steps):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from headrace.runners.spark.shipping import classes
+from headrace.runners import program_classes
 
 
 class Side(Enum):
@@ -56,7 +56,7 @@ def make(n):
 here = lambda n: Here(n)
 held = [Order(Pair(1, 2), Outer.Inner(Side.BUY))]
 out = sys.stdout.buffer
-dumps = classes.dumps
+dumps = program_classes.dumps
 out.write(pickle.dumps([dumps(make), dumps(len, used_by=held), dumps(here)]))
 """
 
@@ -64,10 +64,10 @@ OTHER = """
 import pickle
 import sys
 
-from headrace.runners.spark.shipping import classes
+from headrace.runners import program_classes
 
 sent, records = pickle.load(sys.stdin.buffer)
-function, names = classes.loads(sent)
+function, names = program_classes.loads(sent)
 found = function(7) if records is None else pickle.loads(records)
 sys.stdout.buffer.write(pickle.dumps(found))
 print(repr(found), sorted(name for _, name in names), file=sys.stderr)
@@ -103,13 +103,13 @@ TWICE = """
 import pickle
 import sys
 
-from headrace.runners.spark.shipping import classes
+from headrace.runners import program_classes
 
 first, second = pickle.load(sys.stdin.buffer)
 for job in (first, second):
-    job["make"], job["names"] = classes.loads(job["sent"])
+    job["make"], job["names"] = program_classes.loads(job["sent"])
 for job in (first, second, first):
-    classes.put(job["names"])
+    program_classes.put(job["names"])
     assert pickle.loads(pickle.dumps(job["make"](1))) == job["make"](1)
 print(first["make"](1), second["make"](1))
 try:
@@ -124,9 +124,9 @@ def test_two_programs_have_classes_of_one_name(tmp_path: Path) -> None:
     for fields in ("a: int", "a: int\n    b: int = 5"):
         script = (
             "import sys\nfrom dataclasses import dataclass\n"
-            "from headrace.runners.spark.shipping import classes\n"
+            "from headrace.runners import program_classes\n"
             f"@dataclass\nclass Order:\n    {fields}\n"
-            "sys.stdout.buffer.write(classes.dumps(lambda a: Order(a)))\n"
+            "sys.stdout.buffer.write(program_classes.dumps(lambda a: Order(a)))\n"
         )
         jobs.append({"sent": run(tmp_path, script)[0]})
     said, errors = run(tmp_path, TWICE, pickle.dumps(jobs))
@@ -140,13 +140,13 @@ import sys
 
 import cloudpickle
 
-from headrace.runners.spark.shipping import classes
+from headrace.runners import program_classes
 
 sys.path.append(sys.argv[0].replace("script.py", "away"))
 from trading import orders
 
 cloudpickle.register_pickle_by_value(orders)
-sys.stdout.buffer.write(classes.dumps(lambda n: orders.Order(n)))
+sys.stdout.buffer.write(program_classes.dumps(lambda n: orders.Order(n)))
 """
 
 

@@ -12,11 +12,11 @@ from headrace.errors import TypeMismatchError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.spark.failures import TaskFailure, failure_in
+from headrace.runners.spark.modules import dumps
 from headrace.runners.spark.query import worker
 from headrace.runners.spark.query.dataframes import _Decode
 from headrace.runners.spark.query.wire import packed, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef
-from headrace.runners.spark.shipping.modules import dumps
 from headrace.runtime.block import Block, Envelope, Kind
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from headrace.errors import JobError
 from headrace.operators.keyed_function import KeyedMapSpec
-from headrace.runners.spark import job
+from headrace.runners.spark import attempt
+from headrace.runners.spark.attempt import Attempt, explained
 from headrace.runners.spark.failures import TaskFailure, failure_in, reason_in
-from headrace.runners.spark.job import SparkJob, _explained
 from headrace.runners.spark.query.wire import telling
 from headrace.runners.spark.reasons import story_of
 from headrace.runtime.keyed_task import TaskInput
@@ -69,13 +69,13 @@ def test_a_stop_iteration_of_a_user_reaches_the_driver() -> None:
 def test_workers_without_headrace_are_told_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(job, "log_path", lambda: tmp_path / "log")
-    error = _explained(RuntimeError(NOT_THERE))
+    monkeypatch.setattr(attempt, "log_path", lambda: tmp_path / "log")
+    error = explained(RuntimeError(NOT_THERE))
     assert isinstance(error, JobError)
     assert "PYSPARK_PYTHON" in (error.hint or "")
     assert error.where == {}, "a log that is not there is named"
     (tmp_path / "log").touch()
-    other = _explained(RuntimeError(""))
+    other = explained(RuntimeError(""))
     assert isinstance(other, JobError)
     assert other.message == "Spark stopped the job: RuntimeError"
     assert (other.where, other.hint) == ({"log": str(tmp_path / "log")}, None)
@@ -131,12 +131,12 @@ def test_what_breaks_off_a_write_is_told_to_spark_in_few_words(
 ) -> None:
     """Spark takes the text apart, and overflows its stack on that of a Java exception."""
 
-    def write(self: SparkJob, *_: object) -> None:
+    def write(self: Attempt, *_: object) -> None:
         raise RuntimeError("java.lang.InterruptedException\n" + "\tat x.y(Z.java:1)\n" * 1000)
 
-    monkeypatch.setattr(SparkJob, "_write", write)
-    running = object.__new__(SparkJob)
+    monkeypatch.setattr(Attempt, "_write", write)
+    running = object.__new__(Attempt)
     with pytest.raises(JobError) as raised:
         running._write_batch(None, "plan", 3)  # type: ignore[arg-type]
     assert len("".join(traceback.format_exception(raised.value))) < 1_500
-    assert isinstance(running._broken, RuntimeError)
+    assert isinstance(running._unwritten, RuntimeError)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.runners.spark.shipping.modules import user_paths
+from headrace.runners.spark.modules import user_paths
 from headrace.runners.spark.startup import fork_client
 from headrace.runners.spark.startup.fork_server import Request, can_serve, module_path
 from headrace.runners.spark.startup.interpreter import worker_python

@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -55,6 +55,22 @@ class Subtask(MapFunction):
 
     def map(self, value: Any) -> Any:
         return self.subtask
+
+
+class KeyGroups(MapFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.count = runtime_context.get_max_number_of_parallel_subtasks()
+
+    def map(self, value: Any) -> Any:
+        return self.count
+
+
+def test_functions_are_told_the_key_groups_of_the_program() -> None:
+    """The runner itself has one."""
+    env = local()
+    env.set_max_parallelism(16)
+    keyed = env.from_collection([1, 2]).key_by(lambda value: value)
+    assert collected(keyed.map(KeyGroups())) == [16, 16]
 
 
 def test_two_operators_of_one_function_object_do_not_share_it() -> None:
@@ -246,6 +262,26 @@ def test_counters_of_two_operators_of_one_name_stay_apart_without_a_uid() -> Non
     own = [counted[name] for name in counted if name.endswith(".seen") and name != "Map.seen"]
     assert sorted(own) == [2, 6]
     assert counted["Map.seen"] == 8
+
+
+class Ledger:
+    """Counts on its class: the runner writes with a copy."""
+
+    calls: ClassVar[list[Any]] = []
+
+    def invoke(self, value: int) -> None:
+        self.calls.append(value)
+
+    def close(self) -> None:
+        self.calls.append("closed")
+
+
+def test_a_sink_of_python_code_is_closed_with_its_job() -> None:
+    for _ in range(2):
+        env = local(records_per_batch=1)
+        env.from_collection([1, 2]).sink_to(FunctionSink(Ledger()))
+        env.execute()
+    assert Ledger.calls == [1, 2, "closed"] * 2
 
 
 class Invoked:

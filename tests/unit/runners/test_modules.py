@@ -15,7 +15,7 @@ import pyspark.sql.dataframe
 import pytest
 
 import headrace.runtime.block
-from headrace.runners.spark.shipping.modules import _modules_outside, dumps, user_paths
+from headrace.runners.spark.modules import _modules_outside, dumps, user_paths
 
 LOAD = "import pickle, sys; print(pickle.loads(sys.stdin.buffer.read())[0](20))"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.runners.spark.shipping.modules import is_local
+from headrace.runners.spark.modules import is_local
 from headrace.runners.spark.startup.session import place_of, submitted_settings, was_submitted
 
 

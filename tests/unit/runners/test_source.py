@@ -21,8 +21,9 @@ from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.generations import Generation, Origin
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan
 from headrace.runners.spark.query.sink import BatchSinkWriter
-from headrace.runners.spark.query.source import BatchReader, DriverPlan, StreamReader
+from headrace.runners.spark.query.source import BatchReader, StreamReader
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runtime.source_task import SourceTaskInput, SplitState
 
@@ -66,7 +67,9 @@ def plan(tmp_path: Path) -> DriverPlan:
     )
     env.from_source(MiddleSource(), WatermarkStrategy.no_watermarks(), "middle").print()
     program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
-    return DriverPlan(program, ProgramRef("run", b""), Place(str(tmp_path)), 1, ("", 0), b"")
+    return DriverPlan(
+        program, QueryPlan(ProgramRef("run", b""), Place(str(tmp_path)), 1, ("", 0), b"")
+    )
 
 
 def ranges(partitions: Any) -> list[tuple[str, int, int]]:
@@ -91,7 +94,9 @@ def test_a_stream_logs_both_ends(plan: DriverPlan) -> None:
             taken.append((start, json.loads(text)))
             read += ranges(reader.partitions(*taken[-1]))
             start = json.loads(text)
-            SplitStates(plan.place.store).save(start["epoch"], {})  # as the sink's commit does
+            SplitStates(plan.query.place.store).save(
+                start["epoch"], {}
+            )  # as the sink's commit does
     assert read == [("a", 5, 5), ("a", 5, 7), ("a", 7, 8), ("b", 5, 6), ("b", 6, 8)]
     again = StreamReader(plan)
     assert [r for each in taken for r in ranges(again.partitions(*each))] == read
@@ -103,10 +108,12 @@ def test_a_new_generation_begins_where_the_last_one_stood(plan: DriverPlan) -> N
     ends = [start]
     for _ in range(2):
         ends.append(json.loads(json.dumps(first.latestOffset(ends[-1], ReadAllAvailable()))))
-        SplitStates(plan.place.store).save(ends[-1]["epoch"], {})
+        SplitStates(plan.query.place.store).save(ends[-1]["epoch"], {})
     _, at, planned = ends
     origin = Origin(0, 1, (), at, planned)
-    reader = StreamReader(replace(plan, generation=Generation(1, 2, origin)))
+    reader = StreamReader(
+        replace(plan, query=replace(plan.query, generation=Generation(1, 2, origin)))
+    )
     assert json.dumps(reader.initialOffset()) == json.dumps(at)
     end = reader.latestOffset(at, ReadAllAvailable())
     assert json.dumps(end) == json.dumps(planned)
@@ -120,10 +127,10 @@ def test_a_new_generation_begins_where_the_last_one_stood(plan: DriverPlan) -> N
 def test_a_stream_that_writes_dataframes_keeps_what_splits_remember(plan: DriverPlan) -> None:
     said = {("middle", "a"): SplitState(5, {})}
     BatchSinkWriter(plan, 0)._kept(1, [said])
-    assert SplitStates(plan.place.store).load(1) == said
+    assert SplitStates(plan.query.place.store).load(1) == said
     batch = replace(plan, program=replace(plan.program, batch=True))
     BatchSinkWriter(batch, 0)._kept(2, [said])
-    assert not SplitStates(plan.place.store).has(2)
+    assert not SplitStates(plan.query.place.store).has(2)
 
 
 def test_an_offset_of_another_format_is_refused(plan: DriverPlan) -> None:

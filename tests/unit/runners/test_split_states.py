@@ -45,7 +45,6 @@ def told(plan: Any, arrival: tuple[int, ...], tasks: int, writer: Any) -> int | 
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(sink, "worker_job", lambda ref: SimpleNamespace(program=job_of()))
     return SimpleNamespace(
-        program=SimpleNamespace(batch=False),
         workers=None,
         place=Place(str(tmp_path)),
         owner=1,
@@ -80,8 +79,8 @@ def test_a_micro_batch_in_which_no_split_moved_changes_nothing(epoch: int, plan:
 
 
 def test_a_batch_keeps_none(plan: Any) -> None:
-    plan.program.batch = True
-    assert told(plan, (0, 1), 2, BatchSinkWriter(plan, 0)) == 9
+    whole: Any = SimpleNamespace(program=SimpleNamespace(batch=True), query=plan)
+    assert told(plan, (0, 1), 2, BatchSinkWriter(whole, 0)) == 9
     assert not SplitStates(plan.place.store).any
 
 

@@ -13,11 +13,11 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.metrics.merging import figures
 from headrace.runners.launch import program_of
 from headrace.runners.spark.failures import TaskFailure
+from headrace.runners.spark.modules import dumps
 from headrace.runners.spark.query import worker
 from headrace.runners.spark.query.sink import sink_tasks
 from headrace.runners.spark.query.wire import payload_of, unpacked
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
-from headrace.runners.spark.shipping.modules import dumps
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.program import JobProgram
 
@@ -53,8 +53,8 @@ def test_a_job_is_kept_until_its_next_run() -> None:
 def test_a_subtask_is_one_of_those_that_are_told(
     partition: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "_partition", lambda: partition)
-    facts = WorkerJob(program(), {})._facts(2, 128, worker._partition)
+    monkeypatch.setattr(worker, "partition_id", lambda: partition)
+    facts = WorkerJob(replace(program(), parallelism=2), {}).source_facts()
     assert (facts.subtask(), facts.parallelism) == (partition % 2, 2)
 
 

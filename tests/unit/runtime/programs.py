@@ -11,9 +11,9 @@ from headrace.operators.map import MapSpec
 from headrace.runtime import block as blocks
 from headrace.runtime.block import Block, Envelope, Kind, values_of
 from headrace.runtime.chain.chain import Chain
-from headrace.runtime.chain.loops import Push
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.context import TaskFacts
+from headrace.runtime.loops import Push
 from headrace.runtime.operator import (
     Link,
     NodeProgram,

@@ -18,8 +18,8 @@ from headrace.operators.flat_map import FlatMapSpec
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.block import decode, encode, own, values_of
 from headrace.runtime.chain.chain import Chain
-from headrace.runtime.chain.loops import Step, calling, pushing, pushing_all
 from headrace.runtime.failure import annotate
+from headrace.runtime.loops import Step, calling, pushing, pushing_all
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import (

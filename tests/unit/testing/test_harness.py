@@ -156,7 +156,7 @@ def test_the_end_of_the_input_is_the_end_of_time(ledger: KeyedHarness) -> None:
     assert ledger.output()[1:] == [("a", "EVENT_TIME", 60, 1)]
     assert ledger.watermark == MAX_WATERMARK
     ledger.end_input()
-    with pytest.raises(PlanError, match="behind the end"):
+    with pytest.raises(PlanError, match="after the end"):
         ledger.process(("a", 9))
 
 

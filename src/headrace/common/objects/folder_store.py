@@ -109,7 +109,7 @@ class FolderStore(ObjectStore):
 
     @contextmanager
     def _draft(self, path: str, data: bytes) -> Iterator[str]:
-        """A complete file that has no name of its own yet; what is left of it goes."""
+        """The path of a complete draft, which is removed afterwards."""
         drafts = os.path.join(self._folder, _DRAFTS)
         os.makedirs(drafts, exist_ok=True)
         self._make_folder(os.path.dirname(path))
@@ -126,7 +126,7 @@ class FolderStore(ObjectStore):
                 os.unlink(draft)
 
     def _make_folder(self, folder: str) -> None:
-        """Make a folder with those around it, each durable before something stands in it."""
+        """Make a folder and its parents, each synced to disk before something is put into it."""
         if os.path.isdir(folder):
             return
         os.makedirs(folder, exist_ok=True)

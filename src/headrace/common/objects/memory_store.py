@@ -33,13 +33,11 @@ class MemoryStore(ObjectStore):
             return self._objects.get(checked_name(name))
 
     def list(self, prefix: str = "") -> list[str]:
-        """The names that begin with a text, sorted."""
         checked_prefix(prefix)
         with self._lock:
             return sorted(name for name in self._objects if name.startswith(prefix))
 
     def delete(self, name: str) -> None:
-        """Remove an object; one that is not there is fine."""
         with self._lock:
             self._objects.pop(checked_name(name), None)
 

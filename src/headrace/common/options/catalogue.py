@@ -11,8 +11,8 @@ import difflib
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
-from headrace.common.config_options import ConfigOption
 from headrace.common.options.flink import PREFIXES_WITHOUT_EFFECT, WITHOUT_EFFECT
+from headrace.common.options.option import ConfigOption
 from headrace.common.options.values import ValueKind, text_of
 from headrace.errors import ConfigurationError
 

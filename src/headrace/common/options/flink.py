@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.common.config_options import ConfigOption
+from headrace.common.options.option import ConfigOption
 from headrace.common.options.values import ValueKind
 
 _JVM = "Flink's JVM and its serializers are not there"

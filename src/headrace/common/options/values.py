@@ -243,7 +243,7 @@ def _split(
 ) -> list[str]:
     """The parts between separators that stand outside quotes.
 
-    A quote opens at the beginning of a part, or right behind one of ``others``; inside, it is
+    A quote opens at the beginning of a part, or right after one of ``others``; inside, it is
     written twice. ``at_most`` separators count, the rest are text.
     """
     parts: list[str] = []

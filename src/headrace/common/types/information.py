@@ -17,7 +17,7 @@ _SHOWN_CHARS = 120
 class TypeInformation(ABC):
     """A declared type. Types are values: compared, hashed and pickled by what they hold."""
 
-    get_java_type_info = unsupported_method("there is no Flink JVM behind Headrace's types")
+    get_java_type_info = unsupported_method("Headrace has no Flink JVM")
 
     @abstractmethod
     def _parts(self) -> tuple[Any, ...]:

@@ -49,7 +49,7 @@ def _java_floating(value: float, text: str) -> str:
     minus = "-" if sign else ""
     if not digits:
         return f"{minus}0.0"
-    point = len(digits) + exponent  # the decimal point stands behind so many digits
+    point = len(digits) + exponent  # the decimal point stands after so many digits
     digits = digits.rstrip("0") or "0"
     if 1e-3 <= abs(value) < 1e7:
         if point <= 0:
@@ -60,7 +60,10 @@ def _java_floating(value: float, text: str) -> str:
 
 
 def sql_timestamp_text(value: datetime.datetime) -> str:
-    """``java.sql.Timestamp.toString``: at least one digit behind the point."""
+    """The text of a datetime, with at least one digit after the point.
+
+    Source: ``java.sql.Timestamp.toString``.
+    """
     fraction = f"{value.microsecond:06d}".rstrip("0") or "0"
     return f"{value.replace(tzinfo=None).isoformat(' ', 'seconds')}.{fraction}"
 

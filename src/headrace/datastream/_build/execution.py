@@ -1,7 +1,8 @@
-"""From an environment to a runner: the API's one door to what runs it."""
+"""From sinks to a runner: the API's one door to what runs a program."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import PlanError
@@ -9,76 +10,59 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.graph.transformation import SinkTransformation
 
 if TYPE_CHECKING:
+    from headrace.common.configuration import Configuration
     from headrace.common.job_client import JobClient
     from headrace.common.job_execution_result import JobExecutionResult
-    from headrace.datastream.closeable_iterator import CloseableIterator
-    from headrace.datastream.data_stream import DataStream
-    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+Sinks = Sequence[SinkTransformation]
 
 
-def execute(env: StreamExecutionEnvironment, job_name: str | None) -> JobExecutionResult:
-    """Run the environment's sinks to their end, and forget them."""
-    result: JobExecutionResult = _launch().execute(_job(env), env._configuration, job_name)
+def execute(
+    sinks: Sinks, configuration: Configuration, job_name: str | None
+) -> JobExecutionResult:
+    """The result of a job with these sinks, which runs to its end."""
+    result: JobExecutionResult = _launch().execute(_graph(sinks), configuration, job_name)
     return result
 
 
-def execute_async(env: StreamExecutionEnvironment, job_name: str | None) -> JobClient:
-    """Start the environment's sinks, and forget them."""
-    client: JobClient = _launch().execute_async(_job(env), env._configuration, job_name)
+def execute_async(sinks: Sinks, configuration: Configuration, job_name: str | None) -> JobClient:
+    """The client of a job with these sinks, which has been started."""
+    client: JobClient = _launch().execute_async(_graph(sinks), configuration, job_name)
     return client
 
 
 def execute_and_collect(
-    env: StreamExecutionEnvironment, stream: DataStream, job_name: str | None, limit: int | None
-) -> CloseableIterator:
-    """Start the environment's sinks and one that brings a stream's records here."""
-    from headrace.datastream.closeable_iterator import CloseableIterator
-
-    graph = StreamGraph.of((*env._take_sinks(), _collecting(stream)))
-    return CloseableIterator(
-        *_launch().execute_and_collect(graph, env._configuration, job_name, limit)
-    )
+    sinks: Sinks, configuration: Configuration, job_name: str | None, limit: int | None
+) -> tuple[Iterator[Any], Callable[[], None]]:
+    """The collected records of a job with these sinks, and a function that ends the job early."""
+    results: Iterator[Any]
+    results, cancel = _launch().execute_and_collect(_graph(sinks), configuration, job_name, limit)
+    return results, cancel
 
 
-def execution_plan(env: StreamExecutionEnvironment) -> str:
-    """The graph of the environment's sinks as JSON."""
-    text: str = _launch().execution_plan(StreamGraph.of(_some(env)), env._configuration)
+def execution_plan(sinks: Sinks, configuration: Configuration) -> str:
+    """The graph of these sinks as JSON."""
+    text: str = _launch().execution_plan(_graph(sinks), configuration)
     return text
 
 
-def explain(env: StreamExecutionEnvironment, stream: DataStream | None) -> str:
-    """How a stream, or all sinks of the environment, would be computed, as text."""
-    sinks = _some(env) if stream is None else (_collecting(stream),)
-    text: str = _launch().explain(StreamGraph.of(sinks), env._configuration)
+def explain(sinks: Sinks, configuration: Configuration) -> str:
+    """How these sinks would be computed, as text."""
+    text: str = _launch().explain(_graph(sinks), configuration)
     return text
 
 
-def _launch() -> Any:
-    from headrace.runners import launch
-
-    return launch
-
-
-def _collecting(stream: DataStream) -> SinkTransformation:
-    from headrace.datastream._build.call_site import call_site
-    from headrace.datastream.connectors.print import CollectSink
-
-    return SinkTransformation(
-        stream._edges, None, "Collect", call_site(), stream._type(), sink=CollectSink()
-    )
-
-
-def _job(env: StreamExecutionEnvironment) -> StreamGraph:
-    _some(env)
-    # taken before the graph is checked: a program that failed the check starts anew
-    return StreamGraph.of(env._take_sinks())
-
-
-def _some(env: StreamExecutionEnvironment) -> tuple[SinkTransformation, ...]:
-    sinks = env._sinks()
+def _graph(sinks: Sinks) -> StreamGraph:
     if not sinks:
         raise PlanError(
             "no sink: the job would compute nothing",
             hint="end a stream with sink_to(), print() or execute_and_collect()",
         )
-    return sinks
+    return StreamGraph.of(tuple(sinks))
+
+
+def _launch() -> Any:
+    # Imported with the first job: a program that only builds a graph needs no runner.
+    from headrace.runners import launch
+
+    return launch

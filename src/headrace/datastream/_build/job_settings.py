@@ -10,8 +10,8 @@ from headrace.common.configuration import Configuration
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.unsupported import unsupported_method
-from headrace.datastream._build.accepted import accepted
-from headrace.datastream._build.arguments import one_of, positive
+from headrace.common.accepted import accepted
+from headrace.common.arguments import one_of, positive
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.execution_mode import RuntimeExecutionMode

@@ -1,32 +1,28 @@
-"""Making nodes: what every API method does before and after it adds one to the graph."""
+"""Making nodes: the checks and the additions that many methods of the API share."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from headrace.common.typeinfo import TypeInformation
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.datastream._build.arguments import article
-from headrace.datastream.functions import Function
+from headrace.common.arguments import article
+from headrace.datastream._build.node_list import NodeList
 from headrace.datastream._build.operator_settings import follower_name
 from headrace.datastream._build.pickling import require_picklable
+from headrace.datastream.functions import Function
 from headrace.errors import NotKeyedError, PlanError
 from headrace.graph.transformation import CallSite, Edge, Transformation
 from headrace.operators.coerce import CoerceSpec
 from headrace.operators.inspection import inspect_function
+from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.user_function import UserFunction
-from headrace.operators.timestamps import TimestampsSpec
-
-if TYPE_CHECKING:
-    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
 def checked_type(declared: TypeInformation | None, call: str) -> TypeInformation | None:
     """The declared type itself.
 
     Raises:
-        PlanError: it is no type.
+        PlanError: it is not a ``TypeInformation``.
     """
     if declared is not None and not isinstance(declared, TypeInformation):
         raise PlanError(
@@ -37,7 +33,7 @@ def checked_type(declared: TypeInformation | None, call: str) -> TypeInformation
 
 
 def add_operator(
-    env: StreamExecutionEnvironment,
+    nodes: NodeList,
     inputs: tuple[Edge, ...],
     spec: OperatorSpec,
     site: CallSite,
@@ -45,16 +41,20 @@ def add_operator(
     stream: str,
     output_type: TypeInformation | None = None,
 ) -> Transformation:
-    """A new node; its user functions were found fit to be sent to a worker."""
+    """A new node of the program.
+
+    Raises:
+        UnpicklableFunctionError: a function of the spec cannot be sent to a worker.
+    """
     for function in spec.functions:
         require_sendable(function, call, stream, site)
     node = Transformation(inputs, spec, spec.label, site, output_type)
-    env._register(node)
+    nodes._register(node)
     return node
 
 
 def add_coercion(
-    env: StreamExecutionEnvironment, edge: Edge, declared: TypeInformation | None, site: CallSite
+    nodes: NodeList, edge: Edge, declared: TypeInformation | None, site: CallSite
 ) -> Transformation | None:
     """A node that makes records fit a declared type, or None where they always do."""
     if declared is None or declared.coercer() is None:
@@ -62,26 +62,26 @@ def add_coercion(
     spec = CoerceSpec(declared)
     node = Transformation((edge,), spec, spec.label, site, declared)
     node.name = follower_name(node, edge.source.name)
-    env._register(node)
+    nodes._register(node)
     return node
 
 
 def add_followers(
-    env: StreamExecutionEnvironment,
+    nodes: NodeList,
     node: Transformation,
     declared: TypeInformation | None,
     site: CallSite,
     watermarks: TimestampsSpec | None = None,
 ) -> tuple[Transformation, ...]:
-    """Nodes behind an operator: its records made to fit a type, then given timestamps."""
-    coercion = add_coercion(env, Edge(node), declared, site)
+    """Nodes after an operator: its records made to fit a type, then given timestamps."""
+    coercion = add_coercion(nodes, Edge(node), declared, site)
     followers = () if coercion is None else (coercion,)
     if watermarks is None:
         return followers
     last = (node, *followers)[-1]
     timestamps = Transformation((Edge(last),), watermarks, "", site, last.output_type)
     timestamps.name = follower_name(timestamps, node.name)
-    env._register(timestamps)
+    nodes._register(timestamps)
     return (*followers, timestamps)
 
 
@@ -91,8 +91,8 @@ def timestamps_spec(
     """The spec for a watermark strategy.
 
     Raises:
-        PlanError: it is none.
-        UnpicklableFunctionError: it cannot be sent to a worker.
+        PlanError: ``strategy`` is not a ``WatermarkStrategy``.
+        UnpicklableFunctionError: the strategy cannot be sent to a worker.
     """
     if not isinstance(strategy, WatermarkStrategy):
         raise PlanError(
@@ -105,15 +105,19 @@ def timestamps_spec(
 
 
 def require_sendable(function: UserFunction, call: str, stream: str, site: CallSite) -> None:
-    """Raise ``UnpicklableFunctionError`` where a function cannot be sent to a worker."""
+    """Check that a function can be sent to a worker.
+
+    Raises:
+        UnpicklableFunctionError: it cannot be pickled.
+    """
     require_picklable(function.target, f"{function.name!r}, given to {call}(),", stream, site)
 
 
 def require_unkeyed(function: UserFunction, call: str, stream: str, site: CallSite) -> None:
-    """Raise where a function for a stream without keys uses keyed state or timers.
+    """Check that a function for a stream without keys uses neither keyed state nor timers.
 
     Raises:
-        NotKeyedError: it does.
+        NotKeyedError: the function uses one of them.
     """
     uses = inspect_function(function.target) if isinstance(function.target, Function) else None
     if uses is None or not uses.keyed:

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 from headrace.common.time import TimeAmount
-from headrace.datastream._build.accepted import accepted
-from headrace.datastream._build.arguments import non_empty, positive
+from headrace.common.accepted import accepted
+from headrace.common.arguments import non_empty, positive
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
 from headrace.errors import PlanError
 from headrace.graph.transformation import Transformation
@@ -28,7 +28,7 @@ class OperatorSettings(ABC):
         """
 
     def _followers(self) -> tuple[Transformation, ...]:
-        """Nodes behind the operator that a program does not see: its types and timestamps."""
+        """Nodes after the operator that a program does not see: its types and timestamps."""
         return ()
 
     def get_name(self) -> str:
@@ -107,6 +107,6 @@ class OperatorSettings(ABC):
 
 
 def follower_name(follower: Transformation, name: str) -> str:
-    """What a node behind an operator of that name is called."""
+    """What a node after an operator of that name is called."""
     label = follower.spec.label if follower.spec else ""
     return f"{label}({name})"

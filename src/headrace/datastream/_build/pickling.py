@@ -18,12 +18,12 @@ _HINT = "make it in open(), or inside the function, so that each worker has its 
 
 
 def require_picklable(target: Any, role: str, stream: str, site: CallSite) -> None:
-    """Raise where ``target`` (a function or a connector) cannot be pickled.
+    """Check that ``target`` (a function or a connector) can be pickled.
 
     ``role`` is what messages call it, such as ``the function given to map()``.
 
     Raises:
-        UnpicklableFunctionError: it cannot; the message names the captured variable at fault.
+        UnpicklableFunctionError: pickling fails. The message names the captured variable.
     """
     try:
         cloudpickle.dumps(target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.datastream._build.arguments import article
+from headrace.common.arguments import article
 from headrace.datastream.functions import Function
 from headrace.errors import WrongFunctionError
 from headrace.graph.transformation import CallSite
@@ -24,7 +24,7 @@ def user_function(
     """What operators call for ``given``: an object of ``kind``, or where ``plain`` a callable.
 
     Raises:
-        WrongFunctionError: it is something else.
+        WrongFunctionError: ``given`` is neither.
     """
     if isinstance(given, kind):
         return UserFunction(given, method)

@@ -21,12 +21,11 @@ class CollectionSource(Source):
 
     @property
     def kind(self) -> str:
-        """What the source is."""
         return "collection"
 
     @property
     def bounded(self) -> bool:
-        """True: it ends behind the last value."""
+        """True: it ends after the last value."""
         return True
 
     @property

@@ -15,6 +15,7 @@ from headrace.connector import (
     SinkWriter,
     WriterContext,
 )
+from headrace.datastream.formats.arrow_types import arrow_schema
 from headrace.errors import JobError, PlanError
 
 _MODES = ("append", "overwrite", "ignore", "error", "errorifexists")
@@ -48,7 +49,6 @@ class DataFrameSink(Sink):
 
     @property
     def kind(self) -> str:
-        """What the sink is."""
         return "dataframe"
 
     @property
@@ -68,10 +68,10 @@ class DataFrameSink(Sink):
         return ServedBy.SPARK
 
     def require_columns(self, declared: Any, stream: str, site: Any) -> None:
-        """Raise where neither the sink nor its stream says what the columns are.
+        """Check that the sink, or else its stream, says what the columns are.
 
         Raises:
-            PlanError: so it is.
+            PlanError: neither does.
         """
         if self.schema is None and not isinstance(self.type_info or declared, RowTypeInfo):
             raise PlanError(
@@ -81,19 +81,27 @@ class DataFrameSink(Sink):
                 " type as Types.ROW_NAMED(...)",
             )
 
+    def arrow_columns(self, declared: Any) -> Any | None:
+        """The columns by the type of the records, as a pyarrow schema; None where no type says.
+
+        ``declared`` is the stream's type; a type of the sink's own comes first.
+        """
+        row_type = self.type_info or declared
+        return arrow_schema(row_type) if isinstance(row_type, RowTypeInfo) else None
+
     def writer(self, context: WriterContext) -> SinkWriter:
-        """None of its own.
+        """Never called: Spark writes.
 
         Raises:
-            JobError: always; Spark writes.
+            JobError: always.
         """
         raise self._not_here()
 
     def committer(self, context: CommitterContext) -> Committer:
-        """None of its own.
+        """Never called: Spark writes.
 
         Raises:
-            JobError: always; Spark writes.
+            JobError: always.
         """
         raise self._not_here()
 

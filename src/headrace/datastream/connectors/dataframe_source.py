@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.connector import ServedBy, Source, SplitEnumerator, SplitReader
+from headrace.datastream.connectors.file_system import FileSource
+from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from headrace.errors import JobError, PlanError
 
 
@@ -21,7 +23,6 @@ class DataFrameSource(Source):
 
     @property
     def kind(self) -> str:
-        """What the source is."""
         return "dataframe"
 
     @property
@@ -36,14 +37,21 @@ class DataFrameSource(Source):
 
     @property
     def name(self) -> str:
-        """What the source is called in plans and errors."""
         return "DataFrame"
 
     def __getstate__(self) -> dict[str, Any]:
         return {"dataframe": None, "ends": self.ends}
 
+    def written(self, schema: Any, path: str) -> Source:
+        """A source of the same rows, which were written as Parquet files to a folder.
+
+        ``schema`` is pyarrow's.
+        """
+        files = FileSource.for_bulk_file_format(ParquetColumnarRowInputFormat(schema), path)
+        return files.build()
+
     def enumerator(self, directory: str) -> SplitEnumerator:
-        """None: Spark reads the rows.
+        """Never called: Spark reads the rows.
 
         Raises:
             JobError: always.
@@ -51,7 +59,7 @@ class DataFrameSource(Source):
         raise JobError("a DataFrame needs Spark: this runner has none")
 
     def reader(self) -> SplitReader:
-        """None: Spark reads the rows.
+        """Never called: Spark reads the rows.
 
         Raises:
             JobError: always.
@@ -63,7 +71,7 @@ def from_dataframe(dataframe: Any) -> Source:
     """A source for ``env.from_source`` with the rows of a Spark DataFrame.
 
     Raises:
-        PlanError: it is no DataFrame.
+        PlanError: it is not a Spark DataFrame.
     """
     is_streaming = getattr(dataframe, "isStreaming", None)
     if not isinstance(is_streaming, bool):

@@ -37,7 +37,7 @@ class DataGeneratorSource(Source):
 
     @property
     def kind(self) -> str:
-        """What the source is: with a rate a position tells the time of the start as well."""
+        """One of two: with a rate, a position has the time of the start as well."""
         return "generator" if self.rate_per_second is None else "paced-generator"
 
     def __post_init__(self) -> None:
@@ -63,7 +63,6 @@ class DataGeneratorSource(Source):
         )
 
     def reader(self) -> SplitReader:
-        """A new reader."""
         make = self.generator_function
         if _takes_two(make):
             two, seed, seeded = make, (self.seed or 0) << 64, random.Random
@@ -75,7 +74,7 @@ class DataGeneratorSource(Source):
 
 
 class _Made:
-    """Makes chunks of records that nobody else holds, as a job may change what it gets."""
+    """Makes chunks of new records: a job may change the records that it gets."""
 
     def __init__(self, make: Callable[[int], Any]) -> None:
         self._make = make
@@ -94,7 +93,7 @@ class _Made:
 
 
 def _own(make: Callable[[int], Any], index: int) -> Any:
-    """A record, copied where its maker holds it as well, or something in it."""
+    """The record, or a copy where the function that made it may still hold it or a part of it."""
     value, holders = _with_holders(make, index)
     if is_plain(value) or (holders <= _ALONE and _holds_plain(value)):
         return value
@@ -110,7 +109,7 @@ def _with_holders(make: Callable[[int], Any], index: int) -> tuple[Any, int]:
 
 
 _ALONE = _with_holders(lambda index: [index], 0)[1]
-"""How many hold what has just been made and is nowhere else."""
+"""The reference count of an object that was just made and that nothing else holds."""
 
 
 def _holds_plain(value: Any) -> bool:

@@ -113,7 +113,7 @@ class FileSource(Source):
 
     @property
     def kind(self) -> str:
-        """What the source is: positions in a set of files mean nothing in a watched folder."""
+        """One of two: positions in a set of files mean nothing in a watched folder."""
         return "files" if self.discovery_interval_ms is None else "watched-folder"
 
     @property
@@ -151,7 +151,6 @@ class FileSource(Source):
         )
 
     def reader(self) -> SplitReader:
-        """A new reader."""
         return FileReader(self.format, self.error_tag is not None)
 
 

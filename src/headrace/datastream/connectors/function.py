@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from headrace.connector import (
     Sink,
     SinkWriter,
     WriterContext,
+    close_value,
 )
 from headrace.errors import PlanError
 
@@ -27,8 +27,8 @@ class FunctionSink(Sink):
     - a function, called once per task and micro-batch with the list of its records; or
     - an object with ``invoke(value)``, called for every record. Where it has them,
       ``open(context)`` is called before its first record in a worker process, ``flush()`` at the
-      end of each micro-batch, and ``close()`` when the process ends by itself (Spark ends its
-      workers without a word). It must be picklable before it is opened.
+      end of each micro-batch, and ``close()`` when the job's run is over in that process (Spark
+      may end its workers without a word). It must be picklable before it is opened.
     """
 
     target: Any
@@ -37,7 +37,6 @@ class FunctionSink(Sink):
 
     @property
     def kind(self) -> str:
-        """What the sink is."""
         return "function"
 
     def __post_init__(self) -> None:
@@ -47,9 +46,8 @@ class FunctionSink(Sink):
             )
 
     def writer(self, context: WriterContext) -> SinkWriter:
-        """A new writer."""
         if hasattr(self.target, "invoke"):
-            self._open_once(context)
+            context.shared("target", lambda: _Opened(self.target, context))
             return _InvokeWriter(self.target)
         return _CallWriter(self.target)
 
@@ -57,17 +55,18 @@ class FunctionSink(Sink):
         """A committer with nothing to do: what was written is visible."""
         return _NothingToCommit()
 
-    def _open_once(self, context: WriterContext) -> None:
-        # The runner keeps one sink object per worker process: so this is once per process.
-        if "_opened" not in self.__dict__:
-            if hasattr(self.target, "open"):
-                self.target.open(context)
-            if hasattr(self.target, "close"):
-                atexit.register(self.target.close)
-            object.__setattr__(self, "_opened", True)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"target": self.target}
+class _Opened:
+    """A target between its ``open`` and its ``close``; a run has one in each process."""
+
+    def __init__(self, target: Any, context: WriterContext) -> None:
+        self._target = target
+        if hasattr(target, "open"):
+            target.open(context)
+
+    def close(self) -> None:
+        """Close the target."""
+        close_value(self._target)
 
 
 class _CallWriter(SinkWriter):

@@ -18,7 +18,6 @@ class NumberSequenceSource(Source):
 
     @property
     def kind(self) -> str:
-        """What the source is."""
         return "number-sequence"
 
     def __post_init__(self) -> None:
@@ -27,7 +26,7 @@ class NumberSequenceSource(Source):
 
     @property
     def bounded(self) -> bool:
-        """True: it ends behind ``end``."""
+        """True: it ends after ``end``."""
         return True
 
     @property
@@ -40,6 +39,5 @@ class NumberSequenceSource(Source):
         return IndexedEnumerator("sequence", self.end - self.start + 1, lambda start, end: None)
 
     def reader(self) -> SplitReader:
-        """A new reader."""
         first = self.start
         return IndexedReader(lambda _, at, to: list(range(first + at, first + to)))

@@ -61,7 +61,6 @@ class PrintSink(_DeliveredSink):
 
     @property
     def kind(self) -> str:
-        """What the sink is."""
         return "print"
 
     @staticmethod
@@ -83,7 +82,6 @@ class CollectSink(_DeliveredSink):
 
     @property
     def kind(self) -> str:
-        """What the sink is."""
         return "collect"
 
 

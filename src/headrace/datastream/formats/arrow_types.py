@@ -43,10 +43,10 @@ _BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
 
 
 def arrow_schema(row_type: Any, utc_timestamp: bool = False) -> Any:
-    """The Arrow schema of rows of a type; a pyarrow schema is given back as it is.
+    """The Arrow schema of rows of a type; a pyarrow schema is returned unchanged.
 
     Raises:
-        PlanError: it is no type of a row, or holds what Arrow has no type for.
+        PlanError: it is not the type of a row, or Arrow has no type for one of its fields.
     """
     if isinstance(row_type, pa.Schema):
         return row_type
@@ -140,7 +140,7 @@ def _plain(value: Any, kind: Any) -> Any:
 
 
 def from_arrow(kind: TypeInformation) -> Callable[[Any], Any] | None:
-    """A function from what pyarrow gives to what the type's coercer takes; None: need none."""
+    """A function from pyarrow's values to those that the type's coercer takes, or None."""
     if isinstance(kind, ExternalTypeInfo):
         return from_arrow(kind._parts()[0])
     if isinstance(kind, BasicTypeInfo):

@@ -6,11 +6,12 @@ import csv
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from headrace.common.types import row_of
 from headrace.connector import BadRecord, Chunk
 from headrace.datastream.formats.csv_fields import field_reader
+from headrace.datastream.formats.csv_schema import CsvSchema
 from headrace.datastream.formats.file_format import CHUNK_RECORDS
 from headrace.datastream.formats.lines import (
     CORRUPT_ERRORS,
@@ -24,9 +25,6 @@ from headrace.datastream.formats.lines import (
     without_end,
 )
 from headrace.errors import PlanError
-
-if TYPE_CHECKING:
-    from headrace.datastream.formats.csv import CsvSchema
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from headrace.common.serialization import BulkWriterFactory
 from headrace.common.types import row_of
 from headrace.datastream.formats.csv_fields import CsvDialect, CsvLines, field_writer, fields_of
+from headrace.datastream.formats.csv_schema import CsvSchema
 from headrace.errors import PlanError
 
-if TYPE_CHECKING:
-    from headrace.datastream.formats.csv import CsvSchema
-
 _PLAIN = frozenset({str, int, float, Decimal})
-"""What the csv module writes as it should be; it would write True and None as Python does."""
+"""Types that the csv module writes correctly; it would write True and None as Python does."""
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,7 @@ def row_type_of(type_info: Any) -> RowTypeInfo:
     """The argument, if it is the type of a row.
 
     Raises:
-        PlanError: it is something else.
+        PlanError: it is neither.
     """
     if not isinstance(type_info, RowTypeInfo):
         raise PlanError(

@@ -25,7 +25,7 @@ ASSUMED_LINE_BYTES = 100.0
 ASSUMED_COMPRESSION = 4.0
 
 DECODE_ERRORS = (ValueError, ArithmeticError, csv.Error, RecursionError)
-"""What a decoder may raise about its input. Anything else is a fault of the program."""
+"""The errors of a decoder that its input causes. Others are faults of the program."""
 
 CORRUPT_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
@@ -84,7 +84,7 @@ def line_runs(
         # of this range there is no need to see its end.
         position = start - 1 + len(file.readline(-1 if end is None else end - start + 1))
     while end is None or position < end:
-        # readlines(hint) stops behind the line that exceeds the hint: it starts before end. A hint
+        # readlines(hint) stops after the line that exceeds the hint: it starts before end. A hint
         # of 0 would mean no limit.
         hint = RUN_BYTES if end is None else min(RUN_BYTES, end - position - 1)
         lines = file.readlines(hint) if hint else [line for line in (file.readline(),) if line]

@@ -62,7 +62,7 @@ class ParquetFormat(BulkFormat):
         """The number of rows, from the file's footer: such a file does not grow.
 
         Raises:
-            DecodeError: it is no Parquet file.
+            DecodeError: the file is not a Parquet file.
         """
         with open(path, "rb") as file:
             try:
@@ -228,7 +228,7 @@ class ParquetBulkWriters:
 
         ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema, where PyFlink takes a RowType of
         its Table API. With ``utc_timestamp``, timestamps are written as instants in UTC, else
-        without a zone. A ``Types.BIG_DEC()`` is a decimal of 38 digits, 18 behind the point.
+        without a zone. A ``Types.BIG_DEC()`` is a decimal of 38 digits, 18 after the point.
         """
         if hadoop_config is not None:
             raise PlanError("Parquet is written by pyarrow: a Hadoop configuration has no effect")

@@ -30,7 +30,7 @@ _PATTERN = re.compile(r"\[headrace-failure:([A-Za-z0-9+/=]+)\]")
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(?P<error>\S.*)")
 _LONGEST_REASON = 500
 _CHAINED = 8
-"""So many causes of causes travel."""
+"""How many causes of causes are sent."""
 
 
 class WorkerTraceback(Exception):
@@ -46,7 +46,7 @@ class WorkerTraceback(Exception):
 
 @dataclass(frozen=True)
 class Packed:
-    """An exception on its way: pickled where it can be, and what pickling leaves out.
+    """An exception as it is sent: pickled where it can be, and what pickling leaves out.
 
     ``places``: where its traceback's frames stood. ``cause`` and ``context`` are exceptions too.
     """
@@ -81,7 +81,7 @@ def raise_encoded(error: BaseException) -> NoReturn:
 
 
 def encoded(method: Callable[P, T]) -> Callable[P, T]:
-    """The same method, for Spark to call: what it raises can be read by the driver."""
+    """A method for Spark to call: the driver can read what it raises."""
 
     @functools.wraps(method)
     def telling(*arguments: P.args, **named: P.kwargs) -> T:
@@ -127,7 +127,7 @@ def _unpack(packed: Packed) -> BaseException:
 
 
 def reason_in(text: str) -> str:
-    """What one line can say of an error of Spark: its first, and a Python traceback's last."""
+    """An error of Spark in one line: its first line, and the last of a Python traceback."""
     text = text.strip()
     first = text.partition("\n")[0]
     found = _TRACEBACK.search(text)

@@ -1,4 +1,4 @@
-"""The way back from the sink's commit, which runs in a process of its own, to the user's."""
+"""How reports get from the process of the sink's commit to the user's process."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from headrace.metrics.merging import MetricId, Part
 from headrace.runtime.failure import failure_of
 
 _HANDSHAKE_SECONDS = 30.0
-"""Who connects and does not show its key is left after so long; a report meanwhile waits."""
+"""A peer that does not show its key is left after this time. Reports wait meanwhile."""
 
 _CLOSING_SECONDS = 5.0
 
 
 @dataclass
 class BatchReport:
-    """What one committed micro-batch has to tell.
+    """The report of one committed micro-batch.
 
     ``delivered``: sink id to a list of (group, records) in order. ``metrics``: what those
     attempts counted whose records are in it. ``watermark``: the least watermark (ms) over the
@@ -60,14 +60,14 @@ class DriverLink:
 
     def _serve(self) -> None:
         while not self._closing:
-            # Not the job's affair: a stranger, or a committer that died while it spoke, whose
-            # micro-batch comes again.
+            # No failure of the job: a stranger connected, or a committer died while it sent its
+            # report; then its micro-batch comes again.
             with contextlib.suppress(Exception), self._listener.accept() as connection:
                 if not self._closing:
                     self._hear(connection)
 
     def _hear(self, connection: Connection) -> None:
-        """Take a committer's report; raises whatever else a peer gives cause for."""
+        """Take a committer's report. Raises if the peer is not a committer, or ends early."""
         _limit_waiting(connection, _HANDSHAKE_SECONDS)
         deliver_challenge(connection, self.token)
         answer_challenge(connection, self.token)
@@ -94,7 +94,7 @@ class DriverLink:
 
 
 def _limit_waiting(connection: Connection, seconds: float) -> None:
-    """Let a read fail that waits for so long; 0: it waits for ever."""
+    """Let reads fail after this time; 0: they wait for ever."""
     limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
     with socket.socket(fileno=os.dup(connection.fileno())) as same:
         same.setblocking(True)  # the two share it, and a default timeout takes it away
@@ -102,7 +102,7 @@ def _limit_waiting(connection: Connection, seconds: float) -> None:
 
 
 def send_report(address: tuple[str, int], token: bytes, report: BatchReport) -> None:
-    """Tell the user's process about a micro-batch; comes back when it has been taken.
+    """Send a micro-batch's report to the user's process, and wait until it is taken.
 
     Raises:
         OSError, EOFError: that process is gone.

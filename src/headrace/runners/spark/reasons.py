@@ -1,4 +1,4 @@
-"""What Spark says when it stops a job, in a sentence: what it was, where, and what to do.
+"""Why Spark stopped a job, in a sentence: what happened, where, and what to do.
 
 Its own messages name the query by two ids, the task by four numbers, and then the reason. The
 patterns are those of Spark 4.3.
@@ -36,7 +36,7 @@ _CRASH = (
 
 
 class Story(NamedTuple):
-    """What a user is told: the parts of a ``JobError``."""
+    """The parts of a ``JobError``."""
 
     message: str
     where: dict[str, str]
@@ -44,7 +44,7 @@ class Story(NamedTuple):
 
 
 def story_of(text: str, kind: str) -> Story:
-    """The story of a failure of Spark; ``kind`` names its type, for one without a text."""
+    """What to tell of a failure of Spark. ``kind`` is its type, for a failure without a text."""
     text = _QUERY.sub("", text.strip())
     where: dict[str, str] = {}
     task = _TASK.match(text)
@@ -74,7 +74,7 @@ def _worker_died(text: str) -> str:
 
 
 def _ended(text: str) -> str | None:
-    """What an exit code in the text says; codes above 128 are signals."""
+    """What an exit code in the text means; codes above 128 are signals."""
     found = _EXIT_CODE.search(text)
     if found is None:
         return None

@@ -8,7 +8,6 @@ from typing import Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runtime.chain.loops import Nesting, Push, PushAll, Step, calling, pushing, pushing_all
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
@@ -16,6 +15,7 @@ from headrace.runtime.exchange.endpoint import Endpoint, KeyedEndpoint
 from headrace.runtime.exchange.outbox import Outbox
 from headrace.runtime.exchange.steps import exchange_step, sink_step
 from headrace.runtime.failure import annotate
+from headrace.runtime.loops import Nesting, Push, PushAll, Step, calling, pushing, pushing_all
 from headrace.runtime.operator import (
     Link,
     NodeProgram,

@@ -10,11 +10,11 @@ from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Envelope
 from headrace.runtime.chain.build import ChainParts
-from headrace.runtime.chain.loops import Push
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange.endpoint import Endpoint
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
+from headrace.runtime.loops import Push
 from headrace.runtime.operator import (
     Outputs,
 )

@@ -8,10 +8,10 @@ from typing import Any
 
 from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
-from headrace.runtime.chain.loops import Step
 from headrace.runtime.detached import copied, detached
 from headrace.runtime.exchange.endpoint import Endpoint
 from headrace.runtime.key_groups import KeyGroups
+from headrace.runtime.loops import Step
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.program import ExchangeProgram

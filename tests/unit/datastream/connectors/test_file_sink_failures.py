@@ -94,7 +94,7 @@ def prepare(sink: FileSink, batch: int, attempt: str, tasks: int) -> list[Any]:
     values = [(f"r{batch}.{index}",) for index in range(10)]
     prepared = []
     for task in range(tasks):
-        writer = FileWriter(sink, WriterContext("s", "job", batch, task, attempt), FAST)
+        writer = FileWriter(sink.staged("s"), WriterContext("s", "job", batch, task, attempt), FAST)
         run = [value if isinstance(sink.encoder, CsvEncoder) else value[0] for value in values]
         writer.write(run[task::tasks], [None] * len(run[task::tasks]))
         prepared.append(writer.prepare_commit())

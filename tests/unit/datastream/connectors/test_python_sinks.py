@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.connector import CommitterContext, Sink, WriterContext
+from headrace.connector import CommitterContext, Sink, WorkerResources, WriterContext
 from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.connectors.print import CollectSink, PrintSink
@@ -19,8 +20,12 @@ from headrace.errors import JobError, PlanError
 CONTEXT = WriterContext("sink", "job", 0, 2, "a")
 
 
-def write(sink: Sink, *runs: list[Any]) -> Any:
-    writer = sink.writer(CONTEXT)
+def of_run(worker: WorkerResources) -> WriterContext:
+    return replace(CONTEXT, worker=worker)
+
+
+def write(sink: Sink, *runs: list[Any], context: WriterContext = CONTEXT) -> Any:
+    writer = sink.writer(context)
     for values in runs:
         writer.write(values, [None] * len(values))
     return writer.prepare_commit()
@@ -71,24 +76,47 @@ class Target:
     def flush(self) -> None:
         self.calls.append("flush")
 
+    def close(self) -> None:
+        self.calls.append("close")
 
-def test_object_is_opened_once_and_flushed_per_micro_batch() -> None:
+
+def test_object_is_opened_once_in_a_process_and_closed_with_the_run() -> None:
     target = Target()
     sink = FunctionSink(target)
-    write(sink, [1, 2])
-    write(sink, [3])
+    run = WorkerResources()
+    write(sink, [1, 2], context=of_run(run))
+    write(sink, [3], context=of_run(run))
     assert target.calls == [("open", 2), 1, 2, "flush", 3, "flush"]
-    copy = pickle.loads(pickle.dumps(FunctionSink(Target())))
-    write(copy, ["x"])
-    assert copy.target.calls == [("open", 2), "x", "flush"]
+    run.close()
+    write(sink, [4], context=of_run(WorkerResources()))
+    assert target.calls[6:] == ["close", ("open", 2), 4, "flush"]
 
 
-def test_a_copy_of_an_opened_sink_is_not_open() -> None:
-    sink = FunctionSink(Target())
-    write(sink, [1])
-    copy = pickle.loads(pickle.dumps(sink))
-    write(copy, [2])
-    assert copy.target.calls.count(("open", 2)) == 2
+def test_an_object_that_failed_to_open_is_opened_anew() -> None:
+    class Reluctant(Target):
+        def open(self, context: WriterContext) -> None:
+            super().open(context)
+            if len(self.calls) == 1:
+                raise OSError("not yet")
+
+    sink, run = FunctionSink(Reluctant()), WorkerResources()
+    with pytest.raises(OSError, match="not yet"):
+        write(sink, [1], context=of_run(run))
+    write(sink, [1], context=of_run(run))
+    assert sink.target.calls == [("open", 2), ("open", 2), 1, "flush"]
+
+
+def test_an_object_without_a_life_cycle_is_only_called() -> None:
+    class Called:
+        values: ClassVar[list[Any]] = []
+
+        def invoke(self, value: Any) -> None:
+            self.values.append(value)
+
+    run = WorkerResources()
+    write(FunctionSink(Called()), [1], context=of_run(run))
+    run.close()
+    assert Called.values == [1]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.state.backend import MISSING
 from headrace.runtime.state.kinds import StateKind
+from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.compact import (
     Shape,
     compactor,
@@ -20,7 +21,6 @@ from headrace.runtime.state.pages.compact import (
     shape_of,
 )
 from headrace.runtime.state.pages.entries import EntryPages
-from headrace.runtime.state.pages.page import PageTable
 from headrace.testing.snapshot import MemoryStore
 
 VALUE, LIST = StateKind("value"), StateKind("list")

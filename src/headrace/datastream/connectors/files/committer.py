@@ -185,7 +185,7 @@ class FileCommitter(Committer):
         self._journal = self._move(journal)
 
     def _move(self, journal: Journal) -> Journal:
-        """Do the renames of a journal; gives it back as it is written by then."""
+        """The journal after its renames were done, as it was last written."""
         left = set(self.files.names(self.staging)) if journal.moves else set()
         while refused := self._publish(journal, left):
             moves = tuple(
@@ -206,7 +206,7 @@ class FileCommitter(Committer):
         return journal
 
     def _publish(self, journal: Journal, left: set[str]) -> set[str]:
-        """Publish what is ``left`` aside; gives the staged names whose target another file has."""
+        """The staged names whose target another file has, after the others were published."""
         refused = set()
         for staged, target in journal.moves:
             if staged not in left:

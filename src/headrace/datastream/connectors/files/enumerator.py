@@ -95,7 +95,7 @@ class FilePlanner:
             raise vanished(path) from None
 
     def cost(self, path: str, units: int, extent: int) -> tuple[float, float]:
-        """About how many records and bytes so many units are."""
+        """About how many records and bytes a number of units is."""
         measure = self.measure(path, extent)
         return units / measure.units_per_record, units * measure.bytes_per_unit
 

@@ -1,4 +1,4 @@
-"""What a file sink is told: which folder a record goes to, when a file is complete, its name."""
+"""Settings of a file sink: a record's folder, when a file is complete, and its name."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ class FileCompactStrategy:
     batches: int | None = None
     size_threshold_bytes: int | None = None
 
-    get_java_object = unsupported_method("there is no Flink JVM behind Headrace's sinks")
+    get_java_object = unsupported_method("Headrace has no Flink JVM")
 
     @staticmethod
     def builder() -> FileCompactStrategy.Builder:
@@ -241,14 +241,14 @@ class FileCompactStrategy:
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
-            """Complete a file after so many micro-batches."""
+            """Complete a file after this number of micro-batches."""
             if num_checkpoints_before_compaction < 1:
                 raise PlanError("compaction needs at least one checkpoint")
             self._batches = num_checkpoints_before_compaction
             return self
 
         def set_size_threshold(self, size_threshold: int) -> FileCompactStrategy.Builder:
-            """Complete a file at so many bytes."""
+            """Complete a file when it has this number of bytes."""
             self._size = size_threshold
             return self
 
@@ -267,14 +267,14 @@ class FileCompactStrategy:
 
 @dataclass(frozen=True)
 class FileCompactor:
-    """How several files become one: one behind the other, or not at all."""
+    """How several files become one: one after the other, or not at all."""
 
     concatenates: bool = True
     delimiter: bytes = b""
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
-        """Put files one behind the other, with the delimiter between them."""
+        """Put files one after the other, with the delimiter between them."""
         return FileCompactor(True, file_delimiter or b"")
 
     @staticmethod

@@ -29,7 +29,7 @@ from headrace.datastream.connectors.files.rolling import (
     OutputFileConfig,
     RollingPolicy,
 )
-from headrace.datastream.connectors.files.writer import FileWriter, RowEncoder
+from headrace.datastream.connectors.files.writer import FileWriter, RowEncoder, StagedForm
 from headrace.errors import PlanError, UnsupportedError
 
 STAGING = ".headrace-staging"
@@ -60,7 +60,6 @@ class FileSink(Sink):
 
     @property
     def kind(self) -> str:
-        """What the sink is."""
         return "files"
 
     @property
@@ -101,11 +100,20 @@ class FileSink(Sink):
         return replace(self, type_info=type_info)
 
     def writer(self, context: WriterContext) -> SinkWriter:
-        """A new writer."""
-        return FileWriter(self, context)
+        return FileWriter(self.staged(context.sink_id), context)
+
+    def staged(self, sink_id: str) -> StagedForm:
+        """How its tasks write files that are not yet visible."""
+        return StagedForm(
+            self.staging(sink_id),
+            self.bucket_assigner,
+            self.encoder,
+            self.writer_factory,
+            self.head if self.writes_head else b"",
+            self.type_info,
+        )
 
     def committer(self, context: CommitterContext) -> Committer:
-        """A new committer."""
         return FileCommitter(
             self.base_path,
             self.staging(context.sink_id),
@@ -228,7 +236,7 @@ class BulkFormatBuilder(_FileSinkBuilder):
         """Accepted with the identical compactor only.
 
         Raises:
-            UnsupportedError: files of a bulk format cannot be put one behind the other.
+            UnsupportedError: files of a bulk format cannot be put together.
         """
         if compactor.concatenates:
             raise UnsupportedError(

@@ -5,24 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, Any, Protocol
 from urllib.parse import quote
 
 from headrace.common.local_files import LocalFiles
 from headrace.common.serialization import Encoder
 from headrace.connector import SinkWriter, WriterContext
 from headrace.datastream.connectors.files.committer import StagedFile
-from headrace.datastream.connectors.files.rolling import BasePathBucketAssigner
-
-if TYPE_CHECKING:
-    from headrace.datastream.connectors.files.sink import FileSink
+from headrace.datastream.connectors.files.rolling import BasePathBucketAssigner, BucketAssigner
 
 MAX_OPEN_FILES = 128
 """A task with more folders than that completes the file it has not written to for longest."""
 
 
 class RowEncoder(Protocol):
-    """What writes a record behind the one before it.
+    """What writes a record after the one before it.
 
     It may also have ``encode_all(values) -> bytes``, for speed, and ``head() -> bytes``, what
     stands at the top of every file.
@@ -45,30 +42,43 @@ class BulkWriter(Protocol):
         """Complete the file."""
 
 
+@dataclass(frozen=True)
+class StagedForm:
+    """Where a task's files lie until they are published, and how records become bytes.
+
+    One of ``encoder`` and ``writer_factory`` is there. ``head`` stands at the top of each file.
+    ``type_info`` is the stream's type.
+    """
+
+    staging: str
+    bucket_assigner: BucketAssigner
+    encoder: Any = None
+    writer_factory: Any = None
+    head: bytes = b""
+    type_info: Any = None
+
+
 class FileWriter(SinkWriter):
     """Writes one task's records of one micro-batch into staged files, one or more per folder."""
 
     def __init__(
-        self, sink: FileSink, context: WriterContext, files: LocalFiles | None = None
+        self, form: StagedForm, context: WriterContext, files: LocalFiles | None = None
     ) -> None:
-        self._sink, self._context = sink, context
+        self._form, self._context = form, context
         self._files = files or LocalFiles()
-        self._staging = sink.staging(context.sink_id)
-        self._head = sink.head if sink.writes_head else b""
-        self._one_bucket = isinstance(sink.bucket_assigner, BasePathBucketAssigner)
-        self._encode = None if sink.encoder is None else encode_all(sink.encoder, sink.type_info)
+        self._one_bucket = isinstance(form.bucket_assigner, BasePathBucketAssigner)
+        self._encode = None if form.encoder is None else encode_all(form.encoder, form.type_info)
         self._open: dict[str | None, _OpenFile] = {}
         self._complete: list[StagedFile] = []
         self._created: list[str] = []
 
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        """Take records, in order."""
         if not values:
             return
         if self._one_bucket:
             self._file("").write(values)
             return
-        bucket_of = self._sink.bucket_assigner.get_bucket_id
+        bucket_of = self._form.bucket_assigner.get_bucket_id
         by_bucket: dict[str | None, list[Any]] = {}
         for value, timestamp in zip(values, timestamps, strict=True):
             by_bucket.setdefault(bucket_of(value, timestamp), []).append(value)
@@ -97,13 +107,13 @@ class FileWriter(SinkWriter):
             context, number = self._context, len(self._created)
             attempt = quote(context.attempt, safe="")
             name = f"{context.batch_id}-{context.partition}-{attempt}-{number}"
-            path = os.path.join(self._staging, name)
+            path = os.path.join(self._form.staging, name)
             self._created.append(path)
             part = _OpenFile(name, number, self._files.create(path), self._encode)
             if self._encode is None:
-                part.bulk = self._sink.writer_factory.create(part.file)
+                part.bulk = self._form.writer_factory.create(part.file)
             else:
-                part.file.write(self._head)
+                part.file.write(self._form.head)
         self._open[bucket] = part  # at the end: the first one is the one longest not written to
         return part
 

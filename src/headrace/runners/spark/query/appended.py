@@ -45,7 +45,7 @@ class Folder:
         return bool(self._system.exists(self.of(name)))
 
     def children(self, name: str) -> list[str]:
-        """The names of what lies in a folder inside; none where it does not exist."""
+        """The names in a folder inside this one; none where it does not exist."""
         if not self.exists(name):
             return []
         return [status.getPath().getName() for status in self._system.listStatus(self.of(name))]

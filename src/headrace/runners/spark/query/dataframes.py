@@ -15,12 +15,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from headrace.common.typeinfo import RowTypeInfo
 from headrace.common.types import Row, row_of
 from headrace.connector import ServedBy
-from headrace.datastream.connectors.file_system import FileSource
-from headrace.datastream.formats.arrow_types import arrow_schema
-from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.runners.spark.failures import raise_encoded
 from headrace.runners.spark.query.appended import FORMATS, Folder, append_once
@@ -38,7 +34,7 @@ from headrace.runtime.failure import annotate, at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
 _NOW = "__headrace_now_ms"
-_FIRST_SENDER = 1 << 18  # behind every planned source task, before every keyed one
+_FIRST_SENDER = 1 << 18  # after every planned source task, before every keyed one
 
 
 def dataframe_sources(program: JobProgram) -> dict[str, DataFrame]:
@@ -76,9 +72,7 @@ def as_files(program: JobProgram, directory: Path) -> JobProgram:
             if not (path / "_SUCCESS").exists():
                 rows.write.mode("overwrite").parquet(str(path))
             schema = pa.schema(to_arrow_schema(rows.schema))
-            files = FileSource.for_bulk_file_format(
-                ParquetColumnarRowInputFormat(schema), str(path)
-            ).build()
+            files = source.source.written(schema, str(path))
             source = dataclasses.replace(source, source=files, reader=files.reader())
             dropped.update(Channel(e.id, group=ALL_TASKS) for e in source.chain.exchanges)
         sources.append(source)
@@ -105,7 +99,7 @@ def with_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef) -> D
 
 
 class _Rows:
-    """Runs the chain behind a DataFrame over one partition's rows."""
+    """Runs the chain after a DataFrame over one partition's rows."""
 
     def __init__(self, ref: ProgramRef, source_id: str) -> None:
         self._ref, self._source_id = ref, source_id
@@ -185,15 +179,15 @@ def _schema(sink: SinkProgram, spark: SparkSession) -> StructType:
             where={"sink": sink.name},
             hint='DataFrameSink(schema="id BIGINT, name STRING", ...)',
         )
-    declared = description.type_info or sink.output_type
-    if not isinstance(declared, RowTypeInfo):
+    columns_of_type = description.arrow_columns(sink.output_type)
+    if columns_of_type is None:
         raise PlanError(
             f"the sink {sink.name!r} does not know its columns",
             where={"sink": sink.name},
             hint='DataFrameSink(schema="id BIGINT, name STRING", ...), or declare the stream\'s'
             " type as Types.ROW_NAMED(...)",
         )
-    found: Any = from_arrow_schema(arrow_schema(declared))
+    found: Any = from_arrow_schema(columns_of_type)
     return StructType(found.fields)
 
 

@@ -48,7 +48,7 @@ def run_group(
         vertex = job.program.vertex(target)
         blocks, senders, sent = by_target.pop(target)
         given = TaskInput(group, blocks, max(block.now_ms for block in blocks), senders)
-        task, backend = job.keyed_task(vertex, group), backend_of(vertex, group)
+        task, backend = job.keyed(vertex, group), backend_of(vertex, group)
         if captures is None:
             yield from groups.work(task, given, backend)
         else:

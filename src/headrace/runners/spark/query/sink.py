@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
@@ -17,6 +17,7 @@ from pyspark.sql.datasource import (
 
 from headrace.connector import ServedBy, WriterContext
 from headrace.metrics.merging import MetricId, Part, merge
+from headrace.runners import program_classes
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import (
     Records,
@@ -29,6 +30,7 @@ from headrace.runners.spark.checkpoint.progress import all_sources_ended
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.link import BatchReport, send_report
+from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan
 from headrace.runners.spark.query.spill import SpilledEnvelopes
 from headrace.runners.spark.query.wire import payload_of, unpacked
 from headrace.runners.spark.query.worker import (
@@ -39,14 +41,10 @@ from headrace.runners.spark.query.worker import (
     partition_id,
     worker_job,
 )
-from headrace.runners.spark.shipping import classes
 from headrace.runtime.block import Envelope, Kind, values_of
 from headrace.runtime.coordinator import StateChanges, States, merge_states
 from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
-
-if TYPE_CHECKING:
-    from headrace.runners.spark.query.source import DriverPlan
 
 
 @dataclass
@@ -139,7 +137,7 @@ class _Commit:
     ``batch`` is the job's number of a micro-batch: Spark counts from 0 in each generation.
     """
 
-    def __init__(self, plan: DriverPlan) -> None:
+    def __init__(self, plan: QueryPlan) -> None:
         self._ref = plan.workers
         self._place, self._owner = plan.place, plan.owner
         self._address, self._token = plan.address, plan.token
@@ -147,7 +145,7 @@ class _Commit:
         self._first_batch = plan.generation.first_batch
 
     def _received(self, messages: Sequence[Any]) -> tuple[JobProgram, list[TaskMessage]]:
-        program, _ = classes.loads(self._ref.data)
+        program, _ = program_classes.loads(self._ref.data)
         return program, [pickle.loads(m.data) for m in messages if isinstance(m, SentMessage)]
 
     def _publish(self, messages: Sequence[Any], batch: int) -> None:
@@ -225,10 +223,10 @@ class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
 
 
 class BatchSinkWriter(_Commit, DataSourceArrowWriter):
-    """Writes and commits a batch as its one micro-batch; or one of a stream, beside DataFrames."""
+    """Writes and commits a batch, or one micro-batch of a stream that has ``DataFrameSink``s."""
 
     def __init__(self, plan: DriverPlan, batch: int) -> None:
-        super().__init__(plan)
+        super().__init__(plan.query)
         self._batch, self._is_last = batch, plan.program.batch
 
     def _kept(self, epoch: int, parts: Sequence[StateChanges]) -> States:

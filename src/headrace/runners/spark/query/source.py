@@ -5,8 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -19,42 +18,22 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from headrace.connector import Budget, ServedBy
-from headrace.runners.spark.checkpoint.generations import Generation, Origin
-from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.checkpoint.generations import Origin
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encoded
+from headrace.runners.spark.query.driver_plan import DriverPlan, read_plan
 from headrace.runners.spark.query.sink import BatchSinkWriter, StreamSinkWriter
 from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, wire_rows, worker_job
-from headrace.runners.spark.shipping import classes
 from headrace.runtime.coordinator import Coordinator, States
 from headrace.runtime.offset import Offset
 from headrace.runtime.pacing import Pacer
-from headrace.runtime.program import JobProgram
 from headrace.runtime.source_task import SourceTaskInput
 
 FORMAT = "headrace"
 _EVERYTHING = Budget(2**62, 2**62)
 _END_OF_TIME_MS = 2**62
 _IDLE_SECONDS = 0.01
-
-
-@dataclass(frozen=True)
-class DriverPlan:
-    """What the processes beside the driver need: written to a file, read by path.
-
-    ``program`` is whole (collections included); ``workers`` is what travels on. ``owner`` is the
-    epoch in which the run owns the checkpoint. ``address`` and ``token`` reach the user's process
-    for what it prints, collects and shows. ``generation``: that of Spark's checkpoint.
-    """
-
-    program: JobProgram
-    workers: ProgramRef
-    place: Place
-    owner: int
-    address: tuple[str, int]
-    token: bytes
-    generation: Generation = field(default_factory=Generation)
 
 
 @dataclass
@@ -74,11 +53,11 @@ def _now_ms() -> int:
 
 def _coordinator(plan: DriverPlan) -> Coordinator:
     enumerators = {
-        source.id: source.source.enumerator(plan.place.of_source(source.id))
+        source.id: source.source.enumerator(plan.query.place.of_source(source.id))
         for source in plan.program.sources
         if source.source is not None and source.source.served_by is not ServedBy.SPARK
     }
-    load = _no_states if plan.program.batch else SplitStates(plan.place.store).load
+    load = _no_states if plan.program.batch else SplitStates(plan.query.place.store).load
     return Coordinator(plan.program, enumerators, load)
 
 
@@ -93,7 +72,7 @@ def _read(ref: ProgramRef, partition: InputPartition) -> Iterator[pa.RecordBatch
     task: SourceTaskInput = pickle.loads(partition.data)
 
     def envelopes() -> Iterator[Any]:
-        yield from job.source_task().run(task)
+        yield from job.source().run(task)
         metrics = job.metrics_envelope(task.sender, 0)
         if metrics is not None:
             yield metrics
@@ -107,11 +86,11 @@ class StreamReader(DataSourceStreamReader):
 
     def __init__(self, plan: DriverPlan) -> None:
         self._plan: DriverPlan | None = plan
-        self._ref = plan.workers
+        self._ref = plan.query.workers
         self._made: Coordinator | None = None
         pace = plan.program.settings.pace
         self._pacer = None if pace is None else Pacer(pace)
-        self._origin: Origin | None = plan.generation.origin
+        self._origin: Origin | None = plan.query.generation.origin
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_plan": None, "_ref": self._ref, "_made": None, "_pacer": None, "_origin": None}
@@ -178,7 +157,7 @@ class BatchReader(DataSourceReader):
 
     def __init__(self, plan: DriverPlan) -> None:
         self._plan: DriverPlan | None = plan
-        self._ref = plan.workers
+        self._ref = plan.query.workers
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_plan": None, "_ref": self._ref}
@@ -208,7 +187,7 @@ class BatchReader(DataSourceReader):
 
 
 class HeadraceDataSource(DataSource):
-    """Source and sink of every Headrace job; the option ``plan`` is the path of a DriverPlan."""
+    """Source and sink of every job; the option ``plan`` is the path of a ``PlanFolder``."""
 
     @classmethod
     def name(cls) -> str:
@@ -221,9 +200,7 @@ class HeadraceDataSource(DataSource):
 
     def _driver_plan(self) -> DriverPlan:
         options: Mapping[str, str] = self.options
-        plan: DriverPlan
-        plan, _ = classes.loads(Path(options["plan"]).read_bytes())
-        return plan
+        return read_plan(options["plan"])
 
     def streamReader(self, schema: Any) -> StreamReader:
         """A reader for a streaming query."""
@@ -235,7 +212,7 @@ class HeadraceDataSource(DataSource):
 
     def streamWriter(self, schema: Any, overwrite: bool) -> StreamSinkWriter:
         """The writer of all sinks of a streaming query."""
-        return StreamSinkWriter(self._driver_plan())
+        return StreamSinkWriter(self._driver_plan().query)
 
     def writer(self, schema: Any, overwrite: bool) -> Any:
         """The writer of all sinks of a batch."""

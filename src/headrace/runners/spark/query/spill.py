@@ -90,7 +90,7 @@ class SpilledOverflow:
 
 
 class SpilledEnvelopes(Generic[Reader]):
-    """Envelopes by whoever reads them, in the order of (sender, seq); their payloads are bytes."""
+    """Envelopes by their reader, in the order of (sender, seq). Their payloads are bytes."""
 
     def __init__(self) -> None:
         self._spill = Spill()
@@ -106,7 +106,7 @@ class SpilledEnvelopes(Generic[Reader]):
         return bool(self._by_reader)
 
     def readers(self) -> list[Reader]:
-        """Those who have envelopes, in order."""
+        """The readers that have envelopes, in order."""
         return sorted(self._by_reader)
 
     def targets(self) -> Iterator[str]:

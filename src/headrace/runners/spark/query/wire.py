@@ -53,7 +53,10 @@ def bucket_keys(partitions: int) -> tuple[int, ...]:
 
 
 def _spark_hash(number: int) -> int:
-    """Spark's hash of an int: MurmurHash3 (x86, 32 bits) of one word, seed 42, as signed."""
+    """Spark's hash of an int: MurmurHash3 (x86, 32 bits) of one word, seed 42, as signed.
+
+    Source: ``Murmur3_x86_32.hashInt`` of Spark 4.3, used by its hash partitioning.
+    """
     word = number * 0xCC9E2D51 & _WORD
     word = _rotated(word, 15) * 0x1B873593 & _WORD
     value = _rotated(_SPARK_SEED ^ word, 13) * 5 + 0xE6546B64 & _WORD
@@ -83,7 +86,12 @@ def payload_of(kind: int, data: bytes) -> Any:
 
 
 def packed(envelopes: Iterable[Envelope], partitions: int) -> Iterator[Row]:
-    """Envelopes as packets of a few megabytes, each for one bucket, in the order of their seq."""
+    """Envelopes as packets of a few megabytes, each for one bucket, in the order of their seq.
+
+    Shapes:
+        envelopes: n. Result: at most n rows, at least one for each bucket that gets an envelope;
+        at most 32 MB of payloads wait at a time.
+    """
     keys = bucket_keys(partitions)
     waiting: list[list[tuple[Any, ...]]] = [[] for _ in keys]
     sizes = [0] * partitions
@@ -156,7 +164,7 @@ def empty_batch() -> pa.RecordBatch:
 
 
 def telling(rows: Iterator[Row]) -> Iterator[Row]:
-    """The same, with exceptions packed so that the driver can raise them again."""
+    """The same rows; exceptions are encoded so that the driver can raise them again."""
     try:
         yield from rows
     except GeneratorExit:

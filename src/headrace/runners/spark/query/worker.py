@@ -10,24 +10,21 @@ import contextlib
 import gc
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyspark import TaskContext
 
-from headrace.connector import WorkerResources
-from headrace.metrics.metricbase import MetricGroup
+from headrace.runners import program_classes
 from headrace.runners.captures import Captures
+from headrace.runners.program_classes import Names
 from headrace.runners.spark.query.spill import SpilledOverflow
 from headrace.runners.spark.query.wire import Row, one_by_one, packed, telling
-from headrace.runners.spark.shipping import classes
-from headrace.runners.spark.shipping.classes import Names
+from headrace.runners.tasks import Tasks
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.keyed_task import KeyedTask
-from headrace.runtime.program import JobProgram, SourceProgram, VertexProgram
-from headrace.runtime.source_task import SourceTask
+from headrace.runtime.program import JobProgram, SourceProgram
 
 _log = logging.getLogger(__name__)
 
@@ -40,60 +37,23 @@ class ProgramRef:
     data: bytes
 
 
-class WorkerJob:
+class WorkerJob(Tasks):
     """One run of one job in this worker process."""
 
     def __init__(self, program: JobProgram, names: Names, sent: bytes = b"") -> None:
-        self.program, self.names = program, names
+        here = TaskFacts(subtask=partition_id, attempt=_attempt, overflow=SpilledOverflow)
+        super().__init__(program, here)
+        self.names = names
         folder = program.settings.capture_dir
         self.captures = Captures(folder, lambda: sent) if folder else None
-        self.metrics = MetricGroup()
-        self._source_task: SourceTask | None = None
-        self._tasks: dict[tuple[str, int], KeyedTask] = {}
         self._frames: dict[str, Chain] = {}
-        self.resources = WorkerResources()
-        """What the writers of this run keep from one micro-batch to the next."""
-
-    def _facts(
-        self, parallelism: int, max_parallelism: int, subtask: Callable[[], int]
-    ) -> TaskFacts:
-        return TaskFacts(
-            # One more task than that may only announce what there is to read.
-            subtask=lambda: subtask() % parallelism,
-            attempt=_attempt,
-            parallelism=parallelism,
-            max_parallelism=max_parallelism,
-            is_batch=self.program.batch,
-            job_parameters=self.program.settings.job_parameters,
-            overflow=SpilledOverflow,
-        )
-
-    def source_task(self) -> SourceTask:
-        """The source task of this worker, opened when first used."""
-        if self._source_task is None:
-            facts = self._facts(self.program.parallelism, 128, _partition)
-            self._source_task = SourceTask(self.program, facts, self.metrics)
-        return self._source_task
-
-    def keyed_task(self, vertex: VertexProgram, group: int) -> KeyedTask:
-        """The task of a vertex in this worker; behind subtask exchanges, one per subtask."""
-        subtask = 0 if vertex.keyed else group
-        task = self._tasks.get((vertex.id, subtask))
-        if task is None:
-            index = _partition if vertex.keyed else lambda: subtask
-            facts = self._facts(vertex.parallelism, vertex.groups, index)
-            task = self._tasks[vertex.id, subtask] = KeyedTask(
-                vertex, self.program, facts, self.metrics
-            )
-        return task
 
     def dataframe_chain(self, source: SourceProgram) -> Chain:
         """The chain after a DataFrame, opened when first used."""
         chain = self._frames.get(source.id)
         if chain is None:
-            facts = self._facts(self.program.parallelism, 128, _partition)
             chain = self._frames[source.id] = Chain(
-                source.chain, self.program, facts, self.metrics, merged_marks=False
+                source.chain, self.program, self.source_facts(), self.metrics, merged_marks=False
             )
         return chain
 
@@ -102,7 +62,7 @@ class WorkerJob:
 
         It travels with the attempt's own records, so it counts where these are committed.
         """
-        told = self.metrics.told(_partition())
+        told = self.metrics.told(partition_id())
         if not told:
             return None
         stage = self.program.sink_stage
@@ -111,13 +71,9 @@ class WorkerJob:
     def close(self) -> None:
         """Close user functions, and what writers shared."""
         with contextlib.ExitStack() as stack:
-            stack.callback(self.resources.close)
-            for task in self._tasks.values():
-                stack.callback(task.close)
+            stack.callback(super().close)
             for chain in self._frames.values():
                 stack.callback(chain.close)
-            if self._source_task is not None:
-                stack.callback(self._source_task.close)
 
 
 _RUNS_KEPT = 16
@@ -136,27 +92,28 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
     job = _jobs.pop(ref.run_id, None)
     if job is None:
         program: JobProgram
-        program, names = classes.loads(ref.data)
+        program, names = program_classes.loads(ref.data)
         for run_id in [r for r, other in _jobs.items() if other.program.scope == program.scope]:
             _close(_jobs.pop(run_id))
         if len(_jobs) >= _RUNS_KEPT:
             _close(_jobs.pop(next(iter(_jobs))))
         job = WorkerJob(program, names, ref.data)
         gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
-    classes.put(job.names)  # another job may have classes of the same names
+    program_classes.put(job.names)  # another job may have classes of the same names
     _jobs[ref.run_id] = job
     return job
 
 
 def _close(job: WorkerJob) -> None:
-    """Close a job that is over; what its functions raise is not the next job's affair."""
+    """Close a job that is over. What its functions raise is logged: the next job goes on."""
     try:
         job.close()
     except Exception:
         _log.exception("a function of the job %s, which is over, failed to close", job.program.name)
 
 
-def _partition() -> int:
+def partition_id() -> int:
+    """The number of the partition at work."""
     context = TaskContext.get()
     return context.partitionId() if context is not None else 0
 
@@ -178,11 +135,6 @@ def batch_id(default: int = 0) -> int:
     context = TaskContext.get()
     value = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
     return int(value) if value is not None else default
-
-
-def partition_id() -> int:
-    """The number of the partition at work."""
-    return _partition()
 
 
 def wire_rows(job: WorkerJob, envelopes: Iterator[Envelope]) -> Iterator[Row]:

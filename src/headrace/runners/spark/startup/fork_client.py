@@ -1,4 +1,4 @@
-"""Asks the fork server for a Python process, and stands in for it; or becomes one itself.
+"""Asks the fork server for a Python process, and acts for it; or becomes one itself.
 
 Run by its path, by the script that ``interpreter.worker_python`` writes, as
 ``python -I -S fork_client.py SOCKET PYTHON -m MODULE [ARGUMENT...]``. It imports as little as it
@@ -21,7 +21,7 @@ _STANDARD_STREAMS = (0, 1, 2)
 
 
 def main() -> None:
-    """Have the process started and wait for its end, or start it here."""
+    """Let the server start the process and wait for its end, or start it here."""
     socket_path, python, *arguments = sys.argv[1:]
     server, pid = _ask(socket_path, arguments)
     if not pid:

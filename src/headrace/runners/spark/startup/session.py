@@ -14,7 +14,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from headrace.runners.spark.shipping.modules import is_local, remember, user_paths
+from headrace.runners.spark.modules import is_local, remember, user_paths
 from headrace.runners.spark.startup.class_archive import archive_options
 from headrace.runners.spark.startup.interpreter import worker_python
 from headrace.runners.spark.startup.java import ensure_java
@@ -88,13 +88,13 @@ def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSe
         spark = _submitted_session(settings)
     else:
         spark = _local_session(settings, parallelism)
-    _bear_hang_ups(spark)
+    _ignore_disconnects(spark)
     _tell_where(spark)
     return spark
 
 
 _told: set[str] = set()
-"""The applications whose place was told."""
+"""The applications for which ``_tell_where`` has printed its line."""
 
 
 def _tell_where(spark: SparkSession) -> None:
@@ -117,7 +117,7 @@ def was_submitted(environ: Mapping[str, str]) -> bool:
 
 
 def submitted_settings(submitted: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """What a submitted session is asked for: what was submitted, and what nobody has said.
+    """The settings of a submitted session: those submitted, and defaults for those not given.
 
     The job's own settings come first, as those of any Spark program do; what is for a JVM that
     starts, or for one machine, is left out.
@@ -150,10 +150,10 @@ def _tell_ignored(spark: SparkSession, settings: Mapping[str, str]) -> None:
         )
 
 
-def _bear_hang_ups(spark: SparkSession) -> None:
-    """Print no traceback when the JVM hangs up on the accumulators' server.
+def _ignore_disconnects(spark: SparkSession) -> None:
+    """Print no traceback when the JVM disconnects from the accumulators' server.
 
-    It does so whenever a query is stopped, and connects anew for the next update (Spark 4.3.0).
+    It disconnects whenever a query is stopped, and connects again for the next update (4.3.0).
     """
     server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
     if server is None or "handle_error" in vars(server):
@@ -168,7 +168,7 @@ def _bear_hang_ups(spark: SparkSession) -> None:
 
 
 def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
-    """Start the JVM that ``session_for`` is going to want, in the background.
+    """Start the JVM for ``session_for`` in the background.
 
     To be called when it is certain that a job goes to Spark. What it fails with is raised by
     ``session_for``.
@@ -183,7 +183,7 @@ def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
 
 
 class _Launch:
-    """A JVM on its way up, and with it the server that its Python processes are forked from."""
+    """A JVM that is starting, and the server that its Python processes are forked from."""
 
     def __init__(self, settings: Mapping[str, str], parallelism: int | None) -> None:
         self.folders = user_paths()
@@ -275,7 +275,7 @@ def activate(spark: SparkSession) -> None:
 
 @contextmanager
 def _workers_start_as(python: str) -> Iterator[None]:
-    """A session made meanwhile starts its workers so, unless the user has chosen otherwise."""
+    """Start workers of a session made meanwhile with ``python``, unless the user chose another."""
     # The second name is for those that the JVM starts for no query: it looks for data sources.
     names = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
     free = [] if names[0] in os.environ else [name for name in names if name not in os.environ]

@@ -10,8 +10,8 @@ from headrace.errors import CheckpointError
 from headrace.runtime.key_groups import page_hasher, pair_page_hasher
 from headrace.runtime.state.backend import Entry, EntrySpace, PageStore, StateBackend, Values
 from headrace.runtime.state.kinds import StateKind
+from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.entries import EntryPages
-from headrace.runtime.state.pages.page import PageTable
 from headrace.runtime.state.pages.space import KINDS_OF_NONE, NO_PAGES, PagedEntries, SpaceState
 from headrace.runtime.state.timers.leaves import LeafStore
 from headrace.runtime.state.timers.pages import TimerPages, TimerState

@@ -10,8 +10,8 @@ from headrace.errors import UnstableKeyError
 from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.plain import is_plain
 from headrace.runtime.state.backend import MISSING, PageStore
+from headrace.runtime.state.page import ODD_PAGE, PageTable, Stored
 from headrace.runtime.state.pages.hashed import HashedPages
-from headrace.runtime.state.pages.page import ODD_PAGE, PageTable, Stored
 
 MapRef = tuple[str, int, int, int, int, int]
 """``("m", record id, buckets, bytes, items, items without a stable hash)``."""

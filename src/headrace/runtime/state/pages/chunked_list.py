@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.runtime.plain import is_plain
 from headrace.runtime.state.backend import PageStore
-from headrace.runtime.state.pages.page import required
+from headrace.runtime.state.page import required
 
 ListRef = tuple[str, int, int, int, int]
 """``("l", record id, chunks, length, bytes of the last chunk)``."""

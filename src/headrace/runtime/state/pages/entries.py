@@ -10,6 +10,7 @@ from typing import Any
 from headrace.runtime.block import pickled_plain
 from headrace.runtime.state.backend import Entry, PageStore
 from headrace.runtime.state.kinds import StateKind, check_state, stored_kind
+from headrace.runtime.state.page import Page, PageTable, Stored, required
 from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
 from headrace.runtime.state.pages.chunked_list import ChunkedList, remove_list
 from headrace.runtime.state.pages.compact import (
@@ -20,7 +21,6 @@ from headrace.runtime.state.pages.compact import (
     shape_of,
 )
 from headrace.runtime.state.pages.hashed import HashedPages
-from headrace.runtime.state.pages.page import Page, PageTable, Stored, required
 
 SPILL_PAGES = 4
 """An entry of more than this many pages' bytes moves out of its page."""

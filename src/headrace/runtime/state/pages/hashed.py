@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import Any
 
 from headrace.runtime.state.backend import MISSING, PageStore
-from headrace.runtime.state.pages.page import (
+from headrace.runtime.state.page import (
     ODD_PAGE,
     Page,
     PageTable,

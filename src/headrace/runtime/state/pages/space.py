@@ -8,8 +8,8 @@ from typing import Any
 
 from headrace.runtime.state.backend import Entry, EntrySpace, Values
 from headrace.runtime.state.kinds import StateKind, check_state
+from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.entries import EntryPages
-from headrace.runtime.state.pages.page import PageTable
 from headrace.runtime.state.pages.values import PagedValues
 
 SpaceState = tuple[int, int, int, int, int]

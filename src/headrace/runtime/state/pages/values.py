@@ -12,8 +12,8 @@ from typing import Any
 
 from headrace.runtime.plain import all_plain, is_plain
 from headrace.runtime.state.backend import MISSING, Entry, Values
+from headrace.runtime.state.page import Page
 from headrace.runtime.state.pages.entries import EntryPages
-from headrace.runtime.state.pages.page import Page
 
 _PART = 16
 """Once more keys than a page's entries divided by this were asked for, all its values are here."""

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.runtime.state.backend import PageStore, Timer
-from headrace.runtime.state.pages.page import required
+from headrace.runtime.state.page import required
 
 LEAF_TIMERS = 256
 """Adding one timer rewrites a leaf; firing many reads one after the other."""

@@ -1,4 +1,4 @@
-"""Checks of what programs pass."""
+"""Checks of the arguments that programs pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def positive(number: Any, what: str) -> int:
     """The number itself.
 
     Raises:
-        PlanError: it is no int above zero.
+        PlanError: it is not an int, or not above zero.
     """
     return at_least(number, 1, what)
 
@@ -22,7 +22,7 @@ def non_empty(text: Any, what: str) -> str:
     """The text itself.
 
     Raises:
-        PlanError: it is no str, or empty.
+        PlanError: it is not a str, or it is empty.
     """
     if not isinstance(text, str) or not text:
         raise PlanError(f"{what} must be a non-empty str, not {text!r}")
@@ -33,7 +33,7 @@ def at_least(number: Any, least: int, what: str) -> int:
     """The number itself.
 
     Raises:
-        PlanError: it is no int, or below ``least``.
+        PlanError: it is not an int, or it is below ``least``.
     """
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise PlanError(f"{what} must be an int of {least} or more, not {number!r}")
@@ -44,7 +44,7 @@ def one_of(kind: type[T], value: Any) -> T:
     """The value itself.
 
     Raises:
-        PlanError: it is no ``kind``.
+        PlanError: it is not of the class ``kind``.
     """
     if not isinstance(value, kind):
         raise PlanError(f"{article(kind.__name__)} is wanted, not {value!r}")
@@ -52,5 +52,5 @@ def one_of(kind: type[T], value: Any) -> T:
 
 
 def article(name: str) -> str:
-    """The name behind ``a`` or ``an``."""
+    """The name after ``a`` or ``an``."""
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"

@@ -23,7 +23,7 @@ from typing import Any
 import cloudpickle
 from pyspark.sql import SparkSession
 
-from headrace.runners.spark.shipping import classes
+from headrace.runners import program_classes
 
 _made_here: dict[str, list[str]] = {}
 
@@ -58,17 +58,17 @@ def is_local(master: str) -> bool:
 
 
 def remember(spark: SparkSession, folders: Sequence[str]) -> None:
-    """The session was made here, and its workers have these folders on their path."""
+    """Note that a session was made here, and that its workers have these folders on their path."""
     _made_here[spark.sparkContext.applicationId or ""] = list(folders)
 
 
 def dumps(value: Any, folders: Sequence[str], used_by: Any = None) -> bytes:
     """The value pickled, with what it uses of modules that are in none of the workers' folders.
 
-    ``used_by``: its classes travel as well (see ``classes``).
+    ``used_by``: its classes travel as well (see ``program_classes``).
     """
     with _by_value(_modules_outside(folders)):
-        return classes.dumps(value, used_by)
+        return program_classes.dumps(value, used_by)
 
 
 def _interpreter_paths() -> list[str]:
@@ -120,7 +120,7 @@ def _modules_outside(folders: Sequence[str]) -> list[ModuleType]:
 
 
 def _places(root: str, path: list[str]) -> tuple[str, ...] | None:
-    """Where the files of a package or a module lie that is found on the path; None: nowhere."""
+    """The files of a package or module that is found on the path; None where there is none."""
     spec = PathFinder.find_spec(root, path)
     if spec is None:
         return None

@@ -1,4 +1,4 @@
-"""Classes that travel within a program, and how a worker finds them by name.
+"""Classes that are sent within a program, and how a worker finds them by name.
 
 cloudpickle sends a class of the driver's script, or of a module that workers cannot import, whole.
 Records, keys and state are pickled without it, for speed, and name their class only. So a program
@@ -21,16 +21,16 @@ Names = dict[tuple[str, str], type]
 """Classes by module and qualified name."""
 
 _loaded: Names = {}
-"""What the load that goes on has made so far."""
+"""The classes that the current load has made so far."""
 
 _REDUCED_CLASS = 6
 """The parts of a class that cloudpickle sends whole; of one sent by name there are two."""
 
 
 def dumps(value: Any, used_by: Any = None) -> bytes:
-    """The value pickled by cloudpickle; who loads it can find its classes by name.
+    """The value pickled by cloudpickle. A process that loads it can find its classes by name.
 
-    So can it find those of ``used_by``, which does not travel itself.
+    It can also find the classes of ``used_by``, which is not sent itself.
     """
     beside = _Pickler(io.BytesIO(), protocol=5)
     beside.dump(used_by)

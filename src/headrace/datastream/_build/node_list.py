@@ -1,0 +1,30 @@
+"""The nodes of a program while it is written."""
+
+from __future__ import annotations
+
+from headrace.graph.transformation import SinkTransformation, Transformation
+
+
+class NodeList:
+    """All nodes that a program has made, and those sinks that no job has taken yet."""
+
+    def __init__(self) -> None:
+        self._transformations: list[Transformation] = []
+        self._pending_sinks: list[SinkTransformation] = []
+
+    def _register(self, node: Transformation) -> None:
+        self._transformations.append(node)
+
+    def _register_sink(self, node: SinkTransformation) -> None:
+        self._register(node)
+        self._pending_sinks.append(node)
+
+    def _sinks(self) -> tuple[SinkTransformation, ...]:
+        """The sinks of the next job so far."""
+        return tuple(self._pending_sinks)
+
+    def _take_sinks(self) -> tuple[SinkTransformation, ...]:
+        """The sinks of the job that starts now. The job after it begins without any."""
+        sinks = self._sinks()
+        self._pending_sinks.clear()
+        return sinks

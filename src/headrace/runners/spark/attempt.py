@@ -1,0 +1,205 @@
+"""One attempt of a job on Spark: a streaming query, or a batch write, from its start to its end."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.errors import HeadraceError, JobError
+from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
+from headrace.runners.spark.checkpoint.progress import is_committed
+from headrace.runners.spark.failures import failure_in
+from headrace.runners.spark.link import DriverLink
+from headrace.runners.spark.query.dataframes import (
+    dataframe_sinks,
+    has_dataframes,
+    write_dataframes,
+)
+from headrace.runners.spark.query.driver_plan import PlanFolder, QueryPlan
+from headrace.runners.spark.query.frames import batch_frame, streaming_frame
+from headrace.runners.spark.query.source import FORMAT, HeadraceDataSource
+from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runners.spark.reasons import hint_for, story_of
+from headrace.runners.spark.reports import Reports
+from headrace.runners.spark.startup.session import settings_of_query
+from headrace.runners.spark.startup.temporary_files import log_path
+from headrace.runtime.program import JobProgram
+
+_POLL_SECONDS = 0.1
+
+
+@dataclass
+class Attempt:
+    """One attempt of a job, which goes on from the checkpoint where there is one.
+
+    Fields:
+        name: the query's, for Spark's listeners and logs.
+        group: Spark's job group, by which a batch is cancelled.
+        bounded: the job ends with its input.
+        cancelled: the attempt stops when this is set; it is looked at every 0.1 s.
+    """
+
+    spark: SparkSession
+    program: JobProgram
+    ref: ProgramRef
+    checkpoint: Checkpoint
+    plans: PlanFolder
+    link: DriverLink
+    reports: Reports
+    name: str
+    group: str
+    bounded: bool
+    cancelled: threading.Event
+    _unwritten: BaseException | None = field(default=None, init=False)
+
+    def run(self) -> None:
+        """Run to the end of the input, or until the job is cancelled.
+
+        Raises:
+            JobError: it failed, and not in the user's code; else the user's own exception.
+        """
+        failure = self._unwritten = None
+        self.spark.dataSource.register(HeadraceDataSource)
+        try:
+            if self.program.batch:
+                self._run_batch()
+            else:
+                self._run_stream()
+        except (PySparkException, Py4JError) as error:
+            failure = explained(self._unwritten or error)
+        if failure is not None:
+            raise failure  # here, so that Spark's is not told as its context
+
+    def _plan(self) -> str:
+        return self.plans.put(
+            QueryPlan(
+                self.ref,
+                self.checkpoint.place,
+                self.checkpoint.owner,
+                self.link.address,
+                self.link.token,
+                self.checkpoint.generation,
+            )
+        )
+
+    def _run_stream(self) -> None:
+        checkpoint = self.checkpoint
+        checkpoint.claim(own_jvm_pid())
+        checkpoint.settle()
+        if self._has_ended():
+            return
+        if checkpoint.generation.origin is not None:
+            # In a separate query: the job's own must not need the folder that the state comes from.
+            self._run_query({"once": True})
+            if self._is_stopped():
+                return
+            checkpoint.settle()
+            if self._has_ended():
+                return
+        self._run_query({"processingTime": "0 seconds"})
+
+    def _run_query(self, trigger: dict[str, Any]) -> None:
+        checkpoint, program = self.checkpoint, self.program
+        plan = self._plan()
+        with settings_of_query(
+            self.spark, program.partitions, checkpoint.spark, dataframes=has_dataframes(program)
+        ):
+            frame = streaming_frame(
+                self.spark, program, self.ref, plan, checkpoint.place, checkpoint.generation
+            )
+            writer = (
+                frame.writeStream.option("checkpointLocation", checkpoint.spark)
+                .outputMode("append")
+                .queryName(self.name)
+            )
+            if dataframe_sinks(program):
+                writer = writer.foreachBatch(
+                    lambda rows, batch: self._write_batch(rows, plan, batch)
+                )
+            else:
+                writer = writer.format(FORMAT).option("plan", plan)
+            query = writer.trigger(**trigger).start()
+        while query.isActive:
+            if self._is_stopped() or self._is_done():
+                query.stop()
+            self.cancelled.wait(_POLL_SECONDS)
+        query.awaitTermination()
+
+    def _has_ended(self) -> bool:
+        return self.bounded and self.checkpoint.finished
+
+    def _is_stopped(self) -> bool:
+        return self.cancelled.is_set() or self.link.failure is not None
+
+    def _is_done(self) -> bool:
+        """True when Spark has committed the micro-batch at the end of every source.
+
+        Its own trigger for bounded input (availableNow) ends when a source has nothing at the
+        moment, which is not the end of a source with a rate.
+        """
+        report = self.reports.last
+        if not self.bounded or report is None or not report.ended:
+            return False
+        first_batch = self.checkpoint.generation.first_batch
+        return is_committed(self.checkpoint.spark, report.batch_id - first_batch)
+
+    def _run_batch(self) -> None:
+        spark, program = self.spark, self.program
+        plan = self._plan()
+        spark.sparkContext.setJobGroup(self.group, program.name, True)
+        with settings_of_query(spark, program.partitions, None, dataframes=has_dataframes(program)):
+            self._write(batch_frame(spark, program, self.ref, plan), plan, 0)
+
+    def _write_batch(self, frame: DataFrame, plan: str, batch: int) -> None:
+        """Write one micro-batch (Spark's number), called by the JVM; what went wrong is kept here.
+
+        Spark takes the text of what is raised apart with a regular expression that overflows its
+        stack on a text as long as a Java stack trace (4.3.0).
+
+        Raises:
+            JobError: in a few words.
+        """
+        try:
+            self._write(frame, plan, batch)
+        except BaseException as error:
+            self._unwritten = error
+            raise JobError(f"micro-batch {batch} was not written") from None
+
+    def _write(self, frame: DataFrame, plan: str, batch: int) -> None:
+        """Write one micro-batch (Spark's number), or the batch, to every sink."""
+        batch += self.checkpoint.generation.first_batch
+        own = bool(dataframe_sinks(self.program))
+        if own:
+            frame = frame.persist()
+        try:
+            if own:
+                self.checkpoint.begin()
+            write_dataframes(frame, self.program, self.ref, batch)
+            writer = frame.write.format(FORMAT).option("plan", plan)
+            writer.option("batch", str(batch)).mode("append").save()
+        finally:
+            if own:
+                frame.unpersist()
+
+
+def explained(error: BaseException) -> BaseException:
+    """The user's exception inside Spark's, or a ``JobError`` that says where the log is."""
+    if isinstance(error, HeadraceError):
+        return error
+    text = str(error)
+    # There is none where the session was the user's.
+    log = {"log": str(log_path())} if log_path().exists() else {}
+    found = failure_in(text)
+    if found is None:
+        story = story_of(text, type(error).__name__)
+        return JobError(story.message, where={**story.where, **log}, hint=story.hint)
+    lines = [f"hint:     {hint_for(str(found))}"] if isinstance(found, ImportError) else []
+    lines += [f"{name}:      {path}" for name, path in log.items()]
+    if lines and not isinstance(found, HeadraceError):
+        found.add_note("\n".join(lines))
+    return found

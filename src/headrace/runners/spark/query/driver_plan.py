@@ -1,0 +1,70 @@
+"""What the processes beside the driver need to know of a job, and how it reaches them."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headrace.runners import program_classes
+from headrace.runners.spark.checkpoint.generations import Generation
+from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runtime.program import JobProgram
+
+_PROGRAM, _QUERY = "program", "query"
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """What differs from one query of a job to the next.
+
+    ``workers`` is what travels on to the workers. ``owner`` is the epoch in which the run owns the
+    checkpoint. ``address`` and ``token`` reach the user's process for what it prints, collects and
+    shows. ``generation``: that of Spark's checkpoint.
+    """
+
+    workers: ProgramRef
+    place: Place
+    owner: int
+    address: tuple[str, int]
+    token: bytes
+    generation: Generation = field(default_factory=Generation)
+
+
+@dataclass(frozen=True)
+class DriverPlan:
+    """A whole program, collections included, and the query that it runs in."""
+
+    program: JobProgram
+    query: QueryPlan
+
+
+class PlanFolder:
+    """A temporary folder with the plan of a job, found by its path.
+
+    The program is written once, however many queries the job has. ``pickled`` gives its bytes.
+    """
+
+    def __init__(self, program: JobProgram, pickled: Callable[[JobProgram], bytes]) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="headrace-plan-")
+        self._path = Path(self._folder.name)
+        (self._path / _PROGRAM).write_bytes(pickled(program))
+
+    def put(self, query: QueryPlan) -> str:
+        """The folder's path, for a query that starts now. It replaces the query before."""
+        (self._path / _QUERY).write_bytes(pickle.dumps(query, 5))
+        return str(self._path)
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        self._folder.cleanup()
+
+
+def read_plan(folder: str) -> DriverPlan:
+    """The plan in a folder."""
+    path = Path(folder)
+    program, _ = program_classes.loads((path / _PROGRAM).read_bytes())
+    return DriverPlan(program, pickle.loads((path / _QUERY).read_bytes()))

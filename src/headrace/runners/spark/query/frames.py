@@ -1,0 +1,65 @@
+"""A job as one DataFrame of packets: its sources, then a step for each keyed stage."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, GroupedData, SparkSession
+
+from headrace.runners.spark.checkpoint.generations import Generation
+from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.query.dataframes import with_dataframes
+from headrace.runners.spark.query.keyed_stage import BatchStage, StageProcessor
+from headrace.runners.spark.query.moved_state import Claims, claims, pages
+from headrace.runners.spark.query.source import FORMAT
+from headrace.runners.spark.query.wire import WIRE_DDL
+from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runtime.program import JobProgram
+
+
+def streaming_frame(
+    spark: SparkSession,
+    program: JobProgram,
+    ref: ProgramRef,
+    plan: str,
+    place: Place,
+    generation: Generation,
+) -> DataFrame:
+    """A stream: packets for the sinks. ``plan`` is the path of a ``PlanFolder``.
+
+    Stages start with the state that ``generation`` takes over from an older one.
+    """
+    frame = spark.readStream.format(FORMAT).option("plan", plan).load()
+    frame = with_dataframes(frame, program, ref)
+    for number in range(1, len(program.stages) + 1):
+        claimed, moved = _moved(spark, program, number, place, generation)
+        frame = frame.groupBy("bucket").transformWithStateInPandas(
+            statefulProcessor=StageProcessor(ref, number, claimed),
+            outputStructType=WIRE_DDL,
+            outputMode="Append",
+            timeMode="None",
+            initialState=moved,
+        )
+    return frame
+
+
+def batch_frame(spark: SparkSession, program: JobProgram, ref: ProgramRef, plan: str) -> DataFrame:
+    """A batch: packets for the sinks. ``plan`` is the path of a ``PlanFolder``."""
+    frame: DataFrame = spark.read.format(FORMAT).option("plan", plan).load()
+    frame = with_dataframes(frame, program, ref)
+    for number in range(1, len(program.stages) + 1):
+        frame = (
+            frame.repartition(program.partitions, "bucket")
+            .sortWithinPartitions("key_group", "sender", "seq")
+            .mapInArrow(BatchStage(ref, number), WIRE_DDL)
+        )
+    return frame
+
+
+def _moved(
+    spark: SparkSession, program: JobProgram, stage: int, place: Place, generation: Generation
+) -> tuple[Claims, GroupedData | None]:
+    """What a stage takes over of an older generation's state."""
+    origin = generation.origin
+    claimed = {} if origin is None else claims(origin, program.stages[stage - 1])
+    if origin is None or not claimed:
+        return {}, None
+    return claimed, pages(spark, place.spark(origin.number), origin, claimed)

@@ -1,0 +1,83 @@
+"""The one host of source tasks and keyed tasks, for every runner."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from headrace.connector import WorkerResources
+from headrace.metrics.metricbase import MetricGroup
+from headrace.runtime.context import TaskFacts
+from headrace.runtime.keyed_task import KeyedTask
+from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.source_task import SourceTask
+
+
+class Tasks:
+    """The tasks of one run in this process: each is opened when first used.
+
+    ``here``: what the process knows of the tasks that it runs; the rest of their facts is the
+    program's. ``key_groups``: how many key groups functions are told of, by vertex, where the
+    program that runs has others.
+    """
+
+    def __init__(
+        self,
+        program: JobProgram,
+        here: TaskFacts | None = None,
+        key_groups: Mapping[str, int] | None = None,
+    ) -> None:
+        self.program = program
+        self.metrics = MetricGroup()
+        self.resources = WorkerResources()
+        """What the writers of this run keep from one micro-batch to the next."""
+        self._here = TaskFacts() if here is None else here
+        self._key_groups = key_groups or {}
+        self._source: SourceTask | None = None
+        self._keyed: dict[tuple[str, int], KeyedTask] = {}
+
+    def source(self) -> SourceTask:
+        """The source task."""
+        if self._source is None:
+            self._source = SourceTask(self.program, self.source_facts(), self.metrics)
+        return self._source
+
+    def keyed(self, vertex: VertexProgram, group: int) -> KeyedTask:
+        """The task of a vertex: one for all its key groups, or one for each of its subtasks."""
+        subtask = 0 if vertex.keyed else group
+        task = self._keyed.get((vertex.id, subtask))
+        if task is None:
+            index = self._here.subtask if vertex.keyed else lambda: subtask
+            groups = self._key_groups.get(vertex.id, vertex.groups)
+            facts = self._facts(vertex.parallelism, groups, index)
+            task = KeyedTask(vertex, self.program, facts, self.metrics)
+            self._keyed[vertex.id, subtask] = task
+        return task
+
+    def source_facts(self) -> TaskFacts:
+        """What functions before the first exchange can ask of their context."""
+        here = self._here
+        return self._facts(self.program.parallelism, here.max_parallelism, here.subtask)
+
+    def _facts(
+        self, parallelism: int, max_parallelism: int, subtask: Callable[[], int]
+    ) -> TaskFacts:
+        return replace(
+            self._here,
+            # One more task than that may only announce what there is to read.
+            subtask=lambda: subtask() % parallelism,
+            parallelism=parallelism,
+            max_parallelism=max_parallelism,
+            is_batch=self.program.batch,
+            job_parameters=self.program.settings.job_parameters,
+        )
+
+    def close(self) -> None:
+        """Close user functions, and what writers shared: all of them, whichever fails."""
+        with contextlib.ExitStack() as stack:  # the last to be named is the first to be closed
+            stack.callback(self.resources.close)
+            for task in reversed(self._keyed.values()):
+                stack.callback(task.close)
+            if self._source is not None:
+                stack.callback(self._source.close)

@@ -1,0 +1,36 @@
+"""How a job's plan reaches the processes beside the driver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from headrace.runners import program_classes
+from headrace.runners.spark.checkpoint.generations import Generation
+from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.query.driver_plan import PlanFolder, QueryPlan, read_plan
+from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runtime.program import JobProgram
+from tests.unit.runtime.programs import job_of
+
+
+def test_the_program_is_pickled_once_for_all_queries_of_a_job(tmp_path: Path) -> None:
+    pickled: list[str] = []
+
+    def dumps(program: JobProgram) -> bytes:
+        pickled.append(program.name)
+        return program_classes.dumps(program)
+
+    program = job_of()
+    folder = PlanFolder(program, dumps)
+    moving = QueryPlan(ProgramRef("run", b"p"), Place(str(tmp_path)), 1, ("", 0), b"t")
+    going_on = replace(moving, generation=Generation(1, 2, None))
+    for query in (moving, going_on):
+        plan = read_plan(folder.put(query))
+        assert plan.query.workers == query.workers
+        assert plan.query.generation == query.generation
+        assert (plan.program.name, plan.program.stages) == (program.name, program.stages)
+    assert pickled == [program.name]
+    path = Path(folder.put(going_on))
+    folder.remove()
+    assert not path.exists()
