@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from headrace.common.options.catalogue import DEFAULT_MAX_PARALLELISM
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.connector import ServedBy
 from headrace.graph.identity import identities
@@ -41,7 +42,7 @@ class PlanOptions:
 
     name: str
     parallelism: int
-    max_parallelism: int = 128
+    max_parallelism: int = DEFAULT_MAX_PARALLELISM
     chaining: bool = True
     batch: bool = False
     settings: Settings = field(default_factory=Settings)

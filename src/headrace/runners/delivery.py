@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
+from headrace.common.options.catalogue import DEFAULT_MAX_PARALLELISM
 from headrace.connector import ServedBy
 from headrace.runtime.key_groups import subtask_of
 from headrace.runtime.program import SinkProgram
@@ -71,6 +72,8 @@ def _prefix(sink: SinkProgram, group: int) -> str:
     identifier = sink.sink.identifier
     number = ""
     if sink.parallelism > 1:
-        number = str(subtask_of(group, sink.parallelism, max(128, group + 1)) + 1)
+        number = str(
+            subtask_of(group, sink.parallelism, max(DEFAULT_MAX_PARALLELISM, group + 1)) + 1
+        )
     parts = [part for part in (identifier, number) if part]
     return ":".join(parts) + "> " if parts else ""

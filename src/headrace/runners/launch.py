@@ -134,7 +134,9 @@ def program_of(
         PlanOptions(
             name=name,
             parallelism=parallelism,
-            max_parallelism=max_parallelism if max_parallelism and max_parallelism > 0 else 128,
+            max_parallelism=max_parallelism
+            if max_parallelism and max_parallelism > 0
+            else options.DEFAULT_MAX_PARALLELISM,
             chaining=options.read(configuration, options.CHAINING),
             batch=mode == "BATCH" or (mode == "AUTOMATIC" and graph.bounded),
             settings=settings,

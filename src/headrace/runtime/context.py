@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.common.options.catalogue import DEFAULT_MAX_PARALLELISM
 from headrace.errors import NotKeyedError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.overflow import HeldOverflow, Overflow
@@ -29,7 +30,7 @@ class TaskFacts:
     subtask: Callable[[], int] = lambda: 0
     attempt: Callable[[], int] = lambda: 0
     parallelism: int = 1
-    max_parallelism: int = 128
+    max_parallelism: int = DEFAULT_MAX_PARALLELISM
     is_batch: bool = False
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     overflow: Callable[[], Overflow] = HeldOverflow

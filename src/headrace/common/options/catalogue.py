@@ -39,10 +39,13 @@ AUTO_WATERMARK_INTERVAL: ConfigOption[int] = ConfigOption(
     "Kept: watermarks follow every chunk of records (headrace.watermark.chunk-records).",
     has_effect=False,
 )
+DEFAULT_MAX_PARALLELISM = 128
+"""Flink's default number of key groups."""
+
 MAX_PARALLELISM: ConfigOption[int] = ConfigOption(
     "pipeline.max-parallelism",
     ValueKind.INT,
-    128,
+    DEFAULT_MAX_PARALLELISM,
     "The number of key groups; fixed for the life of a checkpoint.",
 )
 CHAINING: ConfigOption[bool] = ConfigOption(
