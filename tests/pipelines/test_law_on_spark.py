@@ -51,9 +51,7 @@ def joined(
         )
     )
     turns = changes or [()]
-    built = [
-        program.build(env, turns[number % len(turns)]) for number, program in enumerate(drawn)
-    ]
+    built = [program.build(env, turns[number % len(turns)]) for number, program in enumerate(drawn)]
     streams = [
         named(stream, (number, name))
         for number, one in enumerate(built)

@@ -25,6 +25,7 @@ from headrace.runners.spark.checkpoint.layout import folder_name
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.offset import Cut, Offset
 from headrace.runtime.program import JobProgram
+from tests.connectors.sqlite_log import SqliteLogSink
 
 HOLD = """\
 import sys
@@ -86,6 +87,36 @@ def test_a_program_that_cannot_go_on_is_refused_until_it_starts_anew(tmp_path: P
     assert "HEADRACE_FRESH=1" in str(caught.value.hint)
     with Checkpoint.open(str(tmp_path), program(keyed=False), fresh=True):
         assert not any((folder / "splits").glob("*")) and not (folder / "spark").exists()
+
+
+def to_a_log(deeper: bool = False, renamed: bool = False) -> JobProgram:
+    """A program whose sink commits by task."""
+    env = StreamExecutionEnvironment(Configuration.from_dict({"parallelism.default": "3"}))
+    stream = env.from_sequence(1, 9)
+    stream = stream.rebalance().map(lambda v: v) if deeper else stream
+    stream = stream.map(lambda v: v).name("renamed") if renamed else stream
+    stream.key_by(lambda v: v).sum().uid("sums").sink_to(SqliteLogSink("log")).uid("log")
+    return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+
+
+@pytest.mark.parametrize("done", [0, 1])
+def test_another_way_to_a_sink_that_commits_by_task_waits_for_the_end_of_a_micro_batch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], done: int
+) -> None:
+    """Some of its tasks may have committed: of the first micro-batch too."""
+    with Checkpoint.open(str(tmp_path), to_a_log(), fresh=False) as first:
+        scope, spark = first.scope, Path(first.spark)
+    spark_commits(spark, *range(done), planned=done)
+    for _ in range(2):
+        with pytest.raises(CheckpointError, match="was not completed") as caught:
+            Checkpoint.open(str(tmp_path), to_a_log(deeper=True), fresh=False)
+        assert caught.value.where["sink"] == "'SqliteLogSink' (uid=log)"
+    with Checkpoint.open(str(tmp_path), to_a_log(renamed=True), fresh=False) as again:
+        assert (again.scope, again.generation.number) == (scope, 0)
+    spark_commits(spark, *range(done + 1))
+    with Checkpoint.open(str(tmp_path), to_a_log(deeper=True), fresh=False) as moved:
+        assert (moved.scope, moved.generation.number) == (scope, 1)
+    assert "begun anew" not in capsys.readouterr().err
 
 
 def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Path) -> None:

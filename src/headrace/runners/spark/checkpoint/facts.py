@@ -13,9 +13,10 @@ from headrace.connector import ServedBy
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.generations import Generation, Log
 from headrace.runners.spark.checkpoint.layout import JOB
-from headrace.runtime.layout import Layout, must_move
+from headrace.runtime.layout import SOURCE, Layout, must_move
 from headrace.runtime.layout import check as claims
 from headrace.runtime.program import JobProgram
+from headrace.runtime.routes import routes
 
 _FORMAT = ObjectFormat("job")
 
@@ -25,7 +26,8 @@ class Facts:
     """The job's name, what of its program keeps something, Spark's partitions, the sinks' scope.
 
     ``contents``: (source, its name, ``Source.fingerprint``) of the sources that have one.
-    ``generation``: which of Spark's folders counts.
+    ``generation``: which of Spark's folders counts. ``routes``: those of the sinks that commit by
+    task, as far as they matter to a micro-batch that is repeated (``runtime.routes``).
     """
 
     name: str
@@ -34,6 +36,7 @@ class Facts:
     scope: str
     contents: list[list[Any]]
     generation: Generation = field(default_factory=Generation)
+    routes: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, program: JobProgram, with_contents: bool = True) -> Facts:
@@ -44,13 +47,19 @@ class Facts:
             program.parallelism,
             uuid.uuid4().hex[:12],
             _contents(program) if with_contents else [],
+            routes=routes(program),
         )
 
-    def following(self, program: JobProgram) -> Facts:
-        """Those of a program that goes on from this checkpoint, once it was checked."""
+    def following(self, program: JobProgram, repeats: bool = False) -> Facts:
+        """Those of a program that goes on from this checkpoint, once it was checked.
+
+        ``repeats``: it begins with a micro-batch that was planned by another run.
+        """
         layout = Layout.of(program).following(Layout.from_json(self.layout))
         known = {source: [source, *rest] for source, *rest in (*self.contents, *_contents(program))}
-        return replace(self, layout=layout.to_json(), contents=[*known.values()])
+        # A sink that is left out and comes back may have some partitions of what is repeated.
+        ways = {**(self.routes if repeats else {}), **routes(program)}
+        return replace(self, layout=layout.to_json(), contents=[*known.values()], routes=ways)
 
     def moves(self, program: JobProgram) -> bool:
         """True when state of this checkpoint lies in other stages of the program.
@@ -111,6 +120,31 @@ def check(facts: Facts, program: JobProgram, location: str, ignore_unclaimed: bo
     if facts.moves(program):
         _check_movable(program, location)
     _check_contents(facts, program, location)
+
+
+def check_repetition(facts: Facts, program: JobProgram, location: str) -> None:
+    """Whether a program may repeat a micro-batch that was planned and not completed.
+
+    Sinks that commit by task may have some of its partitions already.
+
+    Raises:
+        CheckpointError: records of the micro-batch would reach such a sink in other partitions.
+    """
+    known = {part.id for part in Layout.from_json(facts.layout).parts if part.role == SOURCE}
+    now = routes(program, known)
+    for sink in program.sinks:
+        if facts.routes.get(sink.id, now.get(sink.id)) == now.get(sink.id):
+            continue
+        raise CheckpointError(
+            f"{program.name!r} cannot go on from its checkpoint yet: the last micro-batch was not"
+            f" completed, the tasks of the sink {sink.name!r} may have committed some of it, and"
+            " in this program its records reach that sink in other partitions",
+            where={"checkpoint": location, "sink": f"{sink.name!r} (uid={sink.uid or 'none'})"},
+            hint="run the program as it was until it has completed a micro-batch (what its"
+            " functions do may change), then this one. What counts is exchanges, the parallelism"
+            " after a rebalance and the steps before one, and the order of sources; or"
+            f" {_anew('choose another pipeline.name')}",
+        )
 
 
 def _check_movable(program: JobProgram, location: str) -> None:
