@@ -36,7 +36,7 @@ from headrace.runners.spark.query.dataframes import (
 )
 from headrace.runners.spark.query.keyed_stage import BatchStage, StageProcessor
 from headrace.runners.spark.query.moved_state import Claims, claims, pages
-from headrace.runners.spark.query.source import FORMAT, DriverPlan, HeadraceDataSource
+from headrace.runners.spark.query.source import FORMAT, DriverPlan, HeadraceDataSource, Stop
 from headrace.runners.spark.query.wire import WIRE_DDL
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reasons import hint_for, story_of
@@ -45,9 +45,11 @@ from headrace.runners.spark.startup.session import activate, settings_of_query
 from headrace.runners.spark.startup.temporary_files import keep_log, log_path
 from headrace.runtime.failure import at_sink, failure_of
 from headrace.runtime.program import JobProgram
+from headrace.runtime.routes import routes
 from headrace.tracebacks import brief
 
 _POLL_SECONDS = 0.1
+_STOP_SECONDS = 30.0
 _NO_BATCH = -1
 
 OnReport = Callable[[BatchReport], None]
@@ -82,6 +84,8 @@ class SparkJob:
         self._net_runtime_ms = 0
         self._link = DriverLink(self._take)
         self._folder = tempfile.TemporaryDirectory(prefix="headrace-plan-")
+        self._stop = Stop(self._folder.name) if routes(program) else None
+        self._stop_by: float | None = None
         self._attempt = 0
         self._folders = folders_of_workers(spark)
         staying = [source.source for source in program.sources]
@@ -220,6 +224,7 @@ class SparkJob:
             self._link.address,
             self._link.token,
             self._checkpoint.generation,
+            self._stop,
         )
         path = Path(self._folder.name) / "plan"
         path.write_bytes(dumps(plan, self._folders))
@@ -272,7 +277,7 @@ class SparkJob:
                 writer = writer.format(FORMAT).option("plan", path)
             self._query = query = writer.trigger(**trigger).start()
         while query.isActive:
-            if self._cancelled.is_set() or self._link.failure is not None or self._is_done():
+            if self._is_cancelled() or self._link.failure is not None or self._is_done():
                 query.stop()
             self._cancelled.wait(_POLL_SECONDS)
         query.awaitTermination()
@@ -285,6 +290,19 @@ class SparkJob:
             return {}, None
         folder = self._checkpoint.place.spark(origin.number)
         return claimed, pages(self._spark, folder, origin, claimed)
+
+    def _is_cancelled(self) -> bool:
+        """True when the query is to be stopped, as its user asked.
+
+        Where a sink commits by task the micro-batch at work is completed first, if it does not
+        take too long: a changed program could not always repeat it (``check_repetition``).
+        """
+        if not self._cancelled.is_set() or self._stop is None:
+            return self._cancelled.is_set()
+        if self._stop_by is None:
+            self._stop_by = time.monotonic() + _STOP_SECONDS
+            self._stop.asked.touch()
+        return self._stop.answered.exists() or time.monotonic() > self._stop_by
 
     def _is_done(self) -> bool:
         """True when Spark has committed the micro-batch at the end of every source.

@@ -141,7 +141,7 @@ def check_repetition(facts: Facts, program: JobProgram, location: str) -> None:
             " in this program its records reach that sink in other partitions",
             where={"checkpoint": location, "sink": f"{sink.name!r} (uid={sink.uid or 'none'})"},
             hint="run the program as it was until it has completed a micro-batch (what its"
-            " functions do may change), then this one. What counts is exchanges, the parallelism"
+            " functions do may change) and cancel it, then start this one. What counts is exchanges, the parallelism"
             " after a rebalance and the steps before one, and the order of sources; or"
             f" {_anew('choose another pipeline.name')}",
         )

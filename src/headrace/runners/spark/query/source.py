@@ -45,7 +45,8 @@ class DriverPlan:
 
     ``program`` is whole (collections included); ``workers`` is what travels on. ``owner`` is the
     epoch in which the run owns the checkpoint. ``address`` and ``token`` reach the user's process
-    for what it prints, collects and shows. ``generation``: that of Spark's checkpoint.
+    for what it prints, collects and shows. ``generation``: that of Spark's checkpoint. ``stop``:
+    where the driver asks for an end between two micro-batches; None: it never does.
     """
 
     program: JobProgram
@@ -55,6 +56,24 @@ class DriverPlan:
     address: tuple[str, int]
     token: bytes
     generation: Generation = field(default_factory=Generation)
+    stop: Stop | None = None
+
+
+@dataclass(frozen=True)
+class Stop:
+    """An end between two micro-batches, asked for and answered by files in a folder."""
+
+    folder: str
+
+    @property
+    def asked(self) -> Path:
+        """There once no further micro-batch is to be planned."""
+        return Path(self.folder) / "stop-asked"
+
+    @property
+    def answered(self) -> Path:
+        """There once none is: Spark asks for the next one when it has committed the last."""
+        return Path(self.folder) / "stop-answered"
 
 
 @dataclass
@@ -142,6 +161,9 @@ class StreamReader(DataSourceStreamReader):
         planned = self._origin.planned if self._origin is not None else None
         if planned is not None and planned["epoch"] == offset.epoch + 1:
             return dict(planned)  # the sinks may have committed up to there
+        if self._plan is not None and self._plan.stop and self._plan.stop.asked.exists():
+            self._plan.stop.answered.touch()
+            return start
         if pacer is not None:
             settings = self._coordinator.settings
             budget = Budget(pacer.budget(offset.epoch, now_ms), settings.max_bytes)
