@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from headrace.common import Configuration, Types, WatermarkStrategy
+from headrace.common import Configuration, Encoder, Types, WatermarkStrategy
 from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from headrace.datastream.state import ValueStateDescriptor
+from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from headrace.runners.spark.checkpoint.progress import log_of
 from tests.connectors.sqlite_log import SqliteLogSink, SqliteLogSource
 from tests.connectors.test_sqlite_log import append, content, make_log
@@ -145,13 +146,69 @@ def test_a_cancelled_job_leaves_no_micro_batch_that_another_program_could_not_re
     make_log(tmp_path / "given.db", range(RECORDS))
     make_log(tmp_path / "taken.db")
     for dealt in (False, True):
-        client = summing(tmp_path, dealt)
-        end = client.get_job_execution_result()
-        while "microBatches" not in client.get_accumulators().result():
-            assert not end.done()
-            time.sleep(0.02)
-        client.cancel().result()
-        assert client.get_job_status().result() is JobStatus.CANCELED
+        cancel_soon(summing(tmp_path, dealt))
     summing(tmp_path, dealt=False).get_job_execution_result().result()
     written = Counter(map(tuple, content(tmp_path / "taken.db")))
     assert written == Counter((n % KEYS, n // KEYS + 1) for n in range(RECORDS))
+
+
+def cancel_soon(client: JobClient) -> None:
+    """Cancel a job that has done a micro-batch and is about to do others."""
+    while "microBatches" not in client.get_accumulators().result():
+        assert not client.get_job_execution_result().done()
+        time.sleep(0.02)
+    client.cancel().result()
+    assert client.get_job_status().result() is JobStatus.CANCELED
+
+
+class Windowed(KeyedProcessFunction):
+    """How many records each key has in each 10 ms."""
+
+    def open(self, runtime_context: Any) -> None:
+        descriptor = MapStateDescriptor("counts", Types.LONG(), Types.INT())
+        self.counts = runtime_context.get_map_state(descriptor)
+
+    def process_element(self, value: Any, ctx: Any) -> None:
+        end = value - value % 10 + 9
+        self.counts.put(end, (self.counts.get(end) or 0) + 1)
+        ctx.timer_service().register_event_time_timer(end)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield ctx.get_current_key(), timestamp, self.counts.get(timestamp)
+
+
+def windows(folder: Path, chained: bool, parallelism: int) -> JobClient:
+    env = StreamExecutionEnvironment(
+        Configuration.from_dict(
+            {
+                "parallelism.default": str(parallelism),
+                "pipeline.max-parallelism": "8",
+                "execution.checkpointing.dir": str(folder / "checkpoint"),
+                "headrace.source.max-records-per-batch": "20",
+            }
+        )
+    )
+    if not chained:
+        env.disable_operator_chaining()
+    numbers = env.from_sequence(0, 119).uid("numbers")
+    timed = numbers.assign_timestamps_and_watermarks(
+        WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n: n)
+    )
+    counts = timed.key_by(lambda n: n % KEYS).process(Windowed()).uid("windows")
+    rows = FileSink.for_row_format(str(folder / "out"), Encoder.simple_string_encoder()).build()
+    counts.sink_to(rows).uid("out")
+    return env.execute_async("windows")
+
+
+@pytest.mark.timeout(180)
+def test_windows_fire_once_whichever_tasks_make_the_watermarks(tmp_path: Path) -> None:
+    """Without chaining they are made after an exchange, and timers fire in later micro-batches."""
+    for chained, parallelism in ((True, 1), (False, 3), (True, 2)):
+        cancel_soon(windows(tmp_path, chained, parallelism))
+        logs = map(log_of, map(str, (tmp_path / "checkpoint" / "windows").glob("spark*")))
+        assert {log.planned for log in logs} == {None}
+    windows(tmp_path, chained=False, parallelism=1).get_job_execution_result().result()
+    files = [path for path in (tmp_path / "out").rglob("part-*") if path.is_file()]
+    lines = Counter(line for path in files for line in path.read_text().splitlines())
+    keys = ((n % KEYS, n - n % 10 + 9) for n in range(120))
+    assert lines == Counter(str((*key, count)) for key, count in Counter(keys).items())

@@ -1,9 +1,15 @@
-"""By which way records reach the sinks that commit by task.
+"""What decides how a micro-batch falls out that another program repeats.
 
-Such a sink knows a repeated micro-batch by its partitions: one that has committed drops what comes
-again. So a micro-batch that another program repeats must bring each record to the same partition,
-and the records of a partition in the same order. What decides that is a sink's **route**: the
-exchanges upstream, and where records are dealt out in turn also what stands before them.
+A micro-batch that was planned and not completed is repeated, and sinks may have published it. Two
+things must then be as they were:
+
+- A sink that commits by task knows what it has by its partitions. Each record must come to the same
+  partition, and the records of a partition in the same order. What decides that is the sink's
+  **route**: the exchanges upstream, and where records are dealt out in turn also what stands before
+  them.
+- Timers fire in the same micro-batch, or their results are published twice or never. The time at
+  its end follows from its records where watermarks are made in source tasks. Where they are made
+  after an exchange it depends on which task gets which records: on a route as well.
 """
 
 from __future__ import annotations
@@ -18,6 +24,7 @@ from headrace.runtime.program import (
     ChainProgram,
     ExchangeProgram,
     JobProgram,
+    SinkProgram,
     SourceProgram,
     VertexProgram,
 )
@@ -25,18 +32,25 @@ from headrace.runtime.program import (
 _BY_KEY = ("key", "custom")
 
 
+TIME = ""
+"""Instead of a sink's id: the routes to the tasks that make watermarks after an exchange."""
+
+
 def routes(program: JobProgram, known: Collection[str] | None = None) -> dict[str, str]:
-    """The routes of the sinks that commit by task: texts to be compared, by the sink's id.
+    """Texts to be compared: by the sink's id for those that commit by task, and for ``TIME``.
 
     ``known``: the ids of the sources that count; None: all. A source that is new has nothing in a
     micro-batch that was planned without it.
     """
     finder = _Finder(program, known)
-    return {
-        sink.id: finder.to_sink(sink.id)
-        for sink in program.sinks
-        if sink.sink.served_by is ServedBy.TASKS and sink.sink.commits is CommitBy.TASK
-    }
+    found = {sink.id: finder.to_sink(sink.id) for sink in program.sinks if commits_by_task(sink)}
+    time = finder.to_time()
+    return {**found, TIME: time} if time else found
+
+
+def commits_by_task(sink: SinkProgram) -> bool:
+    """True for a sink whose writers commit."""
+    return sink.sink.served_by is ServedBy.TASKS and sink.sink.commits is CommitBy.TASK
 
 
 class _Finder:
@@ -55,6 +69,11 @@ class _Finder:
         after = [self._to_vertex(v) for v in self._vertices if _feeds(v.chain, sink_id)]
         order = [source.id for source in self._sources]
         return _digest([order, [source.id for source in direct], senders, sorted(after)])
+
+    def to_time(self) -> str:
+        """The routes to the vertices that make watermarks; empty where sources alone do."""
+        found = [self._to_vertex(v) for v in self._vertices if v.chain.assigns_time]
+        return _digest(sorted(found)) if found else ""
 
     def _to_vertex(self, vertex: VertexProgram) -> str:
         found = self._found.get(vertex.id)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common import Configuration
+from headrace.common import Configuration, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.dataframe_source import DataFrameSource
 from headrace.errors import CheckpointError, CheckpointLockedError
@@ -87,6 +87,32 @@ def test_a_program_that_cannot_go_on_is_refused_until_it_starts_anew(tmp_path: P
     assert "HEADRACE_FRESH=1" in str(caught.value.hint)
     with Checkpoint.open(str(tmp_path), program(keyed=False), fresh=True):
         assert not any((folder / "splits").glob("*")) and not (folder / "spark").exists()
+
+
+def telling_time(chained: bool) -> JobProgram:
+    """A program that makes watermarks in its source tasks, or in those after them."""
+    env = StreamExecutionEnvironment(Configuration.from_dict({"parallelism.default": "3"}))
+    if not chained:
+        env.disable_operator_chaining()
+    times = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v)
+    timed = env.from_sequence(1, 9).assign_timestamps_and_watermarks(times)
+    timed.key_by(lambda v: v).sum().uid("sums").print()
+    return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+
+
+@pytest.mark.parametrize("chained", [True, False])
+def test_time_told_by_other_tasks_waits_for_the_end_of_a_micro_batch(
+    tmp_path: Path, chained: bool
+) -> None:
+    """Its timers could fire in another micro-batch than those that sinks have published."""
+    with Checkpoint.open(str(tmp_path), telling_time(chained), fresh=False) as first:
+        spark = Path(first.spark)
+    spark_commits(spark, 0, planned=1)
+    with pytest.raises(CheckpointError, match=r"was not completed.*timers could fire twice"):
+        Checkpoint.open(str(tmp_path), telling_time(not chained), fresh=False)
+    Checkpoint.open(str(tmp_path), telling_time(chained), fresh=False).close()
+    spark_commits(spark, 0, 1)
+    Checkpoint.open(str(tmp_path), telling_time(not chained), fresh=False).close()
 
 
 def to_a_log(deeper: bool = False, renamed: bool = False) -> JobProgram:

@@ -11,7 +11,7 @@ from headrace.common import Configuration, WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
-from headrace.runtime.routes import routes
+from headrace.runtime.routes import TIME, routes
 from tests.connectors.sqlite_log import SqliteLogSink, SqliteLogSource
 
 Env = StreamExecutionEnvironment
@@ -129,3 +129,32 @@ def test_of_sinks_that_commit_by_the_driver_nothing_is_asked() -> None:
     env = Env(Configuration())
     log(env).print()
     assert routes(program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")) == {}
+
+
+TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(same)
+
+
+def timed(env: Env, unchained: bool = False, spread: bool = False) -> None:
+    if unchained:
+        env.disable_operator_chaining()
+    stream = log(env)
+    stream = dealt(stream) if spread else stream
+    sums(stream.assign_timestamps_and_watermarks(TIMES)).print()
+
+
+def test_where_watermarks_are_made_after_an_exchange_their_tasks_count() -> None:
+    def time_route(parallelism: str = "2", **how: bool) -> str | None:
+        env = Env(Configuration.from_dict({"parallelism.default": parallelism}))
+        timed(env, **how)
+        program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+        return routes(program).get(TIME)
+
+    assert time_route() is time_route(parallelism="3") is None
+    after = [
+        time_route(unchained=True),
+        time_route(unchained=True, parallelism="3"),
+        time_route(spread=True),
+        time_route(spread=True, parallelism="3"),
+    ]
+    assert len({*after, None}) == 5
+    assert time_route(spread=True) == after[2]

@@ -45,11 +45,11 @@ from headrace.runners.spark.startup.session import activate, settings_of_query
 from headrace.runners.spark.startup.temporary_files import keep_log, log_path
 from headrace.runtime.failure import at_sink, failure_of
 from headrace.runtime.program import JobProgram
-from headrace.runtime.routes import routes
+from headrace.runtime.routes import commits_by_task
 from headrace.tracebacks import brief
 
 _POLL_SECONDS = 0.1
-_STOP_SECONDS = 30.0
+_STOP_SECONDS = 20.0
 _NO_BATCH = -1
 
 OnReport = Callable[[BatchReport], None]
@@ -84,7 +84,7 @@ class SparkJob:
         self._net_runtime_ms = 0
         self._link = DriverLink(self._take)
         self._folder = tempfile.TemporaryDirectory(prefix="headrace-plan-")
-        self._stop = Stop(self._folder.name) if routes(program) else None
+        self._stop = Stop(self._folder.name) if _stops_between(program) else None
         self._stop_by: float | None = None
         self._attempt = 0
         self._folders = folders_of_workers(spark)
@@ -294,8 +294,8 @@ class SparkJob:
     def _is_cancelled(self) -> bool:
         """True when the query is to be stopped, as its user asked.
 
-        Where a sink commits by task the micro-batch at work is completed first, if it does not
-        take too long: a changed program could not always repeat it (``check_repetition``).
+        The micro-batch at work is completed first, if it does not take too long: what sinks have
+        of it then goes together with the state, whatever program comes next.
         """
         if not self._cancelled.is_set() or self._stop is None:
             return self._cancelled.is_set()
@@ -381,3 +381,8 @@ def _explained(error: BaseException) -> BaseException:
     if lines and not isinstance(found, HeadraceError):
         found.add_note("\n".join(lines))
     return found
+
+
+def _stops_between(program: JobProgram) -> bool:
+    """True when a micro-batch that another program repeats may not fall out the same."""
+    return bool(program.stages) or any(map(commits_by_task, program.sinks))

@@ -20,6 +20,7 @@ from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.program import JobProgram
+from headrace.runtime.routes import routes
 
 _BEGUN = ObjectFormat("begun")
 
@@ -227,7 +228,7 @@ def _going_on(facts: Facts, place: Place, program: JobProgram, ignore_unclaimed:
             raise missing("the state that is to be taken over", older)
     check(facts, program, place.directory, ignore_unclaimed)
     repeats = False
-    if facts.routes or facts.moves(program):
+    if facts.routes or routes(program) or facts.moves(program):
         log = progress.log_of(folder)
         repeats = log.planned is not None or (origin is not None and origin.planned is not None)
         if repeats:
@@ -268,7 +269,7 @@ def _tasks_may_have_committed(place: Place) -> bool:
         facts = Facts.read(place.store)
     except CheckpointError:
         return False  # told where the facts are needed
-    return facts is not None and bool(facts.routes)
+    return facts is not None and facts.tasks_commit
 
 
 def _tell_anew(place: Place, reason: str) -> None:

@@ -16,7 +16,7 @@ from headrace.runners.spark.checkpoint.layout import JOB
 from headrace.runtime.layout import SOURCE, Layout, must_move
 from headrace.runtime.layout import check as claims
 from headrace.runtime.program import JobProgram
-from headrace.runtime.routes import routes
+from headrace.runtime.routes import TIME, routes
 
 _FORMAT = ObjectFormat("job")
 
@@ -26,8 +26,8 @@ class Facts:
     """The job's name, what of its program keeps something, Spark's partitions, the sinks' scope.
 
     ``contents``: (source, its name, ``Source.fingerprint``) of the sources that have one.
-    ``generation``: which of Spark's folders counts. ``routes``: those of the sinks that commit by
-    task, as far as they matter to a micro-batch that is repeated (``runtime.routes``).
+    ``generation``: which of Spark's folders counts. ``routes``: what another program
+    must leave as it is to repeat a micro-batch (``runtime.routes``).
     """
 
     name: str
@@ -60,6 +60,11 @@ class Facts:
         # A sink that is left out and comes back may have some partitions of what is repeated.
         ways = {**(self.routes if repeats else {}), **routes(program)}
         return replace(self, layout=layout.to_json(), contents=[*known.values()], routes=ways)
+
+    @property
+    def tasks_commit(self) -> bool:
+        """True when some sink commits by task, and nobody hears of it."""
+        return any(sink != TIME for sink in self.routes)
 
     def moves(self, program: JobProgram) -> bool:
         """True when state of this checkpoint lies in other stages of the program.
@@ -125,26 +130,41 @@ def check(facts: Facts, program: JobProgram, location: str, ignore_unclaimed: bo
 def check_repetition(facts: Facts, program: JobProgram, location: str) -> None:
     """Whether a program may repeat a micro-batch that was planned and not completed.
 
-    Sinks that commit by task may have some of its partitions already.
+    Sinks may have published it, or some of it, already (see ``runtime.routes``).
 
     Raises:
-        CheckpointError: records of the micro-batch would reach such a sink in other partitions.
+        CheckpointError: its records would reach a sink that commits by task in other partitions,
+            or its timers would fire in another micro-batch.
     """
     known = {part.id for part in Layout.from_json(facts.layout).parts if part.role == SOURCE}
     now = routes(program, known)
-    for sink in program.sinks:
-        if facts.routes.get(sink.id, now.get(sink.id)) == now.get(sink.id):
-            continue
-        raise CheckpointError(
-            f"{program.name!r} cannot go on from its checkpoint yet: the last micro-batch was not"
-            f" completed, the tasks of the sink {sink.name!r} may have committed some of it, and"
-            " in this program its records reach that sink in other partitions",
-            where={"checkpoint": location, "sink": f"{sink.name!r} (uid={sink.uid or 'none'})"},
-            hint="run the program as it was until it has completed a micro-batch (what its"
-            " functions do may change) and cancel it, then start this one. What counts is exchanges, the parallelism"
-            " after a rebalance and the steps before one, and the order of sources; or"
-            f" {_anew('choose another pipeline.name')}",
+    if facts.routes.get(TIME) != now.get(TIME):
+        raise _unrepeatable(
+            program,
+            "sinks may have published it, and in this program watermarks are made in other tasks,"
+            " so that timers could fire twice or never",
+            {"checkpoint": location},
         )
+    for sink in program.sinks:
+        if facts.routes.get(sink.id, now.get(sink.id)) != now.get(sink.id):
+            raise _unrepeatable(
+                program,
+                f"the tasks of the sink {sink.name!r} may have committed some of it, and in this"
+                " program its records reach that sink in other partitions",
+                {"checkpoint": location, "sink": f"{sink.name!r} (uid={sink.uid or 'none'})"},
+            )
+
+
+def _unrepeatable(program: JobProgram, why: str, where: dict[str, Any]) -> CheckpointError:
+    return CheckpointError(
+        f"{program.name!r} cannot go on from its checkpoint yet: the last micro-batch was not"
+        f" completed, {why}",
+        where=where,
+        hint="run the program as it was until it has completed a micro-batch (what its functions do"
+        " may change) and cancel it, then start this one. What counts is exchanges, the parallelism"
+        f" after a rebalance and the steps before one, and the order of sources; or"
+        f" {_anew('choose another pipeline.name')}",
+    )
 
 
 def _check_movable(program: JobProgram, location: str) -> None:
