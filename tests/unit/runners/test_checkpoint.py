@@ -252,6 +252,42 @@ def test_a_streaming_dataframe_does_not_move(tmp_path: Path) -> None:
     assert not (folder / "spark-1").exists()
 
 
+def reading(*uids: str) -> JobProgram:
+    """A program that reads streaming DataFrames, in this order, beside a collection."""
+    env = StreamExecutionEnvironment(Configuration.from_dict({"parallelism.default": "3"}))
+    for uid in uids:
+        frame = DataFrameSource(None, ends=False)
+        env.from_source(frame, WatermarkStrategy.no_watermarks(), uid).uid(uid).print()
+    env.from_collection([1]).key_by(lambda v: v).sum().uid("sums").print()
+    return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+
+
+def test_streaming_dataframes_keep_their_order_in_the_query(tmp_path: Path) -> None:
+    """Spark knows them by their number, and a program may name them in another order."""
+    with Checkpoint.open(str(tmp_path), reading("a", "b"), fresh=False) as first:
+        spark = Path(first.spark)
+    spark_commits(spark, 0)
+    for _ in range(2):
+        with Checkpoint.open(str(tmp_path), reading("b", "a"), fresh=False) as swapped:
+            assert (swapped.dataframes, swapped.generation.number) == (["a", "b"], 0)
+
+
+def test_a_streaming_dataframe_may_come_where_there_was_none(tmp_path: Path) -> None:
+    """Spark takes no other number of them in one query; how far they are read it alone knows."""
+    with Checkpoint.open(str(tmp_path), reading(), fresh=False) as first:
+        spark = Path(first.spark)
+    spark_commits(spark, 0)
+    with Checkpoint.open(str(tmp_path), reading("a"), fresh=False) as one:
+        assert (one.dataframes, one.generation.number) == (["a"], 1)
+    spark_commits(Path(one.spark), 0)
+    for others in (("b", "a"), ("a", "b")):
+        with pytest.raises(CheckpointError, match="the streaming DataFrame 'a' would begin anew"):
+            Checkpoint.open(str(tmp_path), reading(*others), fresh=False)
+    Checkpoint.open(str(tmp_path), reading("a"), fresh=False).close()
+    with Checkpoint.open(str(tmp_path), reading(), False, ignore_unclaimed=True) as none:
+        assert (none.dataframes, none.generation.number) == ([], 2)
+
+
 def test_other_stages_before_the_first_commit_begin_anew(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,7 +22,8 @@ class DataFrameSource(Source):
     @property
     def kind(self) -> str:
         """What the source is."""
-        return "dataframe"
+        # Spark alone knows how far a streaming one was read; a batch is read from files.
+        return "dataframe" if self.ends else "streaming dataframe"
 
     @property
     def served_by(self) -> ServedBy:

@@ -254,7 +254,7 @@ class SparkJob:
             spark, program.partitions, checkpoint.spark, dataframes=has_dataframes(program)
         ):
             frame = spark.readStream.format(FORMAT).option("plan", path).load()
-            frame = with_dataframes(frame, program, self._ref)
+            frame = with_dataframes(frame, program, self._ref, checkpoint.dataframes)
             for number in range(1, len(program.stages) + 1):
                 claimed, moved = self._moved(number)
                 frame = frame.groupBy("bucket").transformWithStateInPandas(

@@ -118,6 +118,11 @@ class Checkpoint:
         return self._facts.partitions
 
     @property
+    def dataframes(self) -> list[str]:
+        """The ids of the streaming DataFrames in the order of Spark's query."""
+        return self._facts.dataframes or []
+
+    @property
     def scope(self) -> str:
         """What tells this checkpoint's sinks from those of any other."""
         return self._facts.scope
