@@ -379,8 +379,9 @@ class Sink(ABC):
     batch_id)``, in one transaction. A writer that finds its marker, or a later one of its
     partition, was run before: it drops its records. Such a sink may rely on this: a micro-batch
     that comes again has the same ``batch_id``, and each of its partitions the same records in the
-    same order (as far as the program's functions give the same again), after a restart too; the
-    ``batch_id`` of a partition never goes back. It may not rely on which records lie in which
+    same order (as far as the program's functions give the same again). That holds after a restart
+    too: a changed program that would bring them elsewhere is refused. The ``batch_id`` of a
+    partition never goes back. It may not rely on which records lie in which
     partition in *different* micro-batches, nor on a partition being written to in each: one
     without records has no writer. Readers can see the partitions of a micro-batch one by one.
     A job without a keyed stage that reads a DataFrame has the partitions that Spark gives it. The

@@ -24,12 +24,36 @@ RECORDS = 300
 def test_every_record_counts_once(tmp_path: Path) -> None:
     make_log(tmp_path / "given.db", range(1, RECORDS + 1))
     make_log(tmp_path / "taken.db")
-    runs = []
-    for _ in range(2):
-        runs.append(start("tests.connectors.killed_job", str(tmp_path)).wait(timeout=120))
+    runs = [run(tmp_path) for _ in range(2)]
     assert runs[0] != 0 and runs[1] == 0, log_of(tmp_path)
-    assert (tmp_path / "killed").exists()
-    written = content(tmp_path / "taken.db")
+    check(tmp_path)
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("batch", ["0", "2"])
+def test_a_changed_program_repeats_a_micro_batch_only_where_its_records_go_the_same_way(
+    tmp_path: Path, batch: str
+) -> None:
+    """A task has committed: an exchange would bring its records to others; a step does not."""
+    make_log(tmp_path / "given.db", range(1, RECORDS + 1))
+    make_log(tmp_path / "taken.db")
+    assert run(tmp_path, batch, "plain") != 0
+    taken = content(tmp_path / "taken.db")
+    assert run(tmp_path, batch, "dealt") != 0
+    assert "CheckpointError" in log_of(tmp_path) and "was not completed" in log_of(tmp_path)
+    assert content(tmp_path / "taken.db") == taken
+    assert run(tmp_path, batch, "mapped") == 0, log_of(tmp_path)
+    check(tmp_path)
+
+
+def run(folder: Path, *arguments: str) -> int:
+    return start("tests.connectors.killed_job", str(folder), *arguments).wait(timeout=120)
+
+
+def check(folder: Path) -> None:
+    """Each record of the log counts once in the sums of the other."""
+    assert (folder / "killed").exists()
+    written = content(folder / "taken.db")
     assert len(written) == RECORDS - FIRST + 1
     for key in range(KEYS):
         totals = sorted([0, *(total for each, total in written if each == key)])

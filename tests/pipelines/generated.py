@@ -61,14 +61,20 @@ class Built:
     lates: list[DataStream] = field(default_factory=list)
     changes: Iterator[int] = field(default_factory=lambda: itertools.repeat(0))
 
-    def keyed(self, stream: DataStream) -> Any:
-        """The stream by key, after steps without state that differ between versions."""
+    def keyed(self, stream: DataStream, any_order: bool = False) -> Any:
+        """The stream by key, after steps without state that differ between versions.
+
+        ``any_order``: the order of the records of a key does not matter to what follows.
+        """
         change = next(self.changes)
+        if change == 5 and any_order:
+            stream = stream.rebalance().map(lambda value: value)
+            return stream.key_by(lambda value: value[0])
         if change == 1:
             stream = stream.map(lambda value: value)
         elif change == 2:
             stream = stream.filter(lambda value: True).flat_map(lambda value: [value])
-        elif change == 3:  # an exchange more: what follows lies in another stage
+        elif change in (3, 5):  # an exchange more: what follows lies in another stage
             spread = stream.partition_custom(lambda key, count: key % count, lambda value: value[0])
             stream = spread.map(lambda value: value).set_parallelism(2)
         elif change == 4:
@@ -181,7 +187,7 @@ def _partition(built: Built, flow: Flow, _: Flow, number: int) -> None:
 
 def _window(built: Built, flow: Flow, _: Flow, number: int) -> None:
     function = Windowed(size_ms=number % 4 * 7 + 5, lag_ms=number % 5 + 1)
-    stream = built.keyed(flow.stream).process(function)
+    stream = built.keyed(flow.stream, any_order=True).process(function)
     built.lates.append(stream.get_side_output(LATE))
     built.add(flow.behind(stream, function.model(flow.records), Order.PER_KEY))
 
@@ -191,7 +197,7 @@ def _running(built: Built, flow: Flow, _: Flow, number: int) -> None:
     records = flow.records
     if flow.order is Order.NONE:
         # one result per key whatever the order: the number of its records
-        keyed = built.keyed(flow.stream.map(lambda value: (value[0], 1)))
+        keyed = built.keyed(flow.stream.map(lambda value: (value[0], 1)), any_order=True)
         function, records = Running(1), [(k, 1, ts) for k, _, ts in records]
     else:
         keyed = built.keyed(flow.stream)
@@ -207,7 +213,7 @@ def _running(built: Built, flow: Flow, _: Flow, number: int) -> None:
 
 
 def _reduce(built: Built, flow: Flow, _: Flow, number: int) -> None:
-    keyed = built.keyed(flow.stream)
+    keyed = built.keyed(flow.stream, any_order=True)
     stream = keyed.sum(1) if number % 2 else keyed.reduce(add)
     totals: dict[int, int] = {}
     for key, value, _ts in flow.records:

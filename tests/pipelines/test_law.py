@@ -109,7 +109,7 @@ def test_the_law_through_the_neutral_form(
     check(program, cuts=cuts, backends=backends, restarts="neutral")
 
 
-versions = st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=3), min_size=1, max_size=2)
+versions = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=3), min_size=1, max_size=2)
 
 
 @settings(max_examples=20)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +13,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace
-from headrace.common import Configuration, Row, Types, WatermarkStrategy
+from headrace.common import Configuration, Encoder, Row, Types, WatermarkStrategy
 from headrace.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.dataframe import DataFrameSink
+from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
 from headrace.datastream.state import ValueStateDescriptor
+from headrace.errors import CheckpointError
 from headrace.runners.spark.query.appended import Folder, append_once
 from headrace.runners.spark.startup.session import session_for
 
@@ -96,6 +101,68 @@ def append(spark: SparkSession, path: Path, batch: int, *, rows: int = 6) -> Non
 def appended(spark: SparkSession, path: Path) -> list[tuple[int, int]]:
     rows = spark.read.parquet(str(path)).select("batch", "id").collect()
     return sorted((row.batch, row.id) for row in rows)
+
+
+def lines_of(spark: SparkSession, folder: Path, *names: str) -> Counter[str]:
+    """A run of a job that reads these folders as streaming DataFrames; what it has written by then.
+
+    It is over when each line that lies there by now is in the output.
+    """
+    env = StreamExecutionEnvironment(
+        Configuration.from_dict(
+            {"parallelism.default": "2", "execution.checkpointing.dir": str(folder / "checkpoint")}
+        )
+    )
+    streams = [env.from_sequence(0, 9).uid("numbers").map(str)]
+    for name in names:
+        frame = spark.readStream.text(str(folder / name))
+        rows = env.from_source(
+            headrace.from_dataframe(frame), WatermarkStrategy.no_watermarks(), name
+        )
+        streams.append(rows.uid(name).map(lambda row: row[0]))
+    texts = streams[0].union(*streams[1:]) if names else streams[0]
+    ones = texts.map(lambda text: (text, 1))
+    files = FileSink.for_row_format(str(folder / "out"), Encoder.simple_string_encoder())
+    files = files.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+    ones.key_by(lambda pair: pair[0]).sum(1).uid("counts").sink_to(files.build()).uid("out")
+    client = env.execute_async("lines")
+    expected = {str(n) for n in range(10)} | {
+        line for name in names for path in (folder / name).iterdir() for line in lines(path)
+    }
+    deadline = time.monotonic() + 60
+    found: Counter[str] = Counter()
+    while {ast.literal_eval(line)[0] for line in found} < expected:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+        written = [path for path in (folder / "out").rglob("part-*") if path.is_file()]
+        found = Counter(line for path in written for line in lines(path))
+    client.cancel().result()
+    return found
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().splitlines()
+
+
+@pytest.mark.timeout(180)
+def test_streaming_dataframes_are_added_first_and_change_places(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Each is read on from where it was, however the program orders them."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.txt").write_text(f"{name}1\n{name}2\n")
+    lines_of(spark, tmp_path)
+    lines_of(spark, tmp_path, "a", "b")
+    (tmp_path / "a" / "2.txt").write_text("a3\n")
+    lines_of(spark, tmp_path, "b", "a")
+    (tmp_path / "b" / "2.txt").write_text("b3\n")
+    found = lines_of(spark, tmp_path, "a", "b")
+    names = [*map(str, range(10)), *(f"{name}{n}" for name in "ab" for n in (1, 2, 3))]
+    assert found == Counter(str((name, 1)) for name in names)
+    (tmp_path / "c").mkdir()
+    with pytest.raises(CheckpointError, match="the streaming DataFrame 'a' would begin anew"):
+        lines_of(spark, tmp_path, "a", "b", "c")
 
 
 @pytest.mark.parametrize("moved", range(4))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 from headrace.graph.transformation import (
     Edge,
@@ -51,12 +52,17 @@ def _unique(wanted: str, taken: dict[str, int]) -> str:
 
 
 def identities(nodes: Iterable[Transformation]) -> Identities:
-    """The ids of nodes, each given after those that feed it."""
+    """The ids of nodes.
+
+    They are given in the order in which the program made the nodes, so after those of what feeds
+    them. The order of sinks, and of a union's streams, is that of the walk that found the nodes:
+    it may change.
+    """
     named: dict[Transformation, str] = {}
     feeds: dict[Transformation, Feeds] = {}
     taken: dict[str, int] = {}
 
-    nodes = tuple(nodes)
+    nodes = sorted(nodes, key=attrgetter("id"))
     taken.update((node.uid, 1) for node in nodes if node.uid is not None)
     for node in nodes:
         feeds[node] = fed = frozenset(

@@ -92,6 +92,27 @@ def test_a_program_elsewhere_changes_nothing() -> None:
     assert len({*found}) == 3
 
 
+def test_the_order_of_sinks_and_of_a_union_leaves_the_ids_of_operators_that_look_alike() -> None:
+    """Nothing but their keys tells them apart, so they are numbered as the program makes them."""
+
+    def made(env: StreamExecutionEnvironment, swapped: bool) -> None:
+        pairs = env.from_collection([("a", "b")])
+        one = pairs.key_by(first).process(Sum())
+        other = pairs.key_by(str).process(Sum())
+        streams = [other, one] if swapped else [one, other]
+        for stream in streams:
+            stream.print()
+        streams[0].union(streams[1]).key_by(first).sum(0).print()
+
+    def sums(swapped: bool) -> list[str]:
+        graph, ids = built(lambda env: made(env, swapped))
+        alike = [node for node in graph.nodes if keeps_state(node)]
+        return [ids.nodes[node] for node in sorted(alike, key=lambda node: node.id)]
+
+    assert len({*sums(False)}) == 3
+    assert sums(True) == sums(False)
+
+
 OTHERS: dict[str, tuple[Build, Build]] = {
     "the function": (
         lambda s: s.key_by(first).process(Sum()),

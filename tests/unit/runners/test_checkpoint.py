@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common import Configuration
+from headrace.common import Configuration, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.dataframe_source import DataFrameSource
 from headrace.errors import CheckpointError, CheckpointLockedError
@@ -25,6 +25,7 @@ from headrace.runners.spark.checkpoint.layout import folder_name
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.offset import Cut, Offset
 from headrace.runtime.program import JobProgram
+from tests.connectors.sqlite_log import SqliteLogSink
 
 HOLD = """\
 import sys
@@ -86,6 +87,62 @@ def test_a_program_that_cannot_go_on_is_refused_until_it_starts_anew(tmp_path: P
     assert "HEADRACE_FRESH=1" in str(caught.value.hint)
     with Checkpoint.open(str(tmp_path), program(keyed=False), fresh=True):
         assert not any((folder / "splits").glob("*")) and not (folder / "spark").exists()
+
+
+def telling_time(chained: bool) -> JobProgram:
+    """A program that makes watermarks in its source tasks, or in those after them."""
+    env = StreamExecutionEnvironment(Configuration.from_dict({"parallelism.default": "3"}))
+    if not chained:
+        env.disable_operator_chaining()
+    times = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v)
+    timed = env.from_sequence(1, 9).assign_timestamps_and_watermarks(times)
+    timed.key_by(lambda v: v).sum().uid("sums").print()
+    return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+
+
+@pytest.mark.parametrize("chained", [True, False])
+def test_time_told_by_other_tasks_waits_for_the_end_of_a_micro_batch(
+    tmp_path: Path, chained: bool
+) -> None:
+    """Its timers could fire in another micro-batch than those that sinks have published."""
+    with Checkpoint.open(str(tmp_path), telling_time(chained), fresh=False) as first:
+        spark = Path(first.spark)
+    spark_commits(spark, 0, planned=1)
+    with pytest.raises(CheckpointError, match=r"was not completed.*timers could fire twice"):
+        Checkpoint.open(str(tmp_path), telling_time(not chained), fresh=False)
+    Checkpoint.open(str(tmp_path), telling_time(chained), fresh=False).close()
+    spark_commits(spark, 0, 1)
+    Checkpoint.open(str(tmp_path), telling_time(not chained), fresh=False).close()
+
+
+def to_a_log(deeper: bool = False, renamed: bool = False) -> JobProgram:
+    """A program whose sink commits by task."""
+    env = StreamExecutionEnvironment(Configuration.from_dict({"parallelism.default": "3"}))
+    stream = env.from_sequence(1, 9)
+    stream = stream.rebalance().map(lambda v: v) if deeper else stream
+    stream = stream.map(lambda v: v).name("renamed") if renamed else stream
+    stream.key_by(lambda v: v).sum().uid("sums").sink_to(SqliteLogSink("log")).uid("log")
+    return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+
+
+@pytest.mark.parametrize("done", [0, 1])
+def test_another_way_to_a_sink_that_commits_by_task_waits_for_the_end_of_a_micro_batch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], done: int
+) -> None:
+    """Some of its tasks may have committed: of the first micro-batch too."""
+    with Checkpoint.open(str(tmp_path), to_a_log(), fresh=False) as first:
+        scope, spark = first.scope, Path(first.spark)
+    spark_commits(spark, *range(done), planned=done)
+    for _ in range(2):
+        with pytest.raises(CheckpointError, match="was not completed") as caught:
+            Checkpoint.open(str(tmp_path), to_a_log(deeper=True), fresh=False)
+        assert caught.value.where["sink"] == "'SqliteLogSink' (uid=log)"
+    with Checkpoint.open(str(tmp_path), to_a_log(renamed=True), fresh=False) as again:
+        assert (again.scope, again.generation.number) == (scope, 0)
+    spark_commits(spark, *range(done + 1))
+    with Checkpoint.open(str(tmp_path), to_a_log(deeper=True), fresh=False) as moved:
+        assert (moved.scope, moved.generation.number) == (scope, 1)
+    assert "begun anew" not in capsys.readouterr().err
 
 
 def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Path) -> None:
@@ -193,6 +250,42 @@ def test_a_streaming_dataframe_does_not_move(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="streaming DataFrame"):
         Checkpoint.open(str(tmp_path), replace(now, sources=(frame,)), fresh=False)
     assert not (folder / "spark-1").exists()
+
+
+def reading(*uids: str) -> JobProgram:
+    """A program that reads streaming DataFrames, in this order, beside a collection."""
+    env = StreamExecutionEnvironment(Configuration.from_dict({"parallelism.default": "3"}))
+    for uid in uids:
+        frame = DataFrameSource(None, ends=False)
+        env.from_source(frame, WatermarkStrategy.no_watermarks(), uid).uid(uid).print()
+    env.from_collection([1]).key_by(lambda v: v).sum().uid("sums").print()
+    return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+
+
+def test_streaming_dataframes_keep_their_order_in_the_query(tmp_path: Path) -> None:
+    """Spark knows them by their number, and a program may name them in another order."""
+    with Checkpoint.open(str(tmp_path), reading("a", "b"), fresh=False) as first:
+        spark = Path(first.spark)
+    spark_commits(spark, 0)
+    for _ in range(2):
+        with Checkpoint.open(str(tmp_path), reading("b", "a"), fresh=False) as swapped:
+            assert (swapped.dataframes, swapped.generation.number) == (["a", "b"], 0)
+
+
+def test_a_streaming_dataframe_may_come_where_there_was_none(tmp_path: Path) -> None:
+    """Spark takes no other number of them in one query; how far they are read it alone knows."""
+    with Checkpoint.open(str(tmp_path), reading(), fresh=False) as first:
+        spark = Path(first.spark)
+    spark_commits(spark, 0)
+    with Checkpoint.open(str(tmp_path), reading("a"), fresh=False) as one:
+        assert (one.dataframes, one.generation.number) == (["a"], 1)
+    spark_commits(Path(one.spark), 0)
+    for others in (("b", "a"), ("a", "b")):
+        with pytest.raises(CheckpointError, match="the streaming DataFrame 'a' would begin anew"):
+            Checkpoint.open(str(tmp_path), reading(*others), fresh=False)
+    Checkpoint.open(str(tmp_path), reading("a"), fresh=False).close()
+    with Checkpoint.open(str(tmp_path), reading(), False, ignore_unclaimed=True) as none:
+        assert (none.dataframes, none.generation.number) == ([], 2)
 
 
 def test_other_stages_before_the_first_commit_begin_anew(

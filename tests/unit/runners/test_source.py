@@ -21,7 +21,7 @@ from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.generations import Generation, Origin
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.split_states import SplitStates
-from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan
+from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan, Stop
 from headrace.runners.spark.query.sink import BatchSinkWriter
 from headrace.runners.spark.query.source import BatchReader, StreamReader
 from headrace.runners.spark.query.worker import ProgramRef
@@ -122,6 +122,26 @@ def test_a_new_generation_begins_where_the_last_one_stood(plan: DriverPlan) -> N
     after = json.loads(json.dumps(end))
     following = [reader.latestOffset(after, ReadAllAvailable())["epoch"] for _ in range(2)]
     assert following == [after["epoch"], after["epoch"] + 1]  # a quiet look first
+
+
+def test_asked_to_stop_nothing_more_is_planned_but_what_was_planned_before(
+    plan: DriverPlan, tmp_path: Path
+) -> None:
+    stop = Stop(str(tmp_path))
+    reader = StreamReader(replace(plan, query=replace(plan.query, stop=stop)))
+    start = json.loads(json.dumps(reader.initialOffset()))
+    end = json.loads(json.dumps(reader.latestOffset(start, ReadAllAvailable())))
+    assert end != start and not stop.answered.exists()
+    stop.asked.touch()
+    origin = Origin(0, -1, (), start, end)
+    moved = replace(plan.query, stop=stop, generation=Generation(1, 0, origin))
+    repeating = StreamReader(replace(plan, query=moved))
+    assert repeating.latestOffset(start, ReadAllAvailable()) == end
+    assert not stop.answered.exists()
+    SplitStates(plan.query.place.store).save(end["epoch"], {})
+    for _ in range(3):
+        assert repeating.latestOffset(end, ReadAllAvailable()) == end
+    assert stop.answered.exists()
 
 
 def test_a_stream_that_writes_dataframes_keeps_what_splits_remember(plan: DriverPlan) -> None:

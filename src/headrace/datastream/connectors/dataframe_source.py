@@ -23,7 +23,9 @@ class DataFrameSource(Source):
 
     @property
     def kind(self) -> str:
-        return "dataframe"
+        """What the source is."""
+        # Spark alone knows how far a streaming one was read; a batch is read from files.
+        return "dataframe" if self.ends else "streaming dataframe"
 
     @property
     def served_by(self) -> ServedBy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +21,7 @@ from headrace.runners.spark.query.dataframes import (
     has_dataframes,
     write_dataframes,
 )
-from headrace.runners.spark.query.driver_plan import PlanFolder, QueryPlan
+from headrace.runners.spark.query.driver_plan import PlanFolder, QueryPlan, Stop
 from headrace.runners.spark.query.frames import batch_frame, streaming_frame
 from headrace.runners.spark.query.source import FORMAT, HeadraceDataSource
 from headrace.runners.spark.query.worker import ProgramRef
@@ -29,8 +30,10 @@ from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runners.spark.startup.temporary_files import log_path
 from headrace.runtime.program import JobProgram
+from headrace.runtime.routes import commits_by_task
 
 _POLL_SECONDS = 0.1
+_STOP_SECONDS = 20.0
 
 
 @dataclass
@@ -56,6 +59,7 @@ class Attempt:
     bounded: bool
     cancelled: threading.Event
     _unwritten: BaseException | None = field(default=None, init=False)
+    _stop_by: float | None = field(default=None, init=False)
 
     def run(self) -> None:
         """Run to the end of the input, or until the job is cancelled.
@@ -84,6 +88,7 @@ class Attempt:
                 self.link.address,
                 self.link.token,
                 self.checkpoint.generation,
+                self._stop,
             )
         )
 
@@ -110,7 +115,13 @@ class Attempt:
             self.spark, program.partitions, checkpoint.spark, dataframes=has_dataframes(program)
         ):
             frame = streaming_frame(
-                self.spark, program, self.ref, plan, checkpoint.place, checkpoint.generation
+                self.spark,
+                program,
+                self.ref,
+                plan,
+                checkpoint.place,
+                checkpoint.generation,
+                checkpoint.dataframes,
             )
             writer = (
                 frame.writeStream.option("checkpointLocation", checkpoint.spark)
@@ -125,7 +136,7 @@ class Attempt:
                 writer = writer.format(FORMAT).option("plan", plan)
             query = writer.trigger(**trigger).start()
         while query.isActive:
-            if self._is_stopped() or self._is_done():
+            if self._is_to_end() or self._is_done():
                 query.stop()
             self.cancelled.wait(_POLL_SECONDS)
         query.awaitTermination()
@@ -135,6 +146,25 @@ class Attempt:
 
     def _is_stopped(self) -> bool:
         return self.cancelled.is_set() or self.link.failure is not None
+
+    def _is_to_end(self) -> bool:
+        """True when the query is to be stopped now.
+
+        A job that is cancelled completes its micro-batch first, if that does not take too long:
+        what sinks have of it then goes together with the state, whatever program comes next.
+        """
+        if self._stop is None or self.link.failure is not None or not self.cancelled.is_set():
+            return self._is_stopped()
+        if self._stop_by is None:
+            self._stop_by = time.monotonic() + _STOP_SECONDS
+            self._stop.asked.touch()
+        return self._stop.answered.exists() or time.monotonic() > self._stop_by
+
+    @property
+    def _stop(self) -> Stop | None:
+        """Set where a micro-batch that another program repeats may not give the same."""
+        between = self.program.stages or any(map(commits_by_task, self.program.sinks))
+        return self.plans.stop if between else None
 
     def _is_done(self) -> bool:
         """True when Spark has committed the micro-batch at the end of every source.

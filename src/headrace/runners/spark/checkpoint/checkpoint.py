@@ -14,12 +14,13 @@ from headrace.common.objects.sealed import ObjectFormat, get_json, json_bytes, m
 from headrace.errors import CheckpointError
 from headrace.runners.processes import Machine, this_machine
 from headrace.runners.spark.checkpoint import owners, progress
-from headrace.runners.spark.checkpoint.facts import Facts, check
+from headrace.runners.spark.checkpoint.facts import Facts, check, check_repetition
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.program import JobProgram
+from headrace.runtime.routes import routes
 
 _BEGUN = ObjectFormat("begun")
 
@@ -115,6 +116,11 @@ class Checkpoint:
     def partitions(self) -> int:
         """The number of shuffle partitions, fixed when the checkpoint was made."""
         return self._facts.partitions
+
+    @property
+    def dataframes(self) -> list[str]:
+        """The ids of the streaming DataFrames in the order of Spark's query."""
+        return self._facts.dataframes or []
 
     @property
     def scope(self) -> str:
@@ -226,10 +232,16 @@ def _going_on(facts: Facts, place: Place, program: JobProgram, ignore_unclaimed:
         if not progress.is_committed(older, origin.batch):
             raise missing("the state that is to be taken over", older)
     check(facts, program, place.directory, ignore_unclaimed)
-    if facts.moves(program):
-        facts = facts.moved(progress.log_of(folder))
-        _tell(f"the state in {place.directory} moves to other stages of {program.name!r}")
-    return facts.following(program)
+    repeats = False
+    if facts.routes or routes(program) or facts.moves(program):
+        log = progress.log_of(folder)
+        repeats = log.planned is not None or (origin is not None and origin.planned is not None)
+        if repeats:
+            check_repetition(facts, program, place.directory)
+        if facts.moves(program):
+            facts = facts.moved(log)
+            _tell(f"the state in {place.directory} moves to other stages of {program.name!r}")
+    return facts.following(program, repeats)
 
 
 def _remove_left(place: Place, generation: Generation) -> None:
@@ -250,7 +262,19 @@ def _has_published(place: Place) -> bool:
         get_json(place.store, BEGUN, _BEGUN) is not None
         or SplitStates(place.store).any
         or any(progress.has_committed(place.spark(n)) for n in place.generations())
+        or _tasks_may_have_committed(place)
     )
+
+
+def _tasks_may_have_committed(place: Place) -> bool:
+    """True when a sink that commits by task was at work: nobody hears of its commits."""
+    if not any(progress.has_planned(place.spark(n)) for n in place.generations()):
+        return False
+    try:
+        facts = Facts.read(place.store)
+    except CheckpointError:
+        return False  # told where the facts are needed
+    return facts is not None and facts.tasks_commit
 
 
 def _tell_anew(place: Place, reason: str) -> None:

@@ -13,9 +13,10 @@ from headrace.connector import ServedBy
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.generations import Generation, Log
 from headrace.runners.spark.checkpoint.layout import JOB
-from headrace.runtime.layout import Layout, must_move
+from headrace.runtime.layout import SOURCE, Layout, must_move
 from headrace.runtime.layout import check as claims
 from headrace.runtime.program import JobProgram
+from headrace.runtime.routes import TIME, routes
 
 _FORMAT = ObjectFormat("job")
 
@@ -25,7 +26,10 @@ class Facts:
     """The job's name, what of its program keeps something, Spark's partitions, the sinks' scope.
 
     ``contents``: (source, its name, ``Source.fingerprint``) of the sources that have one.
-    ``generation``: which of Spark's folders counts.
+    ``generation``: which of Spark's folders counts. ``routes``: what another program
+    must leave as it is to repeat a micro-batch (``runtime.routes``). ``dataframes``: the streaming
+    DataFrames in the order of Spark's query, which knows them by their number; None in checkpoints
+    of older builds.
     """
 
     name: str
@@ -34,6 +38,8 @@ class Facts:
     scope: str
     contents: list[list[Any]]
     generation: Generation = field(default_factory=Generation)
+    routes: dict[str, str] = field(default_factory=dict)
+    dataframes: list[str] | None = None
 
     @classmethod
     def of(cls, program: JobProgram, with_contents: bool = True) -> Facts:
@@ -44,21 +50,46 @@ class Facts:
             program.parallelism,
             uuid.uuid4().hex[:12],
             _contents(program) if with_contents else [],
+            routes=routes(program),
+            dataframes=streaming_dataframes(program),
         )
 
-    def following(self, program: JobProgram) -> Facts:
-        """Those of a program that goes on from this checkpoint, once it was checked."""
+    def following(self, program: JobProgram, repeats: bool = False) -> Facts:
+        """Those of a program that goes on from this checkpoint, once it was checked.
+
+        ``repeats``: it begins with a micro-batch that was planned by another run.
+        """
         layout = Layout.of(program).following(Layout.from_json(self.layout))
         known = {source: [source, *rest] for source, *rest in (*self.contents, *_contents(program))}
-        return replace(self, layout=layout.to_json(), contents=[*known.values()])
+        # A sink that is left out and comes back may have some partitions of what is repeated.
+        ways = {**(self.routes if repeats else {}), **routes(program)}
+        return replace(
+            self,
+            layout=layout.to_json(),
+            contents=[*known.values()],
+            routes=ways,
+            dataframes=streaming_dataframes(program)
+            if self._reads_others(program)
+            else self.dataframes,
+        )
+
+    @property
+    def tasks_commit(self) -> bool:
+        """True when some sink commits by task, and nobody hears of it."""
+        return any(sink != TIME for sink in self.routes)
 
     def moves(self, program: JobProgram) -> bool:
-        """True when state of this checkpoint lies in other stages of the program.
+        """True when the program needs a new query of Spark's, which takes the state over.
 
+        State of this checkpoint lies in other stages of it, or it reads other streaming DataFrames.
         Spark does not even go on from a folder where another number of stages has none.
         """
         before, now = Layout.from_json(self.layout), Layout.of(program)
-        return len(before.stages) != len(now.stages) or bool(must_move(before, now))
+        stays = len(before.stages) == len(now.stages) and not must_move(before, now)
+        return not stays or (self.dataframes is not None and self._reads_others(program))
+
+    def _reads_others(self, program: JobProgram) -> bool:
+        return {*(self.dataframes or ())} != {*streaming_dataframes(program)}
 
     def moved(self, log: Log) -> Facts:
         """Those of the same program, with a new generation after one that holds ``log``."""
@@ -109,22 +140,77 @@ def check(facts: Facts, program: JobProgram, location: str, ignore_unclaimed: bo
             hint=f"{error.hint}; {_anew('choose another pipeline.name')}",
         ) from None
     if facts.moves(program):
-        _check_movable(program, location)
+        _check_movable(before, program, location)
     _check_contents(facts, program, location)
 
 
-def _check_movable(program: JobProgram, location: str) -> None:
-    """How far a streaming DataFrame was read, Spark alone knows, in the folder that is left."""
+def check_repetition(facts: Facts, program: JobProgram, location: str) -> None:
+    """Whether a program may repeat a micro-batch that was planned and not completed.
+
+    Sinks may have published it, or some of it, already (see ``runtime.routes``).
+
+    Raises:
+        CheckpointError: its records would reach a sink that commits by task in other partitions,
+            or its timers would fire in another micro-batch.
+    """
+    known = {part.id for part in Layout.from_json(facts.layout).parts if part.role == SOURCE}
+    now = routes(program, known)
+    if facts.routes.get(TIME) != now.get(TIME):
+        raise _unrepeatable(
+            program,
+            "sinks may have published it, and in this program watermarks are made in other tasks,"
+            " so that timers could fire twice or never",
+            {"checkpoint": location},
+        )
+    for sink in program.sinks:
+        if facts.routes.get(sink.id, now.get(sink.id)) != now.get(sink.id):
+            raise _unrepeatable(
+                program,
+                f"the tasks of the sink {sink.name!r} may have committed some of it, and in this"
+                " program its records reach that sink in other partitions",
+                {"checkpoint": location, "sink": f"{sink.name!r} (uid={sink.uid or 'none'})"},
+            )
+
+
+def _unrepeatable(program: JobProgram, why: str, where: dict[str, Any]) -> CheckpointError:
+    return CheckpointError(
+        f"{program.name!r} cannot go on from its checkpoint yet: the last micro-batch was not"
+        f" completed, {why}",
+        where=where,
+        hint="run the program as it was until it has completed a micro-batch (what its functions do"
+        " may change) and cancel it, then start this one. What counts is exchanges, the parallelism"
+        f" after a rebalance and the steps before one, and the order of sources; or"
+        f" {_anew('choose another pipeline.name')}",
+    )
+
+
+def streaming_dataframes(program: JobProgram) -> list[str]:
+    """The ids of the streaming DataFrames that a program reads, in its order."""
+    return [
+        source.id
+        for source in program.sources
+        if source.source is not None
+        and source.source.served_by is ServedBy.SPARK
+        and not source.source.ends
+    ]
+
+
+def _check_movable(before: Layout, program: JobProgram, location: str) -> None:
+    """How far a streaming DataFrame was read, Spark alone knows, in the folder that is left.
+
+    One that is new is read from its beginning anyway.
+    """
+    known, streaming = {part.id for part in before.parts}, streaming_dataframes(program)
     for source in program.sources:
-        described = source.source
-        if described is None or described.served_by is not ServedBy.SPARK or described.ends:
+        if source.id not in streaming or source.id not in known:
             continue
         raise CheckpointError(
             f"{program.name!r} cannot go on from its checkpoint: its state would have to move to"
-            f" other stages, and the streaming DataFrame {source.name!r} would begin anew there",
+            " other stages, or another streaming DataFrame was added or removed, and the streaming"
+            f" DataFrame {source.name!r} would begin anew there",
             where={"checkpoint": location, "source": source.name},
-            hint="keep the number of exchanges (key_by, rebalance, …) before each operator;"
-            f" {_anew('choose another pipeline.name')}",
+            hint="keep the number of exchanges (key_by, rebalance, …) before each operator, and the"
+            f" streaming DataFrames; {_anew('choose another pipeline.name')}",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -89,9 +89,17 @@ def as_files(program: JobProgram, directory: Path) -> JobProgram:
     return dataclasses.replace(program, sources=tuple(sources), stages=stages)
 
 
-def with_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef) -> DataFrame:
-    """The envelopes of the planned sources together with those of the DataFrames."""
-    for source_id, rows in dataframe_sources(program).items():
+def with_dataframes(
+    frame: DataFrame, program: JobProgram, ref: ProgramRef, order: Sequence[str] = ()
+) -> DataFrame:
+    """The envelopes of the planned sources together with those of the DataFrames.
+
+    ``order``: ids in the order in which the query must have them; others come after these.
+    """
+    found = dataframe_sources(program)
+    ordered = [source_id for source_id in order if source_id in found]
+    for source_id in dict.fromkeys([*ordered, *found]):
+        rows = found[source_id]
         # The micro-batch's own time: Spark logs it, so a repetition sees the same.
         timed = rows.withColumn(_NOW, F.unix_millis(F.current_timestamp()))
         frame = frame.union(timed.mapInArrow(_Rows(ref, source_id), WIRE_DDL))

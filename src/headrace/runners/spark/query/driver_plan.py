@@ -18,12 +18,30 @@ _PROGRAM, _QUERY = "program", "query"
 
 
 @dataclass(frozen=True)
+class Stop:
+    """An end between two micro-batches, asked for and answered by files in a folder."""
+
+    folder: str
+
+    @property
+    def asked(self) -> Path:
+        """There once no further micro-batch is to be planned."""
+        return Path(self.folder) / "stop-asked"
+
+    @property
+    def answered(self) -> Path:
+        """There once none is: Spark asks for the next one when it has committed the last."""
+        return Path(self.folder) / "stop-answered"
+
+
+@dataclass(frozen=True)
 class QueryPlan:
     """What differs from one query of a job to the next.
 
     ``workers`` is what travels on to the workers. ``owner`` is the epoch in which the run owns the
     checkpoint. ``address`` and ``token`` reach the user's process for what it prints, collects and
-    shows. ``generation``: that of Spark's checkpoint.
+    shows. ``generation``: that of Spark's checkpoint. ``stop``: where the driver asks for an end
+    between two micro-batches; None: it never does.
     """
 
     workers: ProgramRef
@@ -32,6 +50,7 @@ class QueryPlan:
     address: tuple[str, int]
     token: bytes
     generation: Generation = field(default_factory=Generation)
+    stop: Stop | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +71,11 @@ class PlanFolder:
         self._folder = tempfile.TemporaryDirectory(prefix="headrace-plan-")
         self._path = Path(self._folder.name)
         (self._path / _PROGRAM).write_bytes(pickled(program))
+
+    @property
+    def stop(self) -> Stop:
+        """Where an end of the query is asked for."""
+        return Stop(str(self._path))
 
     def put(self, query: QueryPlan) -> str:
         """The folder's path, for a query that starts now. It replaces the query before."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame, GroupedData, SparkSession
 
 from headrace.runners.spark.checkpoint.generations import Generation
@@ -22,13 +24,15 @@ def streaming_frame(
     plan: str,
     place: Place,
     generation: Generation,
+    dataframes: Sequence[str],
 ) -> DataFrame:
     """A stream: packets for the sinks. ``plan`` is the path of a ``PlanFolder``.
 
-    Stages start with the state that ``generation`` takes over from an older one.
+    Stages start with the state that ``generation`` takes over from an older one. ``dataframes``:
+    the ids of streaming DataFrames, in the order in which the query must have them.
     """
     frame = spark.readStream.format(FORMAT).option("plan", plan).load()
-    frame = with_dataframes(frame, program, ref)
+    frame = with_dataframes(frame, program, ref, dataframes)
     for number in range(1, len(program.stages) + 1):
         claimed, moved = _moved(spark, program, number, place, generation)
         frame = frame.groupBy("bucket").transformWithStateInPandas(

@@ -121,6 +121,10 @@ class StreamReader(DataSourceStreamReader):
         planned = self._origin.planned if self._origin is not None else None
         if planned is not None and planned["epoch"] == offset.epoch + 1:
             return dict(planned)  # the sinks may have committed up to there
+        stop = self._plan.query.stop if self._plan is not None else None
+        if stop is not None and stop.asked.exists():
+            stop.answered.touch()
+            return start
         if pacer is not None:
             settings = self._coordinator.settings
             budget = Budget(pacer.budget(offset.epoch, now_ms), settings.max_bytes)

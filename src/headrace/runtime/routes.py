@@ -1,0 +1,128 @@
+"""What decides how a micro-batch falls out that another program repeats.
+
+A micro-batch that was planned and not completed is repeated, and sinks may have published it. Two
+things must then be as they were:
+
+- A sink that commits by task knows what it has by its partitions. Each record must come to the same
+  partition, and the records of a partition in the same order. What decides that is the sink's
+  **route**: the exchanges upstream, and where records are dealt out in turn also what stands before
+  them.
+- Timers fire in the same micro-batch, or their results are published twice or never. The time at
+  its end follows from its records where watermarks are made in source tasks. Where they are made
+  after an exchange it depends on which task gets which records: on a route as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection
+from typing import Any
+
+from headrace.connector import CommitBy, ServedBy
+from headrace.runtime.program import (
+    ChainProgram,
+    ExchangeProgram,
+    JobProgram,
+    SinkProgram,
+    SourceProgram,
+    VertexProgram,
+)
+
+_BY_KEY = ("key", "custom")
+
+
+TIME = ""
+"""Instead of a sink's id: the routes to the tasks that make watermarks after an exchange."""
+
+
+def routes(program: JobProgram, known: Collection[str] | None = None) -> dict[str, str]:
+    """Texts to be compared: by the sink's id for those that commit by task, and for ``TIME``.
+
+    ``known``: the ids of the sources that count; None: all. A source that is new has nothing in a
+    micro-batch that was planned without it.
+    """
+    finder = _Finder(program, known)
+    found = {sink.id: finder.to_sink(sink.id) for sink in program.sinks if commits_by_task(sink)}
+    time = finder.to_time()
+    return {**found, TIME: time} if time else found
+
+
+def commits_by_task(sink: SinkProgram) -> bool:
+    """True for a sink whose writers commit."""
+    return sink.sink.served_by is ServedBy.TASKS and sink.sink.commits is CommitBy.TASK
+
+
+class _Finder:
+    """Walks upstream from sinks; what was found of a vertex is kept."""
+
+    def __init__(self, program: JobProgram, known: Collection[str] | None) -> None:
+        self._program = program
+        self._sources = [s for s in program.sources if known is None or s.id in known]
+        self._vertices = [vertex for stage in program.stages for vertex in stage]
+        self._found: dict[str, str] = {}
+
+    def to_sink(self, sink_id: str) -> str:
+        """The route of a sink. The order of sources decides into which tasks they are cut."""
+        direct = [source for source in self._sources if _feeds(source.chain, sink_id)]
+        senders = [self._by_turns(source) for source in direct] if self._program.stages else []
+        after = [self._to_vertex(v) for v in self._vertices if _feeds(v.chain, sink_id)]
+        order = [source.id for source in self._sources]
+        return _digest([order, [source.id for source in direct], senders, sorted(after)])
+
+    def to_time(self) -> str:
+        """The routes to the vertices that make watermarks; empty where sources alone do."""
+        found = [self._to_vertex(v) for v in self._vertices if v.chain.assigns_time]
+        return _digest(sorted(found)) if found else ""
+
+    def _to_vertex(self, vertex: VertexProgram) -> str:
+        found = self._found.get(vertex.id)
+        if found is None:
+            feeders: list[SourceProgram | VertexProgram] = [*self._sources, *self._vertices]
+            ways = [
+                self._way(feeder, exchange)
+                for feeder in feeders
+                for exchange in feeder.chain.exchanges
+                if exchange.target == vertex.id
+            ]
+            # Steps without state may be renamed, so their ids do not count.
+            head = vertex.id if vertex.keyed else ""
+            found = self._found[vertex.id] = _digest([head, vertex.groups, sorted(ways)])
+        return found
+
+    def _way(self, feeder: SourceProgram | VertexProgram, exchange: ExchangeProgram) -> str:
+        if exchange.mode not in _BY_KEY:
+            sender = self._by_turns(feeder)
+        elif isinstance(feeder, VertexProgram):
+            sender = [self._to_vertex(feeder)]
+        else:
+            sender = [feeder.id]
+        return _digest([exchange.mode, exchange.groups, sender])
+
+    def _by_turns(self, feeder: SourceProgram | VertexProgram) -> list[Any]:
+        """What decides where a record goes that is dealt out by its place, not by its key.
+
+        Steps before it may drop records. Numbers of senders come from the number of sources, and
+        from whether the receivers are those of the program before (its fingerprint).
+        """
+        kinds = [
+            node.spec.kind
+            for node in map(feeder.chain.nodes.__getitem__, feeder.chain.order())
+            if node.spec is not None
+        ]
+        if isinstance(feeder, VertexProgram):
+            return [self._to_vertex(feeder), kinds]
+        program = self._program
+        return [feeder.id, kinds, feeder.number, len(program.sources), program.fingerprint]
+
+
+def _feeds(chain: ChainProgram, sink_id: str) -> bool:
+    return any(
+        link.kind == "sink" and link.target == sink_id
+        for node in chain.nodes.values()
+        for link in node.links
+    )
+
+
+def _digest(parts: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
