@@ -23,7 +23,7 @@ from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.checkpoint.layout import folder_name
 from headrace.runners.spark.checkpoint.split_states import SplitStates
-from headrace.runtime.offset import Cut, Offset
+from headrace.runtime.offset import NOT_ASKED, Cut, Offset
 from headrace.runtime.program import JobProgram
 
 HOLD = """\
@@ -54,8 +54,9 @@ def plan(checkpoint: Checkpoint, *batches: int) -> Path:
     """What Spark writes when it has planned micro-batches."""
     offsets = Path(checkpoint.spark) / "offsets"
     offsets.mkdir(parents=True, exist_ok=True)
+    (offsets.parent / "metadata").write_text('{"id": "a"}')
     for batch in batches:
-        (offsets / str(batch)).write_text("")
+        (offsets / str(batch)).write_text(offset_at(batch + 1))
     return offsets
 
 
@@ -99,9 +100,10 @@ def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Pa
         Checkpoint.open(str(tmp_path), program(), fresh=False, ignore_unclaimed=True)
 
 
-def offset_at(epoch: int) -> str:
-    """Spark's file of a planned micro-batch."""
-    return "v1\n{}\n" + json.dumps(Offset(epoch, epoch, Cut(1, 1), {}).to_json())
+def offset_at(epoch: int, ended: Sequence[str] = ()) -> str:
+    """Spark's file of a planned micro-batch, in which some sources have ended."""
+    sources = {source: replace(NOT_ASKED, ended=True) for source in ended}
+    return "v1\n{}\n" + json.dumps(Offset(epoch, epoch, Cut(1, 1), sources).to_json())
 
 
 def other_stages(made_by: JobProgram) -> JobProgram:
@@ -114,15 +116,38 @@ def other_stages(made_by: JobProgram) -> JobProgram:
     return replace(made_by, stages=((before,), (replace(vertex, stage=2),)))
 
 
-def spark_commits(folder: Path, *batches: int, planned: int | None = None) -> None:
+IDS = ["id-0", "id-1", "id-2"]
+"""Of the state after a micro-batch, by partition."""
+
+
+def spark_commits(folder: Path, *batches: int, planned: int | None = None, stages: int = 1) -> None:
     """What Spark writes when micro-batches are through, and one more was planned."""
     (folder / "offsets").mkdir(parents=True, exist_ok=True)
     (folder / "commits").mkdir(exist_ok=True)
+    (folder / "metadata").write_text('{"id": "a"}')
+    ids = {str(operator): [[id_] for id_ in IDS] for operator in range(stages)}
     for batch in batches:
         (folder / "offsets" / str(batch)).write_text(offset_at(batch + 1))
-        (folder / "commits" / str(batch)).write_text("")
+        committed = json.dumps({"nextBatchWatermarkMs": 0, "stateUniqueIds": ids})
+        (folder / "commits" / str(batch)).write_text(f"v2\n{committed}")
+        for operator in range(stages):
+            spark_state(folder / "state" / str(operator), batch + 1)
     if planned is not None:
         (folder / "offsets" / str(planned)).write_text(offset_at(planned + 1))
+
+
+def spark_state(folder: Path, version: int) -> None:
+    """Files of an operator's state; only their names are looked at before a start."""
+    schema = folder / "_stateSchema" / "default" / "0_id"
+    described = folder / "_metadata" / "v2"
+    schema.parent.mkdir(parents=True, exist_ok=True)
+    described.mkdir(parents=True, exist_ok=True)
+    schema.write_text("")
+    stores = [{"storeName": "default", "stateSchemaFilePaths": [f"file:{schema}"]}]
+    (described / "0").write_text(f"v2\n{json.dumps({'stateStoreInfo': stores})}")
+    for partition, id_ in enumerate(IDS):
+        (folder / str(partition)).mkdir(exist_ok=True)
+        (folder / str(partition) / f"{version}_{id_}.changelog").write_text("")
 
 
 def test_state_moves_to_other_stages_in_a_folder_of_its_own(
@@ -146,7 +171,7 @@ def test_state_moves_to_other_stages_in_a_folder_of_its_own(
     spark_commits(folder / "spark-1", planned=0)
     with Checkpoint.open(str(tmp_path), now, fresh=False) as again:
         assert again.generation.origin == origin and (folder / "spark").exists()
-        spark_commits(folder / "spark-1", 0)
+        spark_commits(folder / "spark-1", 0, stages=2)
         again.settle()
         assert again.generation.origin is None and again.generation.first_batch == 2
         assert not (folder / "spark").exists()
@@ -161,7 +186,7 @@ def test_the_old_folder_goes_at_the_next_start_where_a_driver_died_before_that(
     folder, now = committed(tmp_path, program()), other_stages(program())
     spark_commits(folder / "spark", 0)
     Checkpoint.open(str(tmp_path), now, fresh=False).close()
-    spark_commits(folder / "spark-1", 0)
+    spark_commits(folder / "spark-1", 0, stages=2)
     with Checkpoint.open(str(tmp_path), program(), fresh=False) as back:
         assert back.generation.number == 2 and back.generation.first_batch == 2
         assert back.generation.origin is not None and back.generation.origin.number == 1
@@ -179,10 +204,28 @@ def test_state_that_is_to_be_taken_over_must_be_there(tmp_path: Path) -> None:
 
 def test_a_finished_job_with_other_stages_stays_finished(tmp_path: Path) -> None:
     folder, now = committed(tmp_path, program()), other_stages(program())
-    spark_commits(folder / "spark", 0)  # of no source at all, so each is at its end
+    spark_commits(folder / "spark", 0)
+    end_sources(folder / "spark", now)
     for _ in range(2):
         with Checkpoint.open(str(tmp_path), now, fresh=False) as checkpoint:
             assert checkpoint.generation.number == 1 and checkpoint.finished
+
+
+def end_sources(folder: Path, made_by: JobProgram) -> None:
+    """Let the first micro-batch be the last one of a program's sources."""
+    ended = [source.id for source in made_by.sources]
+    (folder / "offsets" / "0").write_text(offset_at(1, ended))
+
+
+def test_a_source_that_is_added_to_a_finished_job_is_read(tmp_path: Path) -> None:
+    folder, now = committed(tmp_path, program()), program()
+    spark_commits(folder / "spark", 0)
+    end_sources(folder / "spark", now)
+    with Checkpoint.open(str(tmp_path), now, fresh=False) as checkpoint:
+        assert checkpoint.finished
+    more = replace(now, sources=(*now.sources, replace(now.sources[0], id="new", uid="new")))
+    with Checkpoint.open(str(tmp_path), more, fresh=False) as checkpoint:
+        assert not checkpoint.finished
 
 
 def test_a_streaming_dataframe_does_not_move(tmp_path: Path) -> None:
@@ -285,9 +328,7 @@ def test_a_sink_that_may_have_published_fixes_the_shape(tmp_path: Path) -> None:
 
 def test_what_spark_has_committed_fixes_the_shape(tmp_path: Path) -> None:
     with Checkpoint.open(str(tmp_path), program(), fresh=False) as checkpoint:
-        commits = plan(checkpoint, 0).parent / "commits"
-        commits.mkdir()
-        (commits / "0").write_text("")
+        spark_commits(Path(checkpoint.spark), 0)
     with pytest.raises(CheckpointError, match="cannot go on from its checkpoint"):
         Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False)
 

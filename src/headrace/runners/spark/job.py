@@ -25,6 +25,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import Restarts
 from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of, own_jvm_pid
+from headrace.runners.spark.checkpoint.damage import causes_of, damage_in
 from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.link import BatchReport, DriverLink
@@ -198,9 +199,17 @@ class SparkJob:
             else:
                 self._run_stream()
         except (PySparkException, Py4JError) as error:
-            failure = _explained(self._broken or error)
+            failure = self._damage(error) or _explained(self._broken or error)
         if failure is not None:
             raise failure  # here, so that Spark's is not told as its context
+
+    def _damage(self, error: BaseException) -> CheckpointError | None:
+        """What is damaged in Spark's part of the checkpoint, if that is why the query failed."""
+        failed = self._broken or error
+        if self._program.batch or failure_in(str(failed)) is not None:
+            return None
+        checkpoint = self._checkpoint
+        return damage_in(causes_of(failed), checkpoint.directory, checkpoint.spark)
 
     def _finish_sinks(self) -> None:
         if self._cancelled.is_set() or not self._bounded:

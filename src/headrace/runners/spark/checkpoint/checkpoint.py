@@ -13,12 +13,13 @@ from headrace.common.objects.object_store import ObjectStore
 from headrace.common.objects.sealed import ObjectFormat, get_json, json_bytes, missing, seal
 from headrace.errors import CheckpointError
 from headrace.runners.processes import Machine, this_machine
-from headrace.runners.spark.checkpoint import owners, progress
+from headrace.runners.spark.checkpoint import owners, progress, spark_files
 from headrace.runners.spark.checkpoint.facts import Facts, check
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runtime.layout import Layout
 from headrace.runtime.program import JobProgram
 
 _BEGUN = ObjectFormat("begun")
@@ -27,8 +28,11 @@ _BEGUN = ObjectFormat("begun")
 class Checkpoint:
     """The checkpoint of one run, owned from ``open`` to ``close``."""
 
-    def __init__(self, place: Place, ownership: Ownership, facts: Facts) -> None:
+    def __init__(
+        self, place: Place, ownership: Ownership, facts: Facts, sources: frozenset[str]
+    ) -> None:
         self._place, self._ownership, self._facts = place, ownership, facts
+        self._sources = sources
         self._closed = False
 
     @classmethod
@@ -62,7 +66,7 @@ class Checkpoint:
             ownership.release()
             place.remove()
             raise
-        return cls(place, ownership, facts)
+        return cls(place, ownership, facts, frozenset(source.id for source in program.sources))
 
     @property
     def directory(self) -> str:
@@ -96,11 +100,14 @@ class Checkpoint:
 
     @property
     def finished(self) -> bool:
-        """True when an earlier run of a bounded job has read its sources to their end."""
+        """True when an earlier run of a bounded job has read its sources to their end.
+
+        A source that was added since has not been read.
+        """
         origin = self.generation.origin
         if origin is not None and origin.planned is None and not progress.has_planned(self.spark):
-            return progress.is_finished(self._place.spark(origin.number))
-        return progress.is_finished(self.spark)
+            return progress.is_finished(self._place.spark(origin.number), self._sources)
+        return progress.is_finished(self.spark, self._sources)
 
     def settle(self) -> None:
         """Leave the older generation, if this one has taken its state over."""
@@ -218,18 +225,34 @@ def _going_on(facts: Facts, place: Place, program: JobProgram, ignore_unclaimed:
     """Those of a program that goes on, in a new generation where state must move."""
     folder = place.spark(facts.generation.number)
     facts = replace(facts, generation=facts.generation.settled(progress.has_committed(folder)))
-    origin = facts.generation.origin
-    if origin is None and not progress.has_planned(folder):
-        raise missing("Spark's log of offsets", folder)
-    if origin is not None and origin.batch >= 0:
-        older = place.spark(origin.number)
-        if not progress.is_committed(older, origin.batch):
-            raise missing("the state that is to be taken over", older)
+    _check_spark(place, facts)
     check(facts, program, place.directory, ignore_unclaimed)
     if facts.moves(program):
         facts = facts.moved(progress.log_of(folder))
         _tell(f"the state in {place.directory} moves to other stages of {program.name!r}")
     return facts.following(program)
+
+
+def _check_spark(place: Place, facts: Facts) -> None:
+    """Look at Spark's own part, as far as it is small; its state, Spark looks at itself."""
+    generation = facts.generation
+    folder, origin = place.spark(generation.number), generation.origin
+    if origin is None:
+        if not progress.has_planned(folder):
+            raise missing("Spark's log of offsets", folder)
+        committed = progress.check_logs(folder, SplitStates(place.store).last)
+        _check_files(folder, committed, len(Layout.from_json(facts.layout).stages))
+    elif origin.batch >= 0:
+        older = place.spark(origin.number)
+        if not progress.is_committed(older, origin.batch):
+            raise missing("the state that is to be taken over", older)
+        _check_files(older, origin.batch, len(origin.stages))
+
+
+def _check_files(folder: str, committed: int, stages: int) -> None:
+    if spark_files.move_in(folder):
+        _tell(f"the checkpoint was moved to {folder}: Spark's paths in it are set right")
+    spark_files.check_files(folder, committed, stages)
 
 
 def _remove_left(place: Place, generation: Generation) -> None:
@@ -248,7 +271,7 @@ def _written(before: Facts, now: Facts, store: ObjectStore) -> Facts:
 def _has_published(place: Place) -> bool:
     return (
         get_json(place.store, BEGUN, _BEGUN) is not None
-        or SplitStates(place.store).any
+        or SplitStates(place.store).last > 0
         or any(progress.has_committed(place.spark(n)) for n in place.generations())
     )
 
