@@ -85,6 +85,11 @@ def test_a_cancelled_job_goes_on_where_it_stopped(
     start(tmp_path).get_job_execution_result().result()  # there is nothing left to do
     assert written(tmp_path) == sums()
 
+    env = environment(execution__checkpointing__dir=str(tmp_path / "checkpoint"))
+    env.from_sequence(0, RECORDS - 1).print()
+    with pytest.raises(CheckpointError, match=r"no operator 'Sum' .* its states: headrace.reduce"):
+        env.execute("sums")
+
     monkeypatch.setenv(FRESH_VARIABLE, "1")
     start(tmp_path).get_job_execution_result().result()
     assert written(tmp_path) == sums() + sums()

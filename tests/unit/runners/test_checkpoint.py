@@ -89,6 +89,28 @@ def test_a_program_that_cannot_go_on_is_refused_until_it_starts_anew(tmp_path: P
         assert not any((folder / "splits").glob("*")) and not (folder / "spark").exists()
 
 
+def test_the_states_of_an_operator_that_is_gone_are_named(tmp_path: Path) -> None:
+    folder, before = committed(tmp_path, program(uid="sums")), program(uid="sums")
+    spark_commits(folder / "spark", 0, 1)
+    asked = []
+
+    def read_states(spark: str, stages: Any, batch: int) -> dict[str, list[str]]:
+        asked.append((spark, stages, batch))
+        return {"sums": ["total (value)", "seen (list)"], "other": ["another (map)"]}
+
+    Checkpoint.open(str(tmp_path), before, fresh=False, read_states=read_states).close()
+    assert asked == []
+    for _ in range(2):
+        with pytest.raises(CheckpointError, match=r"its states: seen \(list\), total \(value\)"):
+            other = program(keyed=False)
+            Checkpoint.open(str(tmp_path), other, fresh=False, read_states=read_states)
+        assert asked.pop() == (str(folder / "spark"), (("sums",),), 1)
+        # And in a generation that has not taken the state over.
+        now = other_stages(before)
+        Checkpoint.open(str(tmp_path), now, fresh=False, read_states=read_states).close()
+        assert asked == []
+
+
 def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Path) -> None:
     committed(tmp_path, program())
     other = program(uid="another")

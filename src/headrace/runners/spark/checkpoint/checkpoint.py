@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 
 from headrace.common.objects.object_store import ObjectStore
@@ -15,14 +16,17 @@ from headrace.errors import CheckpointError
 from headrace.runners.processes import Machine, this_machine
 from headrace.runners.spark.checkpoint import owners, progress, spark_files
 from headrace.runners.spark.checkpoint.facts import Facts, check
-from headrace.runners.spark.checkpoint.generations import Generation
+from headrace.runners.spark.checkpoint.generations import Generation, Stages
 from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.split_states import SplitStates
-from headrace.runtime.layout import Layout
+from headrace.runtime.layout import Layout, States
 from headrace.runtime.program import JobProgram
 
 _BEGUN = ObjectFormat("begun")
+
+ReadStates = Callable[[str, Stages, int], States]
+"""Gives the states in a folder of Spark's with such stages, after a micro-batch."""
 
 
 class Checkpoint:
@@ -43,8 +47,11 @@ class Checkpoint:
         fresh: bool,
         ignore_unclaimed: bool = False,
         machine: Machine | None = None,
+        read_states: ReadStates | None = None,
     ) -> Checkpoint:
         """Take the job's checkpoint, a temporary one where no base is configured.
+
+        ``read_states`` is called where the program has lost an operator, to name its states.
 
         Raises:
             CheckpointLockedError: another driver runs on it.
@@ -59,7 +66,7 @@ class Checkpoint:
                 ownership.keep_renewing()
             if fresh:
                 place.clear()
-            facts = _facts(place, program, ignore_unclaimed)
+            facts = _facts(place, program, ignore_unclaimed, read_states)
             _remove_left(place, facts.generation)
             progress.remove_unplanned(place.spark(facts.generation.number))
         except BaseException:
@@ -195,7 +202,9 @@ def _begin(place: Place) -> None:
         place.store.put_if_absent(BEGUN, seal(_BEGUN, json_bytes({})))
 
 
-def _facts(place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
+def _facts(
+    place: Place, program: JobProgram, ignore_unclaimed: bool, read_states: ReadStates | None
+) -> Facts:
     """What is written down of the program, after a look whether it may go on here.
 
     Until a first micro-batch was published nothing was promised, so another program may begin.
@@ -205,7 +214,8 @@ def _facts(place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
         facts = Facts.read(store)
         if facts is None:
             raise missing("what says whose this checkpoint is", store.location(JOB))
-        return _written(facts, _going_on(facts, place, program, ignore_unclaimed), store)
+        going_on = _going_on(facts, place, program, ignore_unclaimed, read_states)
+        return _written(facts, going_on, store)
     try:
         facts = Facts.read(store)
         if facts is not None:
@@ -221,16 +231,36 @@ def _facts(place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
     return facts
 
 
-def _going_on(facts: Facts, place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
+def _going_on(
+    facts: Facts,
+    place: Place,
+    program: JobProgram,
+    ignore_unclaimed: bool,
+    read_states: ReadStates | None,
+) -> Facts:
     """Those of a program that goes on, in a new generation where state must move."""
     folder = place.spark(facts.generation.number)
     facts = replace(facts, generation=facts.generation.settled(progress.has_committed(folder)))
     _check_spark(place, facts)
-    check(facts, program, place.directory, ignore_unclaimed)
+    states = None
+    if read_states is not None:
+        states = partial(_kept_states, place, facts, read_states)
+    check(facts, program, place.directory, ignore_unclaimed, states)
     if facts.moves(program):
         facts = facts.moved(progress.log_of(folder))
         _tell(f"the state in {place.directory} moves to other stages of {program.name!r}")
     return facts.following(program)
+
+
+def _kept_states(place: Place, facts: Facts, read_states: ReadStates) -> States:
+    """The states of the last committed micro-batch, wherever they lie."""
+    number, origin = facts.generation.number, facts.generation.origin
+    if origin is not None:
+        number, stages, batch = origin.number, origin.stages, origin.batch
+    else:
+        stages = Layout.from_json(facts.layout).stages
+        batch = progress.log_of(place.spark(number)).committed
+    return read_states(place.spark(number), stages, batch) if batch >= 0 else {}
 
 
 def _check_spark(place: Place, facts: Facts) -> None:

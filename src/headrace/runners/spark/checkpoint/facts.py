@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from headrace.connector import ServedBy
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.generations import Generation, Log
 from headrace.runners.spark.checkpoint.layout import JOB
-from headrace.runtime.layout import Layout, must_move
+from headrace.runtime.layout import Layout, States, must_move
 from headrace.runtime.layout import check as claims
 from headrace.runtime.program import JobProgram
 
@@ -53,12 +54,8 @@ class Facts:
         return replace(self, layout=layout.to_json(), contents=[*known.values()])
 
     def moves(self, program: JobProgram) -> bool:
-        """True when state of this checkpoint lies in other stages of the program.
-
-        Spark does not even go on from a folder where another number of stages has none.
-        """
-        before, now = Layout.from_json(self.layout), Layout.of(program)
-        return len(before.stages) != len(now.stages) or bool(must_move(before, now))
+        """True when Spark cannot go on with the program in the same folder."""
+        return must_move(Layout.from_json(self.layout), Layout.of(program))
 
     def moved(self, log: Log) -> Facts:
         """Those of the same program, with a new generation after one that holds ``log``."""
@@ -86,8 +83,14 @@ class Facts:
         put_json(store, JOB, _FORMAT, asdict(self))
 
 
-def check(facts: Facts, program: JobProgram, location: str, ignore_unclaimed: bool) -> None:
-    """Whether a program may go on from a checkpoint.
+def check(
+    facts: Facts,
+    program: JobProgram,
+    location: str,
+    ignore_unclaimed: bool,
+    states: Callable[[], States] | None = None,
+) -> None:
+    """Whether a program may go on from a checkpoint. ``states``: see ``runtime.layout.check``.
 
     Raises:
         CheckpointError: the checkpoint is another job's, or the program has no owner for what it
@@ -101,7 +104,7 @@ def check(facts: Facts, program: JobProgram, location: str, ignore_unclaimed: bo
         )
     before, now = Layout.from_json(facts.layout), Layout.of(program)
     try:
-        claims(before, now, ignore_unclaimed)
+        claims(before, now, ignore_unclaimed, states)
     except CheckpointError as error:
         raise CheckpointError(
             f"{program.name!r} cannot go on from its checkpoint: {error.message}",
