@@ -243,7 +243,8 @@ class SparkJob:
             return
         if checkpoint.generation.origin is not None:
             # By a query of its own: the job's shall not need the folder that the state comes from.
-            self._run_query({"once": True})
+            # Our source plans one micro-batch for this trigger, with or without records (4.3.0).
+            self._run_query({"availableNow": True})
             if self._cancelled.is_set() or self._link.failure is not None:
                 return
             checkpoint.settle()
