@@ -21,7 +21,7 @@ from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
-from headrace.runners.spark.checkpoint.layout import folder_name
+from headrace.runners.spark.checkpoint.layout import Place, folder_name
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.offset import NOT_ASKED, Cut, Offset
 from headrace.runtime.program import JobProgram
@@ -399,6 +399,79 @@ def test_a_checkpoint_without_sparks_part_is_refused(tmp_path: Path) -> None:
     """Spark would begin at the first record, and the sinks would discard what they know."""
     error = damaged(tmp_path, "spark/offsets/0", None)
     assert "Spark's log of offsets is missing" in error.message
+
+
+SPARKS_FILES = {
+    "metadata": "removed cut",
+    "offsets/3": "cut",
+    "offsets/2": "removed cut",
+    "offsets/1": "",
+    "commits/2": "removed cut",
+    "commits/1": "",
+    "state/0/_metadata/v2/0": "removed cut",
+    "state/0/_stateSchema/default/0_id": "removed",
+    "state/0/1/3_id-1.changelog": "removed",
+}
+"""What of Spark's is looked at before a start, and the damage that is seen; the rest Spark sees."""
+
+
+@pytest.mark.parametrize(
+    ("name", "how"), [(name, how) for name in SPARKS_FILES for how in ("removed", "cut")]
+)
+def test_sparks_files_are_looked_at_before_a_start(name: str, how: str, tmp_path: Path) -> None:
+    folder = committed(tmp_path, program())
+    spark_commits(folder / "spark", 0, 1, 2, planned=3)
+    file = folder / "spark" / name
+    text = file.read_text()
+    file.unlink() if how == "removed" else file.write_text(text[: len(text) // 2])
+    if how not in SPARKS_FILES[name]:
+        Checkpoint.open(str(tmp_path), program(), fresh=False).close()
+        assert name not in ("metadata", "commits/2")
+        return
+    with pytest.raises(CheckpointError) as caught:
+        Checkpoint.open(str(tmp_path), program(), fresh=False)
+    assert caught.value.where["file"] == str(file) and caught.value.hint
+
+
+def test_an_offset_that_the_sinks_have_published_must_be_there(tmp_path: Path) -> None:
+    """Without it Spark would plan the micro-batch again, and differently."""
+    folder = committed(tmp_path, program())
+    spark_commits(folder / "spark", 0, planned=1)
+    SplitStates(Place(str(folder)).store).save(2, {})
+    Checkpoint.open(str(tmp_path), program(), fresh=False).close()
+    (folder / "spark" / "offsets" / "1").unlink()
+    with pytest.raises(CheckpointError, match="end of a micro-batch") as caught:
+        Checkpoint.open(str(tmp_path), program(), fresh=False)
+    assert caught.value.where["file"] == str(folder / "spark" / "offsets" / "1")
+
+
+def test_an_offset_of_which_the_checksum_is_left_was_lost(tmp_path: Path) -> None:
+    folder = committed(tmp_path, program())
+    spark_commits(folder / "spark", 0)
+    offsets = folder / "spark" / "offsets"
+    (offsets / ".1.crc").write_text("")
+    (offsets / "..2.tmp.crc").write_text("")
+    with pytest.raises(CheckpointError, match="end of a micro-batch") as caught:
+        Checkpoint.open(str(tmp_path), program(), fresh=False)
+    assert caught.value.where["file"] == str(offsets / "1")
+
+
+def test_a_folder_that_was_moved_points_into_itself_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = committed(tmp_path / "before", program())
+    spark_commits(folder / "spark", 0)
+    (folder / "spark/state/0/_metadata/v2/.0.crc").write_bytes(b"of the file as it was")
+    Checkpoint.open(str(tmp_path / "before"), program(), fresh=False).close()
+    assert capsys.readouterr().err == ""
+    (tmp_path / "before").rename(tmp_path / "after")
+    for told in (True, False):
+        Checkpoint.open(str(tmp_path / "after"), program(), fresh=False).close()
+        assert ("was moved to" in capsys.readouterr().err) == told
+    described = tmp_path / "after" / "job" / "spark/state/0/_metadata/v2/0"
+    assert described.read_text().startswith("v2\n{")
+    assert f"file:{tmp_path}/after/job/spark/state/0/_stateSchema" in described.read_text()
+    assert not described.with_name(".0.crc").exists()
 
 
 # Who may use it.

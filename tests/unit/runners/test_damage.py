@@ -11,7 +11,7 @@ import pytest
 
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.damage import Cause, damage_in
-from headrace.runners.spark.checkpoint.spark_files import first_broken
+from headrace.runners.spark.checkpoint.spark_files import check_sources, first_broken
 
 STREAM = "org.apache.spark.sql.streaming.StreamingQueryException"
 SPARK = "org.apache.spark.SparkException"
@@ -49,6 +49,7 @@ def write(file: Path, data: bytes) -> Path:
         ("org.apache.hadoop.fs.ChecksumException", "Checksum error: file:{} at 0 exp: 1 got: 2"),
         ("java.io.FileNotFoundException", "File file:{} does not exist"),
         ("java.io.FileNotFoundException", "{} (No such file or directory)"),
+        ("java.lang.IllegalStateException", "file:{} doesn't exist (latestId: 1, interval: 10)"),
         (SPARK, "[CANNOT_LOAD_STATE_STORE.UNEXPECTED_FILE_SIZE] Copied file:{} to /tmp/x"),
         (SPARK, "[CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED] Verification failed. File: {}\nx"),
     ],
@@ -119,3 +120,15 @@ def test_a_broken_file_is_found(spark: Path) -> None:
         found = first_broken(str(spark))
         assert found is not None and found[0] == file and said in found[1]
         file.write_bytes(before)
+
+
+def test_the_list_of_files_of_a_source_of_sparks_must_be_there(spark: Path) -> None:
+    offsets = ['{"epoch": 1}', '{"logOffset":1}', "5", '{"logOffset": 9}']
+    for name in ("1/1", "3/9.compact"):
+        (spark / "sources" / name).parent.mkdir(parents=True)
+        (spark / "sources" / name).write_text("v1")
+    check_sources(str(spark), offsets)
+    (spark / "sources" / "1" / "1").unlink()
+    with pytest.raises(CheckpointError, match="list of files") as caught:
+        check_sources(str(spark), offsets)
+    assert caught.value.where["file"] == str(spark / "sources" / "1" / "1")

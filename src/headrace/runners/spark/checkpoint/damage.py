@@ -50,8 +50,12 @@ _UNREADABLE = (
     "com.fasterxml.jackson.",
     "net.jpountz.lz4.LZ4Exception",
 )
-_NOT_THERE = ("java.io.FileNotFoundException", "java.nio.file.NoSuchFileException")
-_GONE = ("does not exist", "No such file")
+_NOT_THERE = (
+    "java.io.FileNotFoundException",
+    "java.nio.file.NoSuchFileException",
+    "java.lang.IllegalStateException",  # of a log in which an older file is missing
+)
+_GONE = ("does not exist", "doesn't exist", "No such file")
 _STUMBLED = ("java.lang.NullPointerException", "java.lang.NumberFormatException")
 _ROCKSDB = "org.rocksdb.RocksDBException"
 _ROTTEN = re.compile(r"corrupt|mismatch", re.IGNORECASE)

@@ -14,6 +14,7 @@ from typing import Any
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.generations import Log
 from headrace.runners.spark.checkpoint.spark_files import (
+    check_sources,
     check_sum,
     damaged,
     described_by,
@@ -105,6 +106,9 @@ def check_logs(spark_folder: str, epoch: int) -> int:
     last = -1
     for batch in range(max(planned - 1, 0), planned + 1):
         last = _offset(spark_folder, batch)["epoch"]
+    if planned >= 0:
+        file = _file(spark_folder, "offsets", planned)
+        check_sources(spark_folder, file.read_text(encoding="utf-8").splitlines()[2:])
     lost = [batch for batch in _lost(Path(spark_folder) / "offsets") if batch > planned]
     if lost or last < epoch:
         file = _file(spark_folder, "offsets", max(lost, default=planned + 1))
@@ -156,6 +160,6 @@ def _planned(path: Path) -> dict[str, Any] | None:
                 found: dict[str, Any] = json.loads(line)
                 if "epoch" in found and "sources" in found:
                     return found
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise damaged("Spark's log of offsets is damaged", path, str(error)) from error
     raise damaged("Spark's log of offsets is damaged", path, "it has no offset of Headrace")

@@ -1,6 +1,7 @@
 """Spark's own files in a checkpoint: a look at them before a start, and after Spark has failed.
 
     metadata                           the query's id
+    sources/<n>/<m>                    what Spark's own source of files has seen
     offsets/<n>, commits/<n>           logs (``progress.py``)
     state/<operator>/_metadata/v2/<n>  of an operator, with the paths of its schemas
     state/<operator>/_stateSchema/…
@@ -14,8 +15,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -28,6 +30,7 @@ _HINT = f"bring this file back from a copy of the checkpoint, or {ANEW}"
 _CHECKSUM = ".crc"
 _MAGIC = b"crc\0"
 _DRAFT = ".tmp"
+_LOG_OFFSET = re.compile(r'\{\s*"logOffset"\s*:\s*(\d+)\s*\}')
 
 
 def damaged(what: str, file: str | Path, problem: str = "") -> CheckpointError:
@@ -73,6 +76,22 @@ def check_files(spark_folder: str, committed: int, stages: int) -> None:
                 _check_version(state, f"{committed + 1}_{stores[0]}")
 
 
+def check_sources(spark_folder: str, offsets: Sequence[str]) -> None:
+    """Look whether a source of Spark's has its list of files; it would read them again without.
+
+    ``offsets``: the offsets of all sources at the end of a planned micro-batch, in their order.
+
+    Raises:
+        CheckpointError: one is missing.
+    """
+    for number, text in enumerate(offsets):
+        found = _LOG_OFFSET.fullmatch(text.strip())
+        if found is not None:
+            file = Path(spark_folder) / "sources" / str(number) / found[1]
+            if not file.exists() and not file.with_name(f"{file.name}.compact").exists():
+                raise is_missing("the list of files that Spark has read", file)
+
+
 def _check_version(state: Path, version: str) -> None:
     if not any((state / f"{version}.{kind}").exists() for kind in ("changelog", "zip")):
         raise is_missing("state of the last micro-batch", state / f"{version}.changelog")
@@ -87,8 +106,8 @@ def _json_of(file: Path, what: str) -> dict[str, Any]:
             raise ValueError("it is no JSON object")
     except FileNotFoundError:
         raise is_missing(what, file) from None
-    except (ValueError, IndexError) as error:
-        raise damaged(f"{what} is damaged", file, str(error)) from error
+    except (OSError, ValueError, IndexError) as error:
+        raise damaged(f"{what} cannot be read", file, str(error)) from error
     return found
 
 
@@ -127,8 +146,8 @@ def move_in(spark_folder: str) -> bool:
 
 
 def _move_in(file: Path, operator: Path) -> bool:
-    version, _, _ = file.read_text(encoding="utf-8").partition("\n")
     found = _json_of(file, "Spark's description of an operator's state")
+    version, _, _ = file.read_text(encoding="utf-8").partition("\n")
     moved = False
     for store in found.get("stateStoreInfo", ()):
         before = store.get("stateSchemaFilePaths", [])
