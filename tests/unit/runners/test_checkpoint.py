@@ -245,6 +245,7 @@ def test_a_source_that_is_added_to_a_finished_job_is_read(tmp_path: Path) -> Non
     end_sources(folder / "spark", now)
     with Checkpoint.open(str(tmp_path), now, fresh=False) as checkpoint:
         assert checkpoint.finished
+        assert checkpoint.begun_sources == {source.id for source in now.sources}
     more = replace(now, sources=(*now.sources, replace(now.sources[0], id="new", uid="new")))
     with Checkpoint.open(str(tmp_path), more, fresh=False) as checkpoint:
         assert not checkpoint.finished

@@ -11,7 +11,11 @@ import pytest
 
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.damage import Cause, damage_in
-from headrace.runners.spark.checkpoint.spark_files import check_sources, first_broken
+from headrace.runners.spark.checkpoint.spark_files import (
+    check_sources,
+    check_whole,
+    first_broken,
+)
 
 STREAM = "org.apache.spark.sql.streaming.StreamingQueryException"
 SPARK = "org.apache.spark.SparkException"
@@ -132,3 +136,18 @@ def test_the_list_of_files_of_a_source_of_sparks_must_be_there(spark: Path) -> N
     with pytest.raises(CheckpointError, match="list of files") as caught:
         check_sources(str(spark), offsets)
     assert caught.value.where["file"] == str(spark / "sources" / "1" / "1")
+
+
+@pytest.mark.parametrize("how", ["removed", "cut", "flipped", "no end"])
+def test_the_files_of_a_dataframe_are_whole(how: str, tmp_path: Path) -> None:
+    end, file = write(tmp_path / "_SUCCESS", b""), write(tmp_path / "part-0.parquet", b"rows" * 99)
+    check_whole(tmp_path, "_SUCCESS", "the DataFrame 'trades'")
+    if how == "cut":
+        file.write_bytes(file.read_bytes()[:-7])
+    elif how == "flipped":
+        file.write_bytes(file.read_bytes()[:-1] + b"?")
+    else:
+        (end if how == "no end" else file).unlink()
+    with pytest.raises(CheckpointError, match="the DataFrame 'trades' in the checkpoint") as caught:
+        check_whole(tmp_path, "_SUCCESS", "the DataFrame 'trades'")
+    assert caught.value.where["file"] == str(end if how == "no end" else file)

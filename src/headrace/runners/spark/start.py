@@ -73,7 +73,7 @@ def start_on_spark(
         spark = session_for(settings, parallelism)
         program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)
         if not program.batch:
-            program = as_files(program, Path(checkpoint.directory))
+            program = as_files(program, Path(checkpoint.directory), checkpoint.begun_sources)
         restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))
         return SparkJob(spark, program, checkpoint, delivery, bounded, restarts, on_report)
     except BaseException:

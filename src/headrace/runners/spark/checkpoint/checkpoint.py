@@ -106,6 +106,13 @@ class Checkpoint:
         return self.generation.origin is not None or progress.has_planned(self.spark)
 
     @property
+    def begun_sources(self) -> frozenset[str]:
+        """The ids of the sources that some micro-batch was planned to read."""
+        origin = self.generation.origin
+        before = frozenset(origin.start["sources"]) if origin is not None else frozenset()
+        return before | progress.sources_of(self.spark)
+
+    @property
     def finished(self) -> bool:
         """True when an earlier run of a bounded job has read its sources to their end.
 

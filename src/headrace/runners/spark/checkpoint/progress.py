@@ -38,6 +38,12 @@ def all_sources_ended(
     return all(key in read and read[key]["ended"] for key in keys)
 
 
+def sources_of(spark_folder: str) -> frozenset[str]:
+    """The ids of the sources that the last planned micro-batch knows."""
+    last = max(_batches(spark_folder, "offsets"), default=-1)
+    return frozenset(_offset(spark_folder, last)["sources"]) if last >= 0 else frozenset()
+
+
 def is_committed(spark_folder: str, batch: int) -> bool:
     """True when Spark calls a micro-batch done."""
     return (Path(spark_folder) / "commits" / str(batch)).exists()

@@ -170,6 +170,25 @@ def _inside(path: str, operator: Path) -> str:
     return f"file:{operator}{mark}{path.rpartition(mark)[2]}"
 
 
+def check_whole(folder: Path, last: str, what: str) -> None:
+    """Look whether a folder that Spark wrote is as it was; ``last``: the file written last.
+
+    Raises:
+        CheckpointError: a file is missing or damaged.
+    """
+    if not (folder / last).exists():
+        raise is_missing(f"the end of {what} in the checkpoint", folder / last)
+    part = f"a file of {what} in the checkpoint"
+    for file in sorted(folder.iterdir()):
+        described = described_by(file)
+        if described is not None and not described.exists():
+            raise is_missing(part, described)
+        try:
+            check_sum(file)
+        except (OSError, ValueError) as error:
+            raise damaged(f"{part} is damaged", file, str(error)) from error
+
+
 # After a failure.
 
 
