@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
 
-from headrace.errors import PlanError
+from headrace.errors import CheckpointError, PlanError
 
 T = TypeVar("T")
 
@@ -367,6 +367,29 @@ class Committer(ABC):
     def finish(self) -> None:
         """The input has ended: publish what is still held back (files not yet rolled)."""
 
+    def snapshot(self) -> Iterator[bytes]:
+        """What is held back after the last commit, in a form of the sink's own; it stays so.
+
+        Pieces of some megabytes, in order, with all that ``restore`` needs: where the committer
+        keeps it now may be gone by then. Nothing, for sinks that hold nothing back.
+        """
+        return iter(())
+
+    def restore(self, held: Iterable[bytes]) -> None:
+        """Hold back what another committer of the sink did: the pieces of its ``snapshot``.
+
+        In a job that goes on elsewhere, under another sink id maybe, before the first commit. It
+        replaces what is held back here; a second call with the same pieces changes nothing.
+
+        Raises:
+            CheckpointError: the sink holds nothing back, or does not know the form.
+        """
+        if any(True for _ in held):
+            raise CheckpointError(
+                "a sink is to go on with what another one held back, and holds nothing back itself",
+                hint="use the sink that the savepoint was made with",
+            )
+
 
 class Sink(ABC):
     """A description of where records go. Subclasses are frozen dataclasses.
@@ -421,7 +444,10 @@ class Sink(ABC):
 
     @property
     def keeps_state(self) -> bool:
-        """True when it may hold records back, which a later program must not forget."""
+        """True when it may hold records back, which a later program must not forget.
+
+        Then its committer has ``snapshot`` and ``restore``.
+        """
         return False
 
     @property

@@ -85,9 +85,35 @@ def test_a_cancelled_job_goes_on_where_it_stopped(
     start(tmp_path).get_job_execution_result().result()  # there is nothing left to do
     assert written(tmp_path) == sums()
 
+    env = environment(execution__checkpointing__dir=str(tmp_path / "checkpoint"))
+    env.from_sequence(0, RECORDS - 1).print()
+    with pytest.raises(CheckpointError, match=r"no operator 'Sum' .* its states: headrace.reduce"):
+        env.execute("sums")
+
     monkeypatch.setenv(FRESH_VARIABLE, "1")
     start(tmp_path).get_job_execution_result().result()
     assert written(tmp_path) == sums() + sums()
+
+
+def test_a_source_that_is_added_to_a_finished_job_is_read(tmp_path: Path) -> None:
+    def run(*first: int) -> Counter[str]:
+        env = environment(execution__checkpointing__dir=str(tmp_path / "checkpoint"))
+        numbers = [env.from_sequence(n, n + 9).uid(f"from {n}") for n in first]
+        together = numbers[0].union(*numbers[1:]) if numbers[1:] else numbers[0]
+        pairs = together.map(lambda n: (n % KEYS, n))
+        policy = RollingPolicy.on_checkpoint_rolling_policy()
+        files = FileSink.for_row_format(str(tmp_path / "out"), Encoder.simple_string_encoder())
+        sums = pairs.key_by(lambda pair: pair[0]).sum(1).uid("sums")
+        sums.sink_to(files.with_rolling_policy(policy).build()).uid("files")
+        env.execute("grows")
+        return written(tmp_path)
+
+    def sums_up_to(records: int) -> Counter[str]:
+        return Counter(str((n % KEYS, sum(range(n % KEYS, n + 1, KEYS)))) for n in range(records))
+
+    assert run(0) == sums_up_to(10)
+    assert run(0, 10) == sums_up_to(20)
+    assert run(10, 20, 0) == sums_up_to(30)
 
 
 def test_a_job_runs_in_the_active_session_and_leaves_it_as_it_was() -> None:

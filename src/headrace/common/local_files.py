@@ -155,6 +155,13 @@ class LocalFiles:
         except FileNotFoundError:
             return None
 
+    def size(self, path: str) -> int | None:
+        """How many bytes a file has, or None when there is no such file."""
+        try:
+            return os.path.getsize(path)
+        except FileNotFoundError:
+            return None
+
     def exists(self, path: str) -> bool:
         """True when there is such a file."""
         return os.path.exists(path)

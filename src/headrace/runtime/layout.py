@@ -6,7 +6,7 @@ and kind. Operators without state come and go as they like; one with state that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
@@ -118,12 +118,20 @@ def _keeps_state(node: NodeProgram) -> bool:
     return node.spec is not None and node.spec.traits.state
 
 
+States = Mapping[str, Iterable[str]]
+"""By the id of an operator, its states."""
+
+
 def check(
-    before: Layout, now: Layout, ignore_unclaimed: bool, states: States | None = None
+    before: Layout,
+    now: Layout,
+    ignore_unclaimed: bool,
+    states: Callable[[], States] | None = None,
 ) -> None:
     """Raise where a program cannot go on from what another one left.
 
-    ``states``: by operator id the names of the states that were kept.
+    ``states``: gives the states that were kept, in words. They are known to the state alone, so it
+    is called only where an operator is gone.
 
     Raises:
         CheckpointError: a part has become another kind, keys are spread otherwise, or (unless
@@ -140,7 +148,8 @@ def check(
         found = claimed.get(part.id)
         if found is None:
             if not ignore_unclaimed:
-                raise _unclaimed(part, now, states or {})
+                known = states() if states is not None and part.role == OPERATOR else {}
+                raise _unclaimed(part, now, known)
             continue
         if (part.role, part.kind) != (found.role, found.kind):
             raise CheckpointError(
@@ -162,9 +171,6 @@ def check(
             )
 
 
-States = Mapping[str, Iterable[str]]
-
-
 def _unclaimed(part: Part, now: Layout, states: States) -> CheckpointError:
     names = ", ".join(sorted(states.get(part.id, ())))
     kept = {
@@ -181,13 +187,14 @@ def _unclaimed(part: Part, now: Layout, states: States) -> CheckpointError:
     )
 
 
-def must_move(before: Layout, now: Layout) -> tuple[str, ...]:
-    """The ids of operators whose state lies in another stage now.
+def must_move(before: Layout, now: Layout) -> bool:
+    """True when state lies in other stages now, or there is another number of them.
 
-    Spark knows a stage by its number, so where the number of stages differs all state has to move.
+    Spark knows a stage by its number in the query, and does not even go on from a folder where
+    another number of stages has no state.
     """
     was = {part.id: part.stage for part in before.parts if part.role == OPERATOR}
     is_now = {part.id: part.stage for part in now.parts if part.role == OPERATOR}
-    if len(before.stages) != len(now.stages):
-        return tuple(id_ for id_ in was if id_ in is_now)
-    return tuple(id_ for id_, stage in was.items() if is_now.get(id_, stage) != stage)
+    return len(before.stages) != len(now.stages) or any(
+        is_now.get(id_, stage) != stage for id_, stage in was.items()
+    )

@@ -7,12 +7,14 @@ import pickle
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headrace.connector import Committer
 from headrace.runtime.neutral.arrow import from_batches, to_batches
 from headrace.runtime.neutral.form import NeutralForm, Parts, part_name
 from headrace.runtime.neutral.header import header_from_neutral, header_to_neutral
 from headrace.runtime.neutral.manifest import Manifest, OperatorEntry
 from headrace.runtime.neutral.read import import_backend
 from headrace.runtime.neutral.records import SplitRecord, decode, encode
+from headrace.runtime.neutral.sinks import export_sinks
 from headrace.runtime.neutral.write import export_states, export_timers
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.source_task import SplitState
@@ -31,6 +33,7 @@ def neutral_form(
     splits: Splits,
     offset: Mapping[str, Any],
     batch_id: int,
+    committers: Mapping[str, Committer] | None = None,
 ) -> NeutralForm:
     """All of a run's state, as it is after a micro-batch."""
     parts, operators = Parts(), []
@@ -54,6 +57,7 @@ def neutral_form(
             for (source, split), state in splits.items()
         ],
     )
+    parts.put("sinks", export_sinks(committers or {}))
     manifest = Manifest(
         program.name,
         max((vertex.groups for stage in program.stages for vertex in stage), default=1),

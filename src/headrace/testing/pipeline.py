@@ -23,6 +23,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.launch import program_of
 from headrace.runners.local import LocalRun
 from headrace.runtime.neutral.form import NeutralForm
+from headrace.runtime.neutral.sinks import import_sinks
 from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
@@ -275,6 +276,7 @@ class _Runs:
         after = self._start(pickle.loads(next(self._sent)))
         if self._neutral:
             restore(form, after.program, self._backend)
+            import_sinks(form.read("sinks"), after._committers)
         # what sources wrote for themselves lies with the checkpoint
         shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
         offset = json.loads(json.dumps(before._offset.to_json()))
@@ -297,4 +299,7 @@ class _Runs:
             for at, group in known
             if at in vertices  # others kept nothing but the time
         }
-        return neutral_form(run.program, backends, run._states, run._offset.to_json(), run.batch_id)
+        offset = run._offset.to_json()
+        return neutral_form(
+            run.program, backends, run._states, offset, run.batch_id, run._committers
+        )

@@ -52,11 +52,11 @@ class SinkContract(ABC):
         made: Sink = pickle.loads(pickle.dumps(self.make_sink(folder)))
         return made
 
-    def committer(self, sink: Sink) -> Committer:
+    def committer(self, sink: Sink, sink_id: str = "sink-1") -> Committer:
         """A new committer, as after a restart; an idle one where tasks commit."""
         if sink.commits is CommitBy.TASK:
             return _CommittedByTasks()
-        return sink.committer(CommitterContext("sink-1", "job"))
+        return sink.committer(CommitterContext(sink_id, "job"))
 
     def writer(
         self,
@@ -66,14 +66,21 @@ class SinkContract(ABC):
         attempt: str = "a",
         tasks: int = 2,
         worker: WorkerResources | None = None,
+        sink_id: str = "sink-1",
     ) -> SinkWriter:
         """A new writer; in a worker process of its own, unless told in which."""
         worker = worker or WorkerResources()
-        context = WriterContext("sink-1", "job", batch_id, task, attempt, tasks, worker)
+        context = WriterContext(sink_id, "job", batch_id, task, attempt, tasks, worker)
         return sink.writer(context)
 
     def prepare(
-        self, sink: Sink, batch_id: int, values: Sequence[Any], attempt: str = "a", tasks: int = 2
+        self,
+        sink: Sink,
+        batch_id: int,
+        values: Sequence[Any],
+        attempt: str = "a",
+        tasks: int = 2,
+        sink_id: str = "sink-1",
     ) -> list[Any]:
         """Write one micro-batch with several tasks; what they prepared.
 
@@ -82,7 +89,7 @@ class SinkContract(ABC):
         prepared = []
         for task in range(tasks):
             worker = WorkerResources()
-            writer = self.writer(sink, batch_id, task, attempt, tasks, worker)
+            writer = self.writer(sink, batch_id, task, attempt, tasks, worker, sink_id)
             for at in range(task, len(values), 3 * tasks):
                 run = values[at : at + 3 * tasks : tasks]
                 writer.write(run, [None] * len(run))
@@ -122,6 +129,22 @@ class SinkContract(ABC):
             prepared = self.prepare(sink, batch, values[batch * 10 :][:10], f"a{batch}")
             self.committer(sink).commit(batch, prepared)
         self.committer(sink).finish()
+        self.check(folder, values)
+
+    def test_what_is_held_back_goes_on_under_another_id(self, sink: Sink, folder: Path) -> None:
+        """As in another checkpoint: nothing is read that the first committer keeps by then."""
+        values, first = self.values(30), self.committer(sink)
+        for batch in range(2):
+            first.commit(batch, self.prepare(sink, batch, values[batch * 10 :][:10]))
+        held = [*first.snapshot()]
+        assert held == [*self.committer(sink).snapshot()]
+        assert sink.keeps_state or not held
+        self.committer(sink, "sink-2").restore(held)
+        second = self.committer(sink, "sink-2")
+        second.restore(held)  # a crash has followed the first time
+        assert len(held) == len([*second.snapshot()])
+        second.commit(2, self.prepare(sink, 2, values[20:], sink_id="sink-2"))
+        self.committer(sink, "sink-2").finish()
         self.check(folder, values)
 
     @pytest.mark.parametrize("tasks", [2, 1, 3])

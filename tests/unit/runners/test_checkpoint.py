@@ -21,9 +21,9 @@ from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
-from headrace.runners.spark.checkpoint.layout import folder_name
+from headrace.runners.spark.checkpoint.layout import Place, folder_name
 from headrace.runners.spark.checkpoint.split_states import SplitStates
-from headrace.runtime.offset import Cut, Offset
+from headrace.runtime.offset import NOT_ASKED, Cut, Offset
 from headrace.runtime.program import JobProgram
 from tests.connectors.sqlite_log import SqliteLogSink
 
@@ -55,8 +55,9 @@ def plan(checkpoint: Checkpoint, *batches: int) -> Path:
     """What Spark writes when it has planned micro-batches."""
     offsets = Path(checkpoint.spark) / "offsets"
     offsets.mkdir(parents=True, exist_ok=True)
+    (offsets.parent / "metadata").write_text('{"id": "a"}')
     for batch in batches:
-        (offsets / str(batch)).write_text("")
+        (offsets / str(batch)).write_text(offset_at(batch + 1))
     return offsets
 
 
@@ -106,12 +107,12 @@ def test_time_told_by_other_tasks_waits_for_the_end_of_a_micro_batch(
 ) -> None:
     """Its timers could fire in another micro-batch than those that sinks have published."""
     with Checkpoint.open(str(tmp_path), telling_time(chained), fresh=False) as first:
-        spark = Path(first.spark)
-    spark_commits(spark, 0, planned=1)
+        spark, stages = Path(first.spark), len(telling_time(chained).stages)
+    spark_commits(spark, 0, planned=1, stages=stages)
     with pytest.raises(CheckpointError, match=r"was not completed.*timers could fire twice"):
         Checkpoint.open(str(tmp_path), telling_time(not chained), fresh=False)
     Checkpoint.open(str(tmp_path), telling_time(chained), fresh=False).close()
-    spark_commits(spark, 0, 1)
+    spark_commits(spark, 0, 1, stages=stages)
     Checkpoint.open(str(tmp_path), telling_time(not chained), fresh=False).close()
 
 
@@ -145,6 +146,28 @@ def test_another_way_to_a_sink_that_commits_by_task_waits_for_the_end_of_a_micro
     assert "begun anew" not in capsys.readouterr().err
 
 
+def test_the_states_of_an_operator_that_is_gone_are_named(tmp_path: Path) -> None:
+    folder, before = committed(tmp_path, program(uid="sums")), program(uid="sums")
+    spark_commits(folder / "spark", 0, 1)
+    asked = []
+
+    def read_states(spark: str, stages: Any, batch: int) -> dict[str, list[str]]:
+        asked.append((spark, stages, batch))
+        return {"sums": ["total (value)", "seen (list)"], "other": ["another (map)"]}
+
+    Checkpoint.open(str(tmp_path), before, fresh=False, read_states=read_states).close()
+    assert asked == []
+    for _ in range(2):
+        with pytest.raises(CheckpointError, match=r"its states: seen \(list\), total \(value\)"):
+            other = program(keyed=False)
+            Checkpoint.open(str(tmp_path), other, fresh=False, read_states=read_states)
+        assert asked.pop() == (str(folder / "spark"), (("sums",),), 1)
+        # And in a generation that has not taken the state over.
+        now = other_stages(before)
+        Checkpoint.open(str(tmp_path), now, fresh=False, read_states=read_states).close()
+        assert asked == []
+
+
 def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Path) -> None:
     committed(tmp_path, program())
     other = program(uid="another")
@@ -156,9 +179,10 @@ def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Pa
         Checkpoint.open(str(tmp_path), program(), fresh=False, ignore_unclaimed=True)
 
 
-def offset_at(epoch: int) -> str:
-    """Spark's file of a planned micro-batch."""
-    return "v1\n{}\n" + json.dumps(Offset(epoch, epoch, Cut(1, 1), {}).to_json())
+def offset_at(epoch: int, ended: Sequence[str] = ()) -> str:
+    """Spark's file of a planned micro-batch, in which some sources have ended."""
+    sources = {source: replace(NOT_ASKED, ended=True) for source in ended}
+    return "v1\n{}\n" + json.dumps(Offset(epoch, epoch, Cut(1, 1), sources).to_json())
 
 
 def other_stages(made_by: JobProgram) -> JobProgram:
@@ -171,15 +195,38 @@ def other_stages(made_by: JobProgram) -> JobProgram:
     return replace(made_by, stages=((before,), (replace(vertex, stage=2),)))
 
 
-def spark_commits(folder: Path, *batches: int, planned: int | None = None) -> None:
+IDS = ["id-0", "id-1", "id-2"]
+"""Of the state after a micro-batch, by partition."""
+
+
+def spark_commits(folder: Path, *batches: int, planned: int | None = None, stages: int = 1) -> None:
     """What Spark writes when micro-batches are through, and one more was planned."""
     (folder / "offsets").mkdir(parents=True, exist_ok=True)
     (folder / "commits").mkdir(exist_ok=True)
+    (folder / "metadata").write_text('{"id": "a"}')
+    ids = {str(operator): [[id_] for id_ in IDS] for operator in range(stages)}
     for batch in batches:
         (folder / "offsets" / str(batch)).write_text(offset_at(batch + 1))
-        (folder / "commits" / str(batch)).write_text("")
+        committed = json.dumps({"nextBatchWatermarkMs": 0, "stateUniqueIds": ids})
+        (folder / "commits" / str(batch)).write_text(f"v2\n{committed}")
+        for operator in range(stages):
+            spark_state(folder / "state" / str(operator), batch + 1)
     if planned is not None:
         (folder / "offsets" / str(planned)).write_text(offset_at(planned + 1))
+
+
+def spark_state(folder: Path, version: int) -> None:
+    """Files of an operator's state; only their names are looked at before a start."""
+    schema = folder / "_stateSchema" / "default" / "0_id"
+    described = folder / "_metadata" / "v2"
+    schema.parent.mkdir(parents=True, exist_ok=True)
+    described.mkdir(parents=True, exist_ok=True)
+    schema.write_text("")
+    stores = [{"storeName": "default", "stateSchemaFilePaths": [f"file:{schema}"]}]
+    (described / "0").write_text(f"v2\n{json.dumps({'stateStoreInfo': stores})}")
+    for partition, id_ in enumerate(IDS):
+        (folder / str(partition)).mkdir(exist_ok=True)
+        (folder / str(partition) / f"{version}_{id_}.changelog").write_text("")
 
 
 def test_state_moves_to_other_stages_in_a_folder_of_its_own(
@@ -203,7 +250,7 @@ def test_state_moves_to_other_stages_in_a_folder_of_its_own(
     spark_commits(folder / "spark-1", planned=0)
     with Checkpoint.open(str(tmp_path), now, fresh=False) as again:
         assert again.generation.origin == origin and (folder / "spark").exists()
-        spark_commits(folder / "spark-1", 0)
+        spark_commits(folder / "spark-1", 0, stages=2)
         again.settle()
         assert again.generation.origin is None and again.generation.first_batch == 2
         assert not (folder / "spark").exists()
@@ -218,7 +265,7 @@ def test_the_old_folder_goes_at_the_next_start_where_a_driver_died_before_that(
     folder, now = committed(tmp_path, program()), other_stages(program())
     spark_commits(folder / "spark", 0)
     Checkpoint.open(str(tmp_path), now, fresh=False).close()
-    spark_commits(folder / "spark-1", 0)
+    spark_commits(folder / "spark-1", 0, stages=2)
     with Checkpoint.open(str(tmp_path), program(), fresh=False) as back:
         assert back.generation.number == 2 and back.generation.first_batch == 2
         assert back.generation.origin is not None and back.generation.origin.number == 1
@@ -236,10 +283,29 @@ def test_state_that_is_to_be_taken_over_must_be_there(tmp_path: Path) -> None:
 
 def test_a_finished_job_with_other_stages_stays_finished(tmp_path: Path) -> None:
     folder, now = committed(tmp_path, program()), other_stages(program())
-    spark_commits(folder / "spark", 0)  # of no source at all, so each is at its end
+    spark_commits(folder / "spark", 0)
+    end_sources(folder / "spark", now)
     for _ in range(2):
         with Checkpoint.open(str(tmp_path), now, fresh=False) as checkpoint:
             assert checkpoint.generation.number == 1 and checkpoint.finished
+
+
+def end_sources(folder: Path, made_by: JobProgram) -> None:
+    """Let the first micro-batch be the last one of a program's sources."""
+    ended = [source.id for source in made_by.sources]
+    (folder / "offsets" / "0").write_text(offset_at(1, ended))
+
+
+def test_a_source_that_is_added_to_a_finished_job_is_read(tmp_path: Path) -> None:
+    folder, now = committed(tmp_path, program()), program()
+    spark_commits(folder / "spark", 0)
+    end_sources(folder / "spark", now)
+    with Checkpoint.open(str(tmp_path), now, fresh=False) as checkpoint:
+        assert checkpoint.finished
+        assert checkpoint.begun_sources == {source.id for source in now.sources}
+    more = replace(now, sources=(*now.sources, replace(now.sources[0], id="new", uid="new")))
+    with Checkpoint.open(str(tmp_path), more, fresh=False) as checkpoint:
+        assert not checkpoint.finished
 
 
 def test_a_streaming_dataframe_does_not_move(tmp_path: Path) -> None:
@@ -378,9 +444,7 @@ def test_a_sink_that_may_have_published_fixes_the_shape(tmp_path: Path) -> None:
 
 def test_what_spark_has_committed_fixes_the_shape(tmp_path: Path) -> None:
     with Checkpoint.open(str(tmp_path), program(), fresh=False) as checkpoint:
-        commits = plan(checkpoint, 0).parent / "commits"
-        commits.mkdir()
-        (commits / "0").write_text("")
+        spark_commits(Path(checkpoint.spark), 0)
     with pytest.raises(CheckpointError, match="cannot go on from its checkpoint"):
         Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False)
 
@@ -429,6 +493,79 @@ def test_a_checkpoint_without_sparks_part_is_refused(tmp_path: Path) -> None:
     """Spark would begin at the first record, and the sinks would discard what they know."""
     error = damaged(tmp_path, "spark/offsets/0", None)
     assert "Spark's log of offsets is missing" in error.message
+
+
+SPARKS_FILES = {
+    "metadata": "removed cut",
+    "offsets/3": "cut",
+    "offsets/2": "removed cut",
+    "offsets/1": "",
+    "commits/2": "removed cut",
+    "commits/1": "",
+    "state/0/_metadata/v2/0": "removed cut",
+    "state/0/_stateSchema/default/0_id": "removed",
+    "state/0/1/3_id-1.changelog": "removed",
+}
+"""What of Spark's is looked at before a start, and the damage that is seen; the rest Spark sees."""
+
+
+@pytest.mark.parametrize(
+    ("name", "how"), [(name, how) for name in SPARKS_FILES for how in ("removed", "cut")]
+)
+def test_sparks_files_are_looked_at_before_a_start(name: str, how: str, tmp_path: Path) -> None:
+    folder = committed(tmp_path, program())
+    spark_commits(folder / "spark", 0, 1, 2, planned=3)
+    file = folder / "spark" / name
+    text = file.read_text()
+    file.unlink() if how == "removed" else file.write_text(text[: len(text) // 2])
+    if how not in SPARKS_FILES[name]:
+        Checkpoint.open(str(tmp_path), program(), fresh=False).close()
+        assert name not in ("metadata", "commits/2")
+        return
+    with pytest.raises(CheckpointError) as caught:
+        Checkpoint.open(str(tmp_path), program(), fresh=False)
+    assert caught.value.where["file"] == str(file) and caught.value.hint
+
+
+def test_an_offset_that_the_sinks_have_published_must_be_there(tmp_path: Path) -> None:
+    """Without it Spark would plan the micro-batch again, and differently."""
+    folder = committed(tmp_path, program())
+    spark_commits(folder / "spark", 0, planned=1)
+    SplitStates(Place(str(folder)).store).save(2, {})
+    Checkpoint.open(str(tmp_path), program(), fresh=False).close()
+    (folder / "spark" / "offsets" / "1").unlink()
+    with pytest.raises(CheckpointError, match="end of a micro-batch") as caught:
+        Checkpoint.open(str(tmp_path), program(), fresh=False)
+    assert caught.value.where["file"] == str(folder / "spark" / "offsets" / "1")
+
+
+def test_an_offset_of_which_the_checksum_is_left_was_lost(tmp_path: Path) -> None:
+    folder = committed(tmp_path, program())
+    spark_commits(folder / "spark", 0)
+    offsets = folder / "spark" / "offsets"
+    (offsets / ".1.crc").write_text("")
+    (offsets / "..2.tmp.crc").write_text("")
+    with pytest.raises(CheckpointError, match="end of a micro-batch") as caught:
+        Checkpoint.open(str(tmp_path), program(), fresh=False)
+    assert caught.value.where["file"] == str(offsets / "1")
+
+
+def test_a_folder_that_was_moved_points_into_itself_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = committed(tmp_path / "before", program())
+    spark_commits(folder / "spark", 0)
+    (folder / "spark/state/0/_metadata/v2/.0.crc").write_bytes(b"of the file as it was")
+    Checkpoint.open(str(tmp_path / "before"), program(), fresh=False).close()
+    assert capsys.readouterr().err == ""
+    (tmp_path / "before").rename(tmp_path / "after")
+    for told in (True, False):
+        Checkpoint.open(str(tmp_path / "after"), program(), fresh=False).close()
+        assert ("was moved to" in capsys.readouterr().err) == told
+    described = tmp_path / "after" / "job" / "spark/state/0/_metadata/v2/0"
+    assert described.read_text().startswith("v2\n{")
+    assert f"file:{tmp_path}/after/job/spark/state/0/_stateSchema" in described.read_text()
+    assert not described.with_name(".0.crc").exists()
 
 
 # Who may use it.

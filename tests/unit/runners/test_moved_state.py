@@ -10,10 +10,12 @@ import pandas
 
 from headrace.runners.spark.checkpoint.generations import Origin
 from headrace.runners.spark.query.keyed_stage import StageProcessor
-from headrace.runners.spark.query.moved_state import claims
+from headrace.runners.spark.query.moved_state import claims, states_in
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runtime.program import ChainProgram, VertexProgram
-from headrace.runtime.state.pages.backend import HEADER
+from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
+from headrace.runtime.state.pages.backend import HEADER, PagedBackend
+from headrace.testing.snapshot import MemoryStore
 
 CHAIN = ChainProgram("", {}, ())
 
@@ -71,3 +73,18 @@ def test_records_are_taken_over_raw_and_headers_operator_by_operator() -> None:
     found = pickle.loads(pages.kept.pop(HEADER))
     assert found == {"a/2/": b"A", "c/2/": b"C"}
     assert pages.kept == {"a/2/p0": b"1", "of/slashes/2/E1.0": b"2", "c/0/l1.0": b"3"}
+
+
+def test_the_states_of_an_operator_are_told_from_its_header() -> None:
+    store = MemoryStore()
+    backend = PagedBackend(store, 4)
+    backend.declare("total", StateKind(VALUE, "INT"))
+    backend.declare("seen", StateKind(LIST))
+    backend.enter("ann").update(total=1, seen=[1])
+    backend.changed("ann")
+    backend.in_namespaces.declare("sums", StateKind(MAP))
+    backend.in_namespaces.enter(("ann", (0, 10)))["sums"] = {1: 2}
+    backend.in_namespaces.changed(("ann", (0, 10)))
+    backend.flush()
+    found = dict(states_in([("of/slashes/3/", store.records[HEADER])]))
+    assert found == {"of/slashes": {"total (value)", "seen (list)", "sums (map)"}}

@@ -21,8 +21,9 @@ from headrace.errors import CheckpointError
 _MAGIC = b"headrace 1 "
 _ANY_MAGIC = b"headrace "
 _DIGEST_BYTES = 64
-_ANEW = f"start anew (`headrace run --fresh`, or {FRESH_VARIABLE}=1 in the environment)"
-_DAMAGED = f"bring this object back from a copy of the checkpoint, or {_ANEW}"
+ANEW = f"start anew (`headrace run --fresh`, or {FRESH_VARIABLE}=1 in the environment)"
+"""What to do where a checkpoint is of no use: the part of a hint."""
+_DAMAGED = f"bring this object back from a copy of the checkpoint, or {ANEW}"
 
 
 @dataclass(frozen=True)
@@ -138,5 +139,5 @@ def _other_version(kind: ObjectFormat, header: dict[str, Any], location: str) ->
         f" {header.get('written by', 'of an unknown version')}, cannot be read by Headrace"
         f" {__version__}, which reads {readable}",
         where={"object": location},
-        hint=f"run the job with the Headrace that wrote it, or {_ANEW}",
+        hint=f"run the job with the Headrace that wrote it, or {ANEW}",
     )

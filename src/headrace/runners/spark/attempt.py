@@ -11,8 +11,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.errors import HeadraceError, JobError
+from headrace.errors import CheckpointError, HeadraceError, JobError
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
+from headrace.runners.spark.checkpoint.damage import causes_of, damage_in
 from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.link import DriverLink
@@ -75,9 +76,17 @@ class Attempt:
             else:
                 self._run_stream()
         except (PySparkException, Py4JError) as error:
-            failure = explained(self._unwritten or error)
+            failure = self._damage(error) or explained(self._unwritten or error)
         if failure is not None:
             raise failure  # here, so that Spark's is not told as its context
+
+    def _damage(self, error: BaseException) -> CheckpointError | None:
+        """What is damaged in Spark's part of the checkpoint, if that is why the query failed."""
+        failed = self._unwritten or error
+        if self.program.batch or failure_in(str(failed)) is not None:
+            return None
+        checkpoint = self.checkpoint
+        return damage_in(causes_of(failed), checkpoint.directory, checkpoint.spark)
 
     def _plan(self) -> str:
         return self.plans.put(
@@ -100,7 +109,8 @@ class Attempt:
             return
         if checkpoint.generation.origin is not None:
             # In a separate query: the job's own must not need the folder that the state comes from.
-            self._run_query({"once": True})
+            # Our source plans one micro-batch for this trigger, with or without records (4.3.0).
+            self._run_query({"availableNow": True})
             if self._is_stopped():
                 return
             checkpoint.settle()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,9 @@ from headrace.errors import CheckpointError
 from headrace.runners.delivery import Delivery
 from headrace.runners.restarts import restarts_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
+from headrace.runners.spark.checkpoint.generations import Stages
 from headrace.runners.spark.startup.session import prepare, session_for
-from headrace.runtime.layout import Layout
+from headrace.runtime.layout import Layout, States
 from headrace.runtime.program import JobProgram, SinkProgram
 
 if TYPE_CHECKING:
@@ -34,7 +36,10 @@ def start_on_spark(
     """Start a job in the active session, or in a local one made for it."""
     base = None if program.batch else options.read(configuration, options.CHECKPOINT_DIR)
     ignore_unclaimed = options.read(configuration, options.IGNORE_UNCLAIMED_STATE)
-    checkpoint = Checkpoint.open(base, program, fresh, ignore_unclaimed)
+    settings = options.spark_settings(configuration.to_dict())
+    parallelism = options.read(configuration, options.PARALLELISM)
+    read_states = partial(_read_states, settings, parallelism)
+    checkpoint = Checkpoint.open(base, program, fresh, ignore_unclaimed, read_states=read_states)
     try:
         if checkpoint.temporary and not program.batch:
             print(
@@ -60,8 +65,6 @@ def start_on_spark(
         warning = Layout.of(program).warning()
         if warning and not checkpoint.temporary:
             print(f"headrace: {program.name!r} has operators with {warning}", file=sys.stderr)
-        settings = options.spark_settings(configuration.to_dict())
-        parallelism = options.read(configuration, options.PARALLELISM)
         prepare(settings, parallelism)
         # While the JVM starts: these bring pyarrow and numpy.
         from headrace.runners.spark.job import SparkJob
@@ -70,12 +73,32 @@ def start_on_spark(
         spark = session_for(settings, parallelism)
         program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)
         if not program.batch:
-            program = as_files(program, Path(checkpoint.directory))
+            program = as_files(program, Path(checkpoint.directory), checkpoint.begun_sources)
         restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))
         return SparkJob(spark, program, checkpoint, delivery, bounded, restarts, on_report)
     except BaseException:
         checkpoint.close()
         raise
+
+
+def _read_states(
+    settings: Mapping[str, str], parallelism: int | None, folder: str, stages: Stages, batch: int
+) -> States:
+    """The states in a checkpoint that a program has lost an operator of; Spark alone reads them."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    from headrace.runners.spark.query.moved_state import kept_states
+    from headrace.runners.spark.startup.session import settings_of_query
+
+    try:
+        spark = session_for(settings, parallelism)
+        with settings_of_query(spark, 1, None, dataframes=True):
+            return kept_states(spark, folder, stages, batch)
+    except (PySparkException, Py4JError) as error:
+        reason = str(error).partition("\n")[0]
+        print(f"headrace: the names of the states cannot be read: {reason}", file=sys.stderr)
+        return {}
 
 
 def _collects(sink: SinkProgram) -> bool:

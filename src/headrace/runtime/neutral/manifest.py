@@ -64,8 +64,9 @@ class Manifest:
         return {operator.id: operator.states for operator in self.operators}
 
     def to_json(self) -> str:
-        """The manifest as text."""
-        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1, sort_keys=True)
+        """The manifest as text, with a checksum."""
+        plain = {"format": FORMAT, **asdict(self)}
+        return json.dumps({**plain, "checksum": _sum_of(plain)}, indent=1, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Manifest:
@@ -76,6 +77,8 @@ class Manifest:
         """
         try:
             found = json.loads(text)
+            wanted = found.pop("checksum", None)
+            actual = _sum_of(found)
             format_ = found.pop("format")
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise _unreadable(error) from error
@@ -84,12 +87,18 @@ class Manifest:
                 f"the neutral form has format {format_}, this version reads {FORMAT}",
                 hint="read it with the version that wrote it, or a later one",
             )
+        if actual != wanted:
+            raise _unreadable(ValueError("its checksum is wrong"))
         try:
             found["operators"] = tuple(_operator(entry) for entry in found["operators"])
             found["parts"] = {name: Part(**part) for name, part in found["parts"].items()}
             return cls(**found)
         except (KeyError, AttributeError, TypeError) as error:
             raise _unreadable(error) from error
+
+
+def _sum_of(plain: Any) -> int:
+    return crc32(json.dumps(plain, sort_keys=True).encode())
 
 
 def _operator(entry: Mapping[str, Any]) -> OperatorEntry:

@@ -87,9 +87,13 @@ class SplitRecord(NamedTuple):
 
 
 class SinkRecord(NamedTuple):
-    """What a sink's committer holds back, in a form of its own."""
+    """A piece of what a sink's committer holds back, in a form of its own (``snapshot``).
+
+    ``position``: the how-manieth of the sink's pieces it is.
+    """
 
     sink: str
+    position: int
     held: bytes
 
 

@@ -18,6 +18,7 @@ from headrace.datastream.connectors.files.committer import FileCommitter
 from headrace.datastream.connectors.files.sink import STAGING
 from headrace.datastream.connectors.files.writer import FileWriter
 from headrace.datastream.formats.csv import CsvEncoder
+from headrace.errors import CheckpointError
 
 pytestmark = pytest.mark.fault
 
@@ -187,6 +188,43 @@ def test_what_a_reader_moved_away_does_not_come_back(tmp_path: Path) -> None:
     again.commit(0, prepare(sink, 0, "second", 2))
     again.finish()
     assert published(tmp_path) == Counter()
+
+
+HOLDING = RollingPolicy.default_rolling_policy()
+"""Nothing is complete before the end."""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "how", "said"),
+    [
+        ("journal", "removed", "the journal of a file sink is missing"),
+        ("journal", "cut", "is cut short"),
+        ("journal", "flipped", "its checksum is wrong"),
+        ("0-*", "removed", "holds back is missing"),
+        ("1-*", "cut", "holds back has 45 bytes, not the 50"),
+    ],
+)
+@pytest.mark.parametrize("call", ["commit", "finish"])
+def test_what_is_held_back_is_whole_or_an_error(
+    call: str, pattern: str, how: str, said: str, tmp_path: Path
+) -> None:
+    builder = FileSink.for_row_format(str(tmp_path), ENCODERS["text"])
+    sink = builder.with_rolling_policy(HOLDING).build()
+    for batch in range(2):
+        committer(sink, FAST).commit(batch, prepare(sink, batch, "first", 1))
+    file = next((tmp_path / STAGING / "s").glob(pattern))
+    data = file.read_bytes()
+    if how == "removed":
+        file.unlink()
+    else:
+        changed = data.replace(b'"batch": 1', b'"batch": 0', 1)
+        file.write_bytes(data[:-5] if how == "cut" else changed)
+    with pytest.raises(CheckpointError, match=said) as caught:
+        if call == "commit":
+            committer(sink, FAST).commit(2, prepare(sink, 2, "first", 1))
+        else:
+            committer(sink, FAST).finish()
+    assert str(file) in caught.value.where.values() and caught.value.hint
 
 
 @dataclass

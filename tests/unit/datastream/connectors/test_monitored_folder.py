@@ -143,6 +143,29 @@ def test_a_damaged_log_is_an_error(tmp_path: Path) -> None:
         drain(watch(tmp_path), watch(tmp_path).enumerator(str(log)), {})
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('"extent": 4', '"extent": 3', "checksum is wrong"),
+        ("/a", "/b", "checksum is wrong"),
+        ('"version": 1', '"version": 2', "has format 2, this version reads 1"),
+        ("{", "", "is damaged"),
+        (', "crc32"', ', "crc"', "is damaged"),
+    ],
+)
+def test_an_entry_that_was_changed_is_an_error(
+    before: str, after: str, said: str, tmp_path: Path
+) -> None:
+    source, log = watch(tmp_path), tmp_path / "_log"
+    put(tmp_path, "a", "one")
+    _, at = drain(source, source.enumerator(str(log)), {})
+    file = log / "discovered.jsonl"
+    file.write_text(file.read_text().replace(before, after, 1))
+    with pytest.raises(CheckpointError, match=said) as caught:
+        drain(source, source.enumerator(str(log)), at)
+    assert caught.value.where["file"] == str(file) and caught.value.hint
+
+
 def test_a_log_that_is_gone_is_an_error(tmp_path: Path) -> None:
     """It is not an empty one: its files would be read again, under other numbers."""
     source, log = watch(tmp_path), tmp_path / "_log"

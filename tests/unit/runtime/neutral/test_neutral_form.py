@@ -38,7 +38,9 @@ def test_an_unknown_format_is_refused_and_so_is_a_damaged_manifest() -> None:
     found = json.loads(text)
     with pytest.raises(CheckpointError, match="format 99, this version reads 1"):
         Manifest.from_json(json.dumps({**found, "format": 99}))
-    for damaged in (text[:-20], "", "[]", "{}", json.dumps({"format": 1})):
+    changed = text.replace('"epoch": 7', '"epoch": 6')
+    assert changed != text
+    for damaged in (text[:-20], "", "[]", "{}", json.dumps({"format": 1}), changed):
         with pytest.raises(CheckpointError, match="cannot be read"):
             Manifest.from_json(damaged)
 

@@ -13,16 +13,17 @@ another program has taken a name all the same, the journal is written with the n
 
 from __future__ import annotations
 
-import json
 import os
 import posixpath
 import time
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 from headrace.common.local_files import LocalFiles
+from headrace.common.objects.sealed import ANEW
 from headrace.connector import Committer
+from headrace.datastream.connectors.files.journal import HeldChunk, Journal, Piece, held_back
 from headrace.datastream.connectors.files.rolling import (
     BucketAssigner,
     DefaultRollingPolicy,
@@ -32,6 +33,7 @@ from headrace.errors import CheckpointError, JobError
 
 JOURNAL = "journal"
 COPY_BYTES = 1 << 20
+_AFTER_ALL = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -45,51 +47,6 @@ class StagedFile:
     batch: int
     partition: int
     number: int
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A committed staged file that is still to become part of a visible one."""
-
-    file: str
-    bucket: str
-    size_bytes: int
-    batch: int
-    since_ms: int
-
-
-@dataclass(frozen=True)
-class Journal:
-    """What was last committed: the renames it needs, and the pieces that are held back.
-
-    ``moves`` are (staged name, path below the base). ``parts`` counts the files put together.
-    """
-
-    batch: int = -1
-    moves: tuple[tuple[str, str], ...] = ()
-    pieces: tuple[Piece, ...] = ()
-    parts: int = 0
-
-    def to_json(self) -> bytes:
-        """The journal as text."""
-        return json.dumps({"version": 1, **asdict(self)}).encode()
-
-    @staticmethod
-    def from_json(data: bytes) -> Journal:
-        """The journal in a text.
-
-        Raises:
-            ValueError, KeyError, TypeError: there is none.
-        """
-        found = json.loads(data)
-        if found["version"] != 1:
-            raise ValueError(f"version {found['version']}")
-        return Journal(
-            found["batch"],
-            tuple((staged, target) for staged, target in found["moves"]),
-            tuple(Piece(**piece) for piece in found["pieces"]),
-            found["parts"],
-        )
 
 
 @dataclass
@@ -121,6 +78,7 @@ class FileCommitter(Committer):
             JobError: the journal is of a later micro-batch, so this is not the job that wrote it.
         """
         journal = self._recovered()
+        self._check_journal(batch_id, journal)
         staged = [file for committable in committables for file in committable]
         if batch_id < journal.batch:
             raise JobError(
@@ -160,28 +118,88 @@ class FileCommitter(Committer):
     def finish(self) -> None:
         """Publish what is held back."""
         journal = self._recovered()
+        self._check_journal(_AFTER_ALL, journal)
         if self.rolling is not None and journal.pieces:
             self._roll(journal, journal.batch, [], self.rolling, None)
         self._sweep(None)
+
+    def snapshot(self) -> Iterator[bytes]:
+        """The pieces that are held back, with their content."""
+        journal = self._recovered()
+        return held_back(journal, self._open_pieces(journal.pieces))
+
+    def _open_pieces(self, pieces: Iterable[Piece]) -> Iterator[tuple[Piece, IO[bytes]]]:
+        for piece in pieces:
+            with open(os.path.join(self.staging, piece.file), "rb") as file:
+                yield piece, file
+
+    def restore(self, held: Iterable[bytes]) -> None:
+        """Write the pieces aside again, and a journal that knows of them and of no micro-batch."""
+        journal, before, file = Journal(), None, None
+        pieces: list[Piece] = []
+        try:
+            for chunk in map(HeldChunk.from_bytes, held):
+                journal = replace(journal, parts=chunk.parts)
+                if chunk.piece is None:
+                    continue
+                if chunk.piece != before:
+                    self._complete(file)
+                    before = chunk.piece
+                    pieces.append(replace(before, file=f"held-{len(pieces)}"))
+                    file = self.files.create(os.path.join(self.staging, pieces[-1].file))
+                assert file is not None, "the first chunk of a piece has opened it"
+                file.write(chunk.data)
+        finally:
+            self._complete(file)
+        if journal.parts or pieces:
+            self._apply(replace(journal, pieces=tuple(pieces)))
+
+    def _complete(self, file: IO[bytes] | None) -> None:
+        if file is not None:
+            with file:
+                self.files.sync(file)
 
     def _recovered(self) -> Journal:
         """The journal, all of whose renames are done."""
         if self._journal is None:
             path = os.path.join(self.staging, JOURNAL)
             data = self.files.read(path)
-            try:
-                journal = Journal() if data is None else Journal.from_json(data)
-            except (ValueError, KeyError, TypeError) as error:
-                raise CheckpointError(
-                    f"the journal of a file sink is damaged: {error}", where={"file": path}
-                ) from error
+            journal = Journal() if data is None else Journal.from_bytes(data, path)
+            self._check_pieces(journal)
             self._journal = self._move(journal)
         return self._journal
+
+    def _check_pieces(self, journal: Journal) -> None:
+        """Raise unless all that is held back is there: without a piece its records are lost."""
+        for piece in journal.pieces:
+            path = os.path.join(self.staging, piece.file)
+            size_bytes = self.files.size(path)
+            if size_bytes != piece.size_bytes:
+                raise _incomplete(
+                    "a file that a file sink holds back is missing"
+                    if size_bytes is None
+                    else f"a file that a file sink holds back has {size_bytes} bytes, not the"
+                    f" {piece.size_bytes} that were written",
+                    path,
+                )
+
+    def _check_journal(self, batch_id: int, journal: Journal) -> None:
+        """Raise where micro-batches before this one were written and nothing is known of them.
+
+        What dead attempts leave goes with the next commit.
+        """
+        if journal.batch >= 0 or journal.pieces or journal.parts:
+            return
+        for name in self.files.names(self.staging):
+            number = name.partition("-")[0]
+            if number.isdigit() and int(number) < batch_id:
+                path = os.path.join(self.staging, JOURNAL)
+                raise _incomplete("the journal of a file sink is missing", path)
 
     def _apply(self, journal: Journal) -> None:
         # Until all is done nothing is remembered: the next call reads the journal again.
         self._journal = None
-        self.files.replace(os.path.join(self.staging, JOURNAL), journal.to_json())
+        self.files.replace(os.path.join(self.staging, JOURNAL), journal.to_bytes())
         self._journal = self._move(journal)
 
     def _move(self, journal: Journal) -> Journal:
@@ -193,7 +211,7 @@ class FileCommitter(Committer):
                 for staged, target in journal.moves
             )
             journal = replace(journal, moves=moves)
-            self.files.replace(os.path.join(self.staging, JOURNAL), journal.to_json())
+            self.files.replace(os.path.join(self.staging, JOURNAL), journal.to_bytes())
         changed = {
             os.path.dirname(os.path.join(self.base_path, target)): None
             for _, target in journal.moves
@@ -315,6 +333,14 @@ class FileCommitter(Committer):
             later = batch_id is not None and number.isdigit() and int(number) > batch_id
             if name not in kept and not later:
                 self.files.remove(os.path.join(self.staging, name))
+
+
+def _incomplete(problem: str, path: str) -> CheckpointError:
+    return CheckpointError(
+        problem,
+        where={"file": path},
+        hint=f"bring this file back from a copy; to give up what was held back, {ANEW}",
+    )
 
 
 def _name_of(file: StagedFile) -> str:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from zlib import crc32
 
 from headrace.common.local_files import ListedFile, LocalFiles, is_hidden
 from headrace.connector import (
@@ -19,6 +20,8 @@ from headrace.connector import (
 )
 from headrace.datastream.formats.file_format import FileFormat, Measure
 from headrace.errors import CheckpointError, DecodeError, JobError
+
+_LOG_VERSION = 1
 
 UNFINISHED_SUFFIXES = (".tmp", ".part", "._COPYING_")
 """Names that copying tools give to a file until it is complete."""
@@ -191,6 +194,15 @@ class StaticFiles(SplitEnumerator):
         return work
 
 
+def _line_of(entry: dict[str, object]) -> bytes:
+    """An entry of the log of a watched folder, with a checksum."""
+    return json.dumps({**entry, "crc32": _sum_of(entry)}).encode() + b"\n"
+
+
+def _sum_of(entry: dict[str, object]) -> int:
+    return crc32(json.dumps(entry, sort_keys=True).encode())
+
+
 def _path_of(split: str) -> str:
     return split.partition(":")[2]
 
@@ -274,12 +286,7 @@ class MonitoredFolder(SplitEnumerator):
     def _require(self, number: int, position: int) -> None:
         """Raise unless the log has the files before a position."""
         if number + (position > 0) > len(self._entries()):
-            raise CheckpointError(
-                f"the list of files read so far has {len(self._entries())} entries, but file"
-                f" {number} was read",
-                where={"file": self._log_path},
-                hint="restore the checkpoint from a copy, or start anew with --fresh",
-            )
+            raise self._unusable(f"has {len(self._entries())} entries, but file {number} was read")
 
     @property
     def _log_path(self) -> str:
@@ -292,16 +299,29 @@ class MonitoredFolder(SplitEnumerator):
             if len(whole) < len(data):
                 # A crash cut the last entry short; no position can refer to it yet.
                 self.files.truncate(self._log_path, len(whole))
-            try:
-                entries = [json.loads(line) for line in whole.splitlines()]
-                self._log = [(entry["path"], entry["extent"]) for entry in entries]
-            except (ValueError, KeyError, TypeError) as error:
-                raise CheckpointError(
-                    f"the list of files read so far is damaged: {error}",
-                    where={"file": self._log_path},
-                ) from error
+            self._log = [self._entry(line) for line in whole.splitlines()]
             self._known = {path for path, _ in self._log}
         return self._log
+
+    def _entry(self, line: bytes) -> tuple[str, int]:
+        try:
+            entry = json.loads(line)
+            version, wanted = entry["version"], entry.pop("crc32")
+            if version == _LOG_VERSION and wanted != _sum_of(entry):
+                raise ValueError("its checksum is wrong")
+            found = entry["path"], entry["extent"]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise self._unusable(f"is damaged: {line[:200]!r}: {error}") from error
+        if version != _LOG_VERSION:
+            raise self._unusable(f"has format {version}, this version reads {_LOG_VERSION}")
+        return found
+
+    def _unusable(self, what: str) -> CheckpointError:
+        return CheckpointError(
+            f"the list of files read so far {what}",
+            where={"file": self._log_path},
+            hint="restore the checkpoint from a copy, or start anew with --fresh",
+        )
 
     def _discover(self) -> None:
         log = self._entries()
@@ -318,8 +338,8 @@ class MonitoredFolder(SplitEnumerator):
             except JobError:
                 continue  # gone before it was taken: it is no input
             entries.append((file.path, extent))
-            text = json.dumps({"path": file.path, "extent": extent, "mtime_ms": file.mtime_ms})
-            lines.append(text.encode() + b"\n")
+            entry = {"path": file.path, "extent": extent, "mtime_ms": file.mtime_ms}
+            lines.append(_line_of({"version": _LOG_VERSION, **entry}))
         if entries:
             self.files.append(self._log_path, b"".join(lines))
             log.extend(entries)

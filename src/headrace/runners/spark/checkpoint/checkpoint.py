@@ -4,32 +4,40 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 
 from headrace.common.objects.object_store import ObjectStore
 from headrace.common.objects.sealed import ObjectFormat, get_json, json_bytes, missing, seal
 from headrace.errors import CheckpointError
 from headrace.runners.processes import Machine, this_machine
-from headrace.runners.spark.checkpoint import owners, progress
+from headrace.runners.spark.checkpoint import owners, progress, spark_files
 from headrace.runners.spark.checkpoint.facts import Facts, check, check_repetition
-from headrace.runners.spark.checkpoint.generations import Generation
+from headrace.runners.spark.checkpoint.generations import Generation, Stages
 from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runtime.layout import Layout, States
 from headrace.runtime.program import JobProgram
 from headrace.runtime.routes import routes
 
 _BEGUN = ObjectFormat("begun")
 
+ReadStates = Callable[[str, Stages, int], States]
+"""Gives the states in a folder of Spark's with such stages, after a micro-batch."""
+
 
 class Checkpoint:
     """The checkpoint of one run, owned from ``open`` to ``close``."""
 
-    def __init__(self, place: Place, ownership: Ownership, facts: Facts) -> None:
+    def __init__(
+        self, place: Place, ownership: Ownership, facts: Facts, sources: frozenset[str]
+    ) -> None:
         self._place, self._ownership, self._facts = place, ownership, facts
+        self._sources = sources
         self._closed = False
 
     @classmethod
@@ -40,8 +48,11 @@ class Checkpoint:
         fresh: bool,
         ignore_unclaimed: bool = False,
         machine: Machine | None = None,
+        read_states: ReadStates | None = None,
     ) -> Checkpoint:
         """Take the job's checkpoint, a temporary one where no base is configured.
+
+        ``read_states`` is called where the program has lost an operator, to name its states.
 
         Raises:
             CheckpointLockedError: another driver runs on it.
@@ -56,14 +67,14 @@ class Checkpoint:
                 ownership.keep_renewing()
             if fresh:
                 place.clear()
-            facts = _facts(place, program, ignore_unclaimed)
+            facts = _facts(place, program, ignore_unclaimed, read_states)
             _remove_left(place, facts.generation)
             progress.remove_unplanned(place.spark(facts.generation.number))
         except BaseException:
             ownership.release()
             place.remove()
             raise
-        return cls(place, ownership, facts)
+        return cls(place, ownership, facts, frozenset(source.id for source in program.sources))
 
     @property
     def directory(self) -> str:
@@ -96,12 +107,22 @@ class Checkpoint:
         return self.generation.origin is not None or progress.has_planned(self.spark)
 
     @property
+    def begun_sources(self) -> frozenset[str]:
+        """The ids of the sources that some micro-batch was planned to read."""
+        origin = self.generation.origin
+        before = frozenset(origin.start["sources"]) if origin is not None else frozenset()
+        return before | progress.sources_of(self.spark)
+
+    @property
     def finished(self) -> bool:
-        """True when an earlier run of a bounded job has read its sources to their end."""
+        """True when an earlier run of a bounded job has read its sources to their end.
+
+        A source that was added since has not been read.
+        """
         origin = self.generation.origin
         if origin is not None and origin.planned is None and not progress.has_planned(self.spark):
-            return progress.is_finished(self._place.spark(origin.number))
-        return progress.is_finished(self.spark)
+            return progress.is_finished(self._place.spark(origin.number), self._sources)
+        return progress.is_finished(self.spark, self._sources)
 
     def settle(self) -> None:
         """Leave the older generation, if this one has taken its state over."""
@@ -194,7 +215,9 @@ def _begin(place: Place) -> None:
         place.store.put_if_absent(BEGUN, seal(_BEGUN, json_bytes({})))
 
 
-def _facts(place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
+def _facts(
+    place: Place, program: JobProgram, ignore_unclaimed: bool, read_states: ReadStates | None
+) -> Facts:
     """What is written down of the program, after a look whether it may go on here.
 
     Until a first micro-batch was published nothing was promised, so another program may begin.
@@ -204,7 +227,8 @@ def _facts(place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
         facts = Facts.read(store)
         if facts is None:
             raise missing("what says whose this checkpoint is", store.location(JOB))
-        return _written(facts, _going_on(facts, place, program, ignore_unclaimed), store)
+        going_on = _going_on(facts, place, program, ignore_unclaimed, read_states)
+        return _written(facts, going_on, store)
     try:
         facts = Facts.read(store)
         if facts is not None:
@@ -220,18 +244,22 @@ def _facts(place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
     return facts
 
 
-def _going_on(facts: Facts, place: Place, program: JobProgram, ignore_unclaimed: bool) -> Facts:
+def _going_on(
+    facts: Facts,
+    place: Place,
+    program: JobProgram,
+    ignore_unclaimed: bool,
+    read_states: ReadStates | None,
+) -> Facts:
     """Those of a program that goes on, in a new generation where state must move."""
     folder = place.spark(facts.generation.number)
     facts = replace(facts, generation=facts.generation.settled(progress.has_committed(folder)))
     origin = facts.generation.origin
-    if origin is None and not progress.has_planned(folder):
-        raise missing("Spark's log of offsets", folder)
-    if origin is not None and origin.batch >= 0:
-        older = place.spark(origin.number)
-        if not progress.is_committed(older, origin.batch):
-            raise missing("the state that is to be taken over", older)
-    check(facts, program, place.directory, ignore_unclaimed)
+    _check_spark(place, facts)
+    states = None
+    if read_states is not None:
+        states = partial(_kept_states, place, facts, read_states)
+    check(facts, program, place.directory, ignore_unclaimed, states)
     repeats = False
     if facts.routes or routes(program) or facts.moves(program):
         log = progress.log_of(folder)
@@ -242,6 +270,39 @@ def _going_on(facts: Facts, place: Place, program: JobProgram, ignore_unclaimed:
             facts = facts.moved(log)
             _tell(f"the state in {place.directory} moves to other stages of {program.name!r}")
     return facts.following(program, repeats)
+
+
+def _kept_states(place: Place, facts: Facts, read_states: ReadStates) -> States:
+    """The states of the last committed micro-batch, wherever they lie."""
+    number, origin = facts.generation.number, facts.generation.origin
+    if origin is not None:
+        number, stages, batch = origin.number, origin.stages, origin.batch
+    else:
+        stages = Layout.from_json(facts.layout).stages
+        batch = progress.log_of(place.spark(number)).committed
+    return read_states(place.spark(number), stages, batch) if batch >= 0 else {}
+
+
+def _check_spark(place: Place, facts: Facts) -> None:
+    """Look at Spark's own part, as far as it is small; its state, Spark looks at itself."""
+    generation = facts.generation
+    folder, origin = place.spark(generation.number), generation.origin
+    if origin is None:
+        if not progress.has_planned(folder):
+            raise missing("Spark's log of offsets", folder)
+        committed = progress.check_logs(folder, SplitStates(place.store).last)
+        _check_files(folder, committed, len(Layout.from_json(facts.layout).stages))
+    elif origin.batch >= 0:
+        older = place.spark(origin.number)
+        if not progress.is_committed(older, origin.batch):
+            raise missing("the state that is to be taken over", older)
+        _check_files(older, origin.batch, len(origin.stages))
+
+
+def _check_files(folder: str, committed: int, stages: int) -> None:
+    if spark_files.move_in(folder):
+        _tell(f"the checkpoint was moved to {folder}: Spark's paths in it are set right")
+    spark_files.check_files(folder, committed, stages)
 
 
 def _remove_left(place: Place, generation: Generation) -> None:
@@ -260,7 +321,7 @@ def _written(before: Facts, now: Facts, store: ObjectStore) -> Facts:
 def _has_published(place: Place) -> bool:
     return (
         get_json(place.store, BEGUN, _BEGUN) is not None
-        or SplitStates(place.store).any
+        or SplitStates(place.store).last > 0
         or any(progress.has_committed(place.spark(n)) for n in place.generations())
         or _tasks_may_have_committed(place)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from headrace.connector import ServedBy
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.generations import Generation, Log
 from headrace.runners.spark.checkpoint.layout import JOB
-from headrace.runtime.layout import SOURCE, Layout, must_move
+from headrace.runtime.layout import SOURCE, Layout, States, must_move
 from headrace.runtime.layout import check as claims
 from headrace.runtime.program import JobProgram
 from headrace.runtime.routes import TIME, routes
@@ -82,11 +83,10 @@ class Facts:
         """True when the program needs a new query of Spark's, which takes the state over.
 
         State of this checkpoint lies in other stages of it, or it reads other streaming DataFrames.
-        Spark does not even go on from a folder where another number of stages has none.
         """
-        before, now = Layout.from_json(self.layout), Layout.of(program)
-        stays = len(before.stages) == len(now.stages) and not must_move(before, now)
-        return not stays or (self.dataframes is not None and self._reads_others(program))
+        if must_move(Layout.from_json(self.layout), Layout.of(program)):
+            return True
+        return self.dataframes is not None and self._reads_others(program)
 
     def _reads_others(self, program: JobProgram) -> bool:
         return {*(self.dataframes or ())} != {*streaming_dataframes(program)}
@@ -117,8 +117,14 @@ class Facts:
         put_json(store, JOB, _FORMAT, asdict(self))
 
 
-def check(facts: Facts, program: JobProgram, location: str, ignore_unclaimed: bool) -> None:
-    """Whether a program may go on from a checkpoint.
+def check(
+    facts: Facts,
+    program: JobProgram,
+    location: str,
+    ignore_unclaimed: bool,
+    states: Callable[[], States] | None = None,
+) -> None:
+    """Whether a program may go on from a checkpoint. ``states``: see ``runtime.layout.check``.
 
     Raises:
         CheckpointError: the checkpoint is another job's, or the program has no owner for what it
@@ -132,7 +138,7 @@ def check(facts: Facts, program: JobProgram, location: str, ignore_unclaimed: bo
         )
     before, now = Layout.from_json(facts.layout), Layout.of(program)
     try:
-        claims(before, now, ignore_unclaimed)
+        claims(before, now, ignore_unclaimed, states)
     except CheckpointError as error:
         raise CheckpointError(
             f"{program.name!r} cannot go on from its checkpoint: {error.message}",

@@ -1,21 +1,47 @@
-"""How far a query has come, read from Spark's own checkpoint; the one file that looks into it."""
+"""How far a query has come, read from the logs in Spark's own checkpoint.
+
+``offsets/<n>`` is written when a micro-batch is planned, ``commits/<n>`` when it is done.
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from headrace.common.objects.sealed import missing
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.generations import Log
+from headrace.runners.spark.checkpoint.spark_files import (
+    check_sources,
+    check_sum,
+    damaged,
+    described_by,
+    is_missing,
+)
+from headrace.runtime.offset import Offset, source_key
 
 
-def all_sources_ended(spark_folder: str, batch: int) -> bool:
-    """True when a micro-batch, planned already, reads the last of every source."""
+def all_sources_ended(
+    spark_folder: str, batch: int, sources: Collection[str] | None = None
+) -> bool:
+    """True when a micro-batch, planned already, reads the last of every source.
+
+    ``sources``: the ids of those that count; one that the micro-batch does not know has not ended.
+    """
     offset = _planned(Path(spark_folder) / "offsets" / str(batch))
-    return offset is not None and all(source["ended"] for source in offset["sources"].values())
+    if offset is None:
+        return False
+    read = offset["sources"]
+    keys = read if sources is None else map(source_key, sources)
+    return all(key in read and read[key]["ended"] for key in keys)
+
+
+def sources_of(spark_folder: str) -> frozenset[str]:
+    """The ids of the sources that the last planned micro-batch knows."""
+    last = max(_batches(spark_folder, "offsets"), default=-1)
+    return frozenset(_offset(spark_folder, last)["sources"]) if last >= 0 else frozenset()
 
 
 def is_committed(spark_folder: str, batch: int) -> bool:
@@ -23,10 +49,14 @@ def is_committed(spark_folder: str, batch: int) -> bool:
     return (Path(spark_folder) / "commits" / str(batch)).exists()
 
 
-def is_finished(spark_folder: str) -> bool:
-    """True when nothing is left to do for a job whose sources all end."""
+def is_finished(spark_folder: str, sources: Collection[str]) -> bool:
+    """True when nothing is left to do for a job of these sources, all of which end."""
     last = max(_batches(spark_folder, "offsets"), default=-1)
-    return last >= 0 and is_committed(spark_folder, last) and all_sources_ended(spark_folder, last)
+    return (
+        last >= 0
+        and is_committed(spark_folder, last)
+        and all_sources_ended(spark_folder, last, sources)
+    )
 
 
 def has_planned(spark_folder: str) -> bool:
@@ -63,12 +93,56 @@ def log_of(spark_folder: str) -> Log:
     )
 
 
+def check_logs(spark_folder: str, epoch: int) -> int:
+    """Look whether Spark's logs hold what it begins with; gives the last committed micro-batch.
+
+    Spark itself would read a log without its end as a shorter one, and another file would be
+    missing for it. ``epoch``: the last one that the sinks have published, which is in the log.
+
+    Raises:
+        CheckpointError: a file of a log is missing or damaged.
+    """
+    planned = max(_batches(spark_folder, "offsets"), default=-1)
+    committed = max(_batches(spark_folder, "commits"), default=-1)
+    if planned < committed:
+        raise is_missing("the end of a micro-batch", _file(spark_folder, "offsets", committed))
+    if committed < planned - 1:
+        file = _file(spark_folder, "commits", planned - 1)
+        raise is_missing("Spark's note of a committed micro-batch", file)
+    last = -1
+    for batch in range(max(planned - 1, 0), planned + 1):
+        last = _offset(spark_folder, batch)["epoch"]
+    if planned >= 0:
+        file = _file(spark_folder, "offsets", planned)
+        check_sources(spark_folder, file.read_text(encoding="utf-8").splitlines()[2:])
+    lost = [batch for batch in _lost(Path(spark_folder) / "offsets") if batch > planned]
+    if lost or last < epoch:
+        file = _file(spark_folder, "offsets", max(lost, default=planned + 1))
+        raise is_missing("the end of a micro-batch in Spark's log of offsets", file)
+    return committed
+
+
+def _lost(log: Path) -> list[int]:
+    """The numbers of files of which the checksums are left."""
+    described = [found for path in log.iterdir() if (found := described_by(path)) is not None]
+    return [int(path.name) for path in described if path.name.isdigit() and not path.exists()]
+
+
 def _offset(spark_folder: str, batch: int) -> dict[str, Any]:
-    path = Path(spark_folder) / "offsets" / str(batch)
-    offset = _planned(path)
+    file = _file(spark_folder, "offsets", batch)
+    offset = _planned(file)
     if offset is None:
-        raise missing("the end of a micro-batch in Spark's log of offsets", str(path))
+        raise is_missing("the end of a micro-batch in Spark's log of offsets", file)
+    try:
+        Offset.from_json(offset)
+    except CheckpointError as error:
+        error.where = {"file": str(file), **error.where}
+        raise
     return offset
+
+
+def _file(spark_folder: str, log: str, batch: int) -> Path:
+    return Path(spark_folder) / log / str(batch)
 
 
 def _batches(spark_folder: str, log: str) -> list[int]:
@@ -79,20 +153,19 @@ def _batches(spark_folder: str, log: str) -> list[int]:
 
 
 def _planned(path: Path) -> dict[str, Any] | None:
-    """The offset of Headrace's source in one file of the log: one JSON text per source."""
+    """The offset of Headrace's source in one file of the log.
+
+    After a version, one JSON text of Spark's, and one text per source (JSON, mostly).
+    """
     if not path.exists():
         return None
     try:
+        check_sum(path)
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith("{"):
                 found: dict[str, Any] = json.loads(line)
                 if "epoch" in found and "sources" in found:
                     return found
-    except ValueError as error:
-        raise CheckpointError(
-            "Spark's log of offsets is damaged",
-            where={"file": str(path), "problem": str(error)},
-            hint="bring this file back from a copy of the checkpoint, or start anew"
-            " (`headrace run --fresh`)",
-        ) from error
-    return None
+    except (OSError, ValueError) as error:
+        raise damaged("Spark's log of offsets is damaged", path, str(error)) from error
+    raise damaged("Spark's log of offsets is damaged", path, "it has no offset of Headrace")

@@ -66,9 +66,9 @@ class SplitStates:
         return self._store.get(numbered(SPLITS, epoch)) is not None
 
     @property
-    def any(self) -> bool:
-        """True when some epoch has states."""
-        return bool(numbers(self._store, SPLITS))
+    def last(self) -> int:
+        """The last epoch that has states; 0 before the first."""
+        return max(numbers(self._store, SPLITS), default=0)
 
 
 def _plain(states: States) -> list[Any]:

@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 from headrace.common.types import Row, row_of
 from headrace.connector import ServedBy
 from headrace.errors import PlanError, TypeMismatchError
+from headrace.runners.spark.checkpoint.spark_files import check_whole
 from headrace.runners.spark.failures import raise_encoded
 from headrace.runners.spark.query.appended import FORMATS, Folder, append_once
 from headrace.runners.spark.query.wire import WIRE_DDL, payload_of, to_arrow, unpacked
@@ -56,11 +57,17 @@ def has_dataframes(program: JobProgram) -> bool:
     return bool(dataframe_sinks(program)) or bool(dataframe_sources(program))
 
 
-def as_files(program: JobProgram, directory: Path) -> JobProgram:
+def as_files(
+    program: JobProgram, directory: Path, begun: frozenset[str] = frozenset()
+) -> JobProgram:
     """The program with its batch DataFrames as Parquet files, so that a stream can read them.
 
     Spark does not join a batch DataFrame to a stream, and a stream needs to know their end. They
-    are written once; a job that goes on finds them in its checkpoint.
+    are written once; a job that goes on finds them in its checkpoint. ``begun``: the ids of the
+    sources that were read from already.
+
+    Raises:
+        CheckpointError: the files of one of these are missing or damaged.
     """
     sources = []
     read_by_spark = dataframe_sources(program)
@@ -69,7 +76,9 @@ def as_files(program: JobProgram, directory: Path) -> JobProgram:
         if source.id in read_by_spark and source.source.ends:
             rows: DataFrame = source.source.dataframe
             path = directory / f"dataframe-{quote(source.id, safe='')}"
-            if not (path / "_SUCCESS").exists():
+            if source.id in begun:
+                check_whole(path, "_SUCCESS", f"the DataFrame {source.name!r}")
+            elif not (path / "_SUCCESS").exists():
                 rows.write.mode("overwrite").parquet(str(path))
             schema = pa.schema(to_arrow_schema(rows.schema))
             files = source.source.written(schema, str(path))

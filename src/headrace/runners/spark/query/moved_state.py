@@ -1,15 +1,17 @@
-"""State on its way from an older generation of Spark's folder into the job's stages."""
+"""State read out of an older folder of Spark's: to be taken over, or to be named."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import pickle
+from collections.abc import Iterable, Mapping
 from functools import reduce
 
 from pyspark.sql import DataFrame, GroupedData, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.runners.spark.checkpoint.generations import Origin
+from headrace.runners.spark.checkpoint.generations import Origin, Stages
 from headrace.runtime.program import VertexProgram
+from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 
 Claims = Mapping[int, frozenset[str]]
 """By the stage where state lies, the ids of the vertices whose state is taken from there."""
@@ -26,19 +28,61 @@ def claims(origin: Origin, stage: tuple[VertexProgram, ...]) -> Claims:
 
 def pages(spark: SparkSession, folder: str, origin: Origin, claimed: Claims) -> GroupedData:
     """The records of stages in Spark's folder, by bucket: ``bucket, stage, name, data``."""
+    stages, batch = origin.stages, origin.batch
     return reduce(
-        DataFrame.unionAll, (_stage(spark, folder, origin, stage) for stage in claimed)
+        DataFrame.unionAll, (_stage(spark, folder, stages, batch, number) for number in claimed)
     ).groupBy("bucket")
 
 
-def _stage(spark: SparkSession, folder: str, origin: Origin, stage: int) -> DataFrame:
+def kept_states(
+    spark: SparkSession, folder: str, stages: Stages, batch: int
+) -> dict[str, frozenset[str]]:
+    """The states that lie in Spark's folder after a micro-batch, by the id of their operator.
+
+    They are declared in the workers, and noted with the state: so it is read, its headers alone.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for number in range(1, len(stages) + 1):
+        rows = _stage(spark, folder, stages, batch, number).where(F.col("name") == HEADER)
+        for row in rows.select("data").collect():
+            for operator, names in states_in(pickle.loads(row["data"]).items()):
+                found[operator] = found.get(operator, frozenset()) | names
+    return found
+
+
+def states_in(headers: Iterable[tuple[str, bytes]]) -> Iterable[tuple[str, frozenset[str]]]:
+    """The operator and the states, with their kinds, in each header ``<operator>/<group>/``."""
+    for prefix, header in headers:
+        backend = PagedBackend(_Header(header), 1)
+        kinds = {**backend.in_namespaces.kinds(), **backend.kinds()}
+        names = (f"{name} ({kind.kind})" for name, kind in kinds.items())
+        yield prefix.rsplit("/", 2)[0], frozenset(names)
+
+
+class _Header:
+    """A ``PageStore`` that has a header."""
+
+    def __init__(self, header: bytes) -> None:
+        self._header = header
+
+    def get(self, name: str) -> bytes | None:
+        return self._header if name == HEADER else None
+
+    def put(self, name: str, data: bytes) -> None:
+        raise NotImplementedError("a header that is only read")
+
+    def remove(self, name: str) -> None:
+        raise NotImplementedError("a header that is only read")
+
+
+def _stage(spark: SparkSession, folder: str, stages: Stages, batch: int, number: int) -> DataFrame:
     reader = spark.read.format("statestore").option("path", folder)
     # Spark counts a query's operators from its sink.
-    reader = reader.option("operatorId", len(origin.stages) - stage)
-    reader = reader.option("stateVarName", "pages").option("batchId", origin.batch)
+    reader = reader.option("operatorId", len(stages) - number)
+    reader = reader.option("stateVarName", "pages").option("batchId", batch)
     return reader.load().select(
         F.col("key.bucket").alias("bucket"),
-        F.lit(stage).alias("stage"),
+        F.lit(number).alias("stage"),
         F.col("user_map_key.name").alias("name"),
         F.col("user_map_value.data").alias("data"),
     )

@@ -1,0 +1,135 @@
+"""What Spark fails with where its part of a checkpoint is damaged, as an error that names the file.
+
+It goes by the exceptions of Java, their types and Spark's error conditions: text alone may be
+anybody's. Types and conditions are those of Spark 4.3.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from py4j.protocol import Py4JError
+
+from headrace.errors import CheckpointError
+from headrace.runners.spark.checkpoint.spark_files import damaged, first_broken
+
+
+class Cause(NamedTuple):
+    """One exception of a chain of causes: its class in Java, and its message."""
+
+    kind: str
+    message: str
+
+    @property
+    def condition(self) -> str:
+        """Spark's name for what went wrong, such as ``CANNOT_LOAD_STATE_STORE.UNCATEGORIZED``."""
+        found = (
+            _CONDITION.match(self.message) if self.kind.startswith("org.apache.spark.") else None
+        )
+        return "" if found is None else found[1]
+
+
+_CONDITION = re.compile(r"\[([A-Z_0-9]+(?:\.[A-Z_0-9]+)?)\] ")
+_OF_THE_USER = "org.apache.spark.api.python.PythonException"
+_LOADING = "CANNOT_LOAD_STATE_STORE"
+_CONDITIONS = (
+    _LOADING,
+    "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED",
+    "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+    "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
+    "STDS_FAILED_TO_READ_",
+    "INVALID_CHANGE_LOG_",
+)
+_UNREADABLE = (
+    "org.apache.hadoop.fs.ChecksumException",
+    "java.io.EOFException",
+    "java.util.zip.ZipException",
+    "com.fasterxml.jackson.",
+    "net.jpountz.lz4.LZ4Exception",
+)
+_NOT_THERE = (
+    "java.io.FileNotFoundException",
+    "java.nio.file.NoSuchFileException",
+    "java.lang.IllegalStateException",  # of a log in which an older file is missing
+)
+_GONE = ("does not exist", "doesn't exist", "No such file")
+_STUMBLED = ("java.lang.NullPointerException", "java.lang.NumberFormatException")
+_ROCKSDB = "org.rocksdb.RocksDBException"
+_ROTTEN = re.compile(r"corrupt|mismatch", re.IGNORECASE)
+_LONGEST_PROBLEM = 300
+_DEEPEST = 20
+
+
+def causes_of(error: BaseException) -> list[Cause]:
+    """The exceptions of Java in an error of PySpark, outermost first; its text hides most of them.
+
+    None where there is none of Java, or the JVM does not answer any more.
+    """
+    java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    found: list[Cause] = []
+    try:
+        while java is not None and len(found) < _DEEPEST:
+            found.append(Cause(java.getClass().getName(), java.getMessage() or ""))
+            java = java.getCause()
+    except Py4JError:
+        return []
+    return found
+
+
+def damage_in(
+    causes: Sequence[Cause], checkpoint: str, spark_folder: str
+) -> CheckpointError | None:
+    """The error for a chain of causes, outermost first; None where no damage is shown.
+
+    ``checkpoint``: the folder in which a named file must lie.
+    """
+    if not causes or any(cause.kind == _OF_THE_USER for cause in causes):
+        return None
+    inside = re.compile(re.escape(checkpoint) + r"/[^\s:,;'\"]+")
+    for cause in reversed(causes):
+        named = inside.search(cause.message)
+        if named is not None and _shows_damage(cause):
+            # Of a folder Spark may say no more: the look may find the file.
+            broken = first_broken(spark_folder) if Path(named[0]).is_dir() else None
+            return _error(*(broken or (named[0], _first_line(cause))))
+    if not _may_be_damage(causes):
+        return None
+    broken = first_broken(spark_folder)
+    if broken is not None:
+        return _error(*broken)
+    if any(cause.condition.startswith(_LOADING) for cause in causes):
+        return _error(f"{spark_folder}/state", _first_line(causes[-1]) or causes[-1].kind)
+    return None
+
+
+def _error(file: object, problem: str) -> CheckpointError:
+    return damaged("Spark's part of the checkpoint is damaged", str(file), problem)
+
+
+def _shows_damage(cause: Cause) -> bool:
+    if cause.kind in _NOT_THERE:
+        return any(part in cause.message for part in _GONE)
+    return cause.kind.startswith(_UNREADABLE) or _has_condition(cause)
+
+
+def _has_condition(cause: Cause) -> bool:
+    return cause.condition.startswith(_CONDITIONS)
+
+
+def _may_be_damage(causes: Sequence[Cause]) -> bool:
+    """Whether it is worth a look at all files: the last cause is none of a full or a slow disk."""
+    last = causes[-1]
+    if last.kind == _ROCKSDB:
+        return _ROTTEN.search(last.message) is not None
+    loading = any(map(_has_condition, causes))
+    return last.kind.startswith(_UNREADABLE) or (
+        loading and (last.kind in _STUMBLED or _has_condition(last))
+    )
+
+
+def _first_line(cause: Cause) -> str:
+    line = cause.message.strip().partition("\n")[0]
+    return line if len(line) <= _LONGEST_PROBLEM else f"{line[:_LONGEST_PROBLEM]} …"

@@ -1,0 +1,269 @@
+"""Spark's own files in a checkpoint: a look at them before a start, and after Spark has failed.
+
+    metadata                           the query's id
+    sources/<n>/<m>                    what Spark's own source of files has seen
+    offsets/<n>, commits/<n>           logs (``progress.py``)
+    state/<operator>/_metadata/v2/<n>  of an operator, with the paths of its schemas
+    state/<operator>/_stateSchema/…
+    state/<operator>/<partition>/      <version>_<id>.changelog, <version>_<id>.zip, SSTs/…
+
+A local file system has a checksum next to each file (``.<name>.crc``, of Hadoop), and Spark one of
+its own next to each file of the state (``<name>.crc``). The names are those of Spark 4.3.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+from zlib import error as ZlibError
+
+from headrace.common.objects.sealed import ANEW
+from headrace.errors import CheckpointError
+
+_HINT = f"bring this file back from a copy of the checkpoint, or {ANEW}"
+_CHECKSUM = ".crc"
+_MAGIC = b"crc\0"
+_DRAFT = ".tmp"
+_LOG_OFFSET = re.compile(r'\{\s*"logOffset"\s*:\s*(\d+)\s*\}')
+
+
+def damaged(what: str, file: str | Path, problem: str = "") -> CheckpointError:
+    """The error for a file of Spark's that cannot be used."""
+    where = {"file": str(file)} | ({"problem": problem} if problem else {})
+    return CheckpointError(what, where=where, hint=_HINT)
+
+
+def is_missing(what: str, file: str | Path) -> CheckpointError:
+    """The error for a file of Spark's that must be there; ``what``: what it says."""
+    return damaged(f"{what} is missing", file)
+
+
+# Before a start.
+
+
+def check_files(spark_folder: str, committed: int, stages: int) -> None:
+    """Look whether the files are there that Spark opens first, and can be read.
+
+    ``committed``: the last micro-batch that Spark calls done; ``stages``: the operators with state
+    that the job had then. What is read in the tasks, Spark checks itself.
+
+    Raises:
+        CheckpointError: one is missing or damaged.
+    """
+    folder = Path(spark_folder)
+    _json_of(folder / "metadata", "Spark's id of the query")
+    if committed < 0:
+        return
+    for operator in range(stages):
+        described = folder / "state" / str(operator) / "_metadata" / "v2"
+        last = max(_numbers(described), default=0)
+        found = _json_of(described / str(last), "Spark's description of an operator's state")
+        for schema in _schemas(found):
+            if not Path(schema.removeprefix("file:")).exists():
+                raise is_missing("the schema of an operator's state", schema.removeprefix("file:"))
+    log = folder / "commits" / str(committed)
+    ids = _json_of(log, "Spark's note of a committed micro-batch").get("stateUniqueIds") or {}
+    for operator, partitions in ids.items():
+        for partition, stores in enumerate(partitions):
+            if len(stores) == 1:  # Headrace's own; a join of the user's in Spark has several
+                state = folder / "state" / operator / str(partition)
+                _check_version(state, f"{committed + 1}_{stores[0]}")
+
+
+def check_sources(spark_folder: str, offsets: Sequence[str]) -> None:
+    """Look whether a source of Spark's has its list of files; it would read them again without.
+
+    ``offsets``: the offsets of all sources at the end of a planned micro-batch, in their order.
+
+    Raises:
+        CheckpointError: one is missing.
+    """
+    for number, text in enumerate(offsets):
+        found = _LOG_OFFSET.fullmatch(text.strip())
+        if found is not None:
+            file = Path(spark_folder) / "sources" / str(number) / found[1]
+            if not file.exists() and not file.with_name(f"{file.name}.compact").exists():
+                raise is_missing("the list of files that Spark has read", file)
+
+
+def _check_version(state: Path, version: str) -> None:
+    if not any((state / f"{version}.{kind}").exists() for kind in ("changelog", "zip")):
+        raise is_missing("state of the last micro-batch", state / f"{version}.changelog")
+
+
+def _json_of(file: Path, what: str) -> dict[str, Any]:
+    """The JSON object that is the file's last line."""
+    try:
+        check_sum(file)
+        found = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
+        if not isinstance(found, dict):
+            raise ValueError("it is no JSON object")
+    except FileNotFoundError:
+        raise is_missing(what, file) from None
+    except (OSError, ValueError, IndexError) as error:
+        raise damaged(f"{what} cannot be read", file, str(error)) from error
+    return found
+
+
+def check_sum(file: Path) -> None:
+    """Compare a file with its checksum, where there is one.
+
+    Raises:
+        ValueError: they do not agree.
+    """
+    checksum = _checksum_of(file)
+    if checksum.exists() and not _agrees(file, checksum.read_bytes()):
+        raise ValueError(f"its checksum is wrong (or {checksum.name} is damaged)")
+
+
+def _schemas(operator: dict[str, Any]) -> Iterator[str]:
+    for store in operator.get("stateStoreInfo", ()):
+        yield from store.get("stateSchemaFilePaths", ())
+
+
+def _numbers(folder: Path) -> list[int]:
+    if not folder.exists():
+        return []
+    return [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
+
+
+def move_in(spark_folder: str) -> bool:
+    """Let a folder that was moved or copied here point into itself; True when it did not.
+
+    Spark writes down the full path of each schema of state, and nothing else of its own with one.
+    """
+    folder, moved = Path(spark_folder), False
+    for file in sorted(folder.glob("state/*/_metadata/v2/*")):
+        if file.name.isdigit():
+            moved = _move_in(file, folder / "state" / file.parts[-4]) or moved
+    return moved
+
+
+def _move_in(file: Path, operator: Path) -> bool:
+    found = _json_of(file, "Spark's description of an operator's state")
+    version, _, _ = file.read_text(encoding="utf-8").partition("\n")
+    moved = False
+    for store in found.get("stateStoreInfo", ()):
+        before = store.get("stateSchemaFilePaths", [])
+        now = [_inside(path, operator) for path in before]
+        moved, store["stateSchemaFilePaths"] = moved or now != before, now
+    if moved:
+        draft = file.with_name(f".{file.name}{_DRAFT}")
+        draft.write_text(f"{version}\n{json.dumps(found, separators=(',', ':'))}", encoding="utf-8")
+        # First the checksum: a file without one is as good, one with another's is not.
+        _checksum_of(file).unlink(missing_ok=True)
+        os.replace(draft, file)
+    return moved
+
+
+def _inside(path: str, operator: Path) -> str:
+    """The path of a schema that lies below the folder of an operator now."""
+    mark = "/_stateSchema/"
+    if not path.startswith("file:/") or mark not in path:
+        return path
+    return f"file:{operator}{mark}{path.rpartition(mark)[2]}"
+
+
+def check_whole(folder: Path, last: str, what: str) -> None:
+    """Look whether a folder that Spark wrote is as it was; ``last``: the file written last.
+
+    Raises:
+        CheckpointError: a file is missing or damaged.
+    """
+    if not (folder / last).exists():
+        raise is_missing(f"the end of {what} in the checkpoint", folder / last)
+    part = f"a file of {what} in the checkpoint"
+    for file in sorted(folder.iterdir()):
+        described = described_by(file)
+        if described is not None and not described.exists():
+            raise is_missing(part, described)
+        try:
+            check_sum(file)
+        except (OSError, ValueError) as error:
+            raise damaged(f"{part} is damaged", file, str(error)) from error
+
+
+# After a failure.
+
+
+def first_broken(spark_folder: str) -> tuple[Path, str] | None:
+    """A file that is certainly not as it was written, and what is the matter; None: none is found.
+
+    All of the state is read, so this is for a query that has failed.
+    """
+    files = sorted(path for path in Path(spark_folder).rglob("*") if path.is_file())
+    for file in files:
+        problem = _problem(file)
+        if problem is not None:
+            return file, problem
+    for file in files:
+        lost = described_by(file)
+        if lost is not None and not lost.exists():
+            return lost, "it is missing"
+    return None
+
+
+def _problem(file: Path) -> str | None:
+    name = file.name
+    if name.startswith(".") or name.endswith(_DRAFT):
+        return None
+    try:
+        check_sum(file)
+    except ValueError as error:
+        return str(error)
+    if name.endswith(".zip"):
+        return _problem_of_zip(file)
+    if name.endswith(_CHECKSUM):
+        try:
+            wanted = json.loads(file.read_text(encoding="utf-8"))["mainFileSize"]
+        except (ValueError, KeyError, TypeError) as error:
+            return f"it is no checksum of Spark's: {error}"
+        described = file.with_name(name.removesuffix(_CHECKSUM))
+        if described.exists() and described.stat().st_size != wanted:
+            return f"{described.name} has {described.stat().st_size} bytes, not {wanted}"
+    return None
+
+
+def _problem_of_zip(file: Path) -> str | None:
+    try:
+        with zipfile.ZipFile(file) as snapshot:
+            inside = snapshot.testzip()
+    except (zipfile.BadZipFile, EOFError, ZlibError, NotImplementedError) as error:
+        return f"it is no whole archive: {error}"
+    return None if inside is None else f"{inside} in it is damaged"
+
+
+def _checksum_of(file: Path) -> Path:
+    return file.with_name(f".{file.name}{_CHECKSUM}")
+
+
+def _agrees(file: Path, checksum: bytes) -> bool:
+    """Whether a file is what Hadoop's checksum (a CRC-32 for each piece of it) was made of."""
+    if not checksum.startswith(_MAGIC):
+        return True  # then Hadoop does not look at it either
+    size = int.from_bytes(checksum[4:8], "big")
+    if size <= 0:
+        return False
+    with file.open("rb") as content:
+        pieces = iter(lambda: content.read(size), b"")
+        return checksum[8:] == b"".join(crc32(piece).to_bytes(4, "big") for piece in pieces)
+
+
+def described_by(file: Path) -> Path | None:
+    """The file that a checksum is of; where it is not there, it was lost.
+
+    Hadoop gives a file its name before its checksum, and removes the checksum first.
+    """
+    name = file.name
+    if not name.endswith(_CHECKSUM):
+        return None
+    described = name.removesuffix(_CHECKSUM).removeprefix(".")
+    if described.startswith(".") or described.endswith(_DRAFT):
+        return None
+    return file.with_name(described)

@@ -1,0 +1,45 @@
+"""What sinks hold back, as records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from headrace.connector import Committer
+from headrace.errors import CheckpointError
+from headrace.runtime.neutral.records import SinkRecord
+
+
+def export_sinks(committers: Mapping[str, Committer]) -> Iterator[SinkRecord]:
+    """The pieces of every committer's snapshot; ``committers`` by the sink's id."""
+    for sink, committer in committers.items():
+        for position, held in enumerate(committer.snapshot()):
+            yield SinkRecord(sink, position, held)
+
+
+def import_sinks(
+    records: Iterable[SinkRecord],
+    committers: Mapping[str, Committer],
+    ignore_unclaimed: bool = False,
+) -> None:
+    """Give each sink what the one of the same id held back.
+
+    Raises:
+        CheckpointError: a sink is gone (unless ``ignore_unclaimed``), or a record is missing.
+    """
+    by_sink: dict[str, list[SinkRecord]] = {}
+    for record in records:
+        by_sink.setdefault(record.sink, []).append(record)
+    for sink, held in by_sink.items():
+        if [record.position for record in held] != [*range(len(held))]:
+            raise CheckpointError(
+                f"a piece of what the sink {sink!r} held back is missing",
+                hint="the neutral form is incomplete; restore from another one",
+            )
+        if sink in committers:
+            committers[sink].restore(record.held for record in held)
+        elif not ignore_unclaimed:
+            raise CheckpointError(
+                f"the program has no sink {sink!r} any more, which held records back",
+                where={"sinks now": ", ".join(sorted(committers)) or "none"},
+                hint="put it back under its uid, or give up what it held back",
+            )

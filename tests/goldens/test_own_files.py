@@ -1,0 +1,118 @@
+"""Headrace's own part of the checkpoints of earlier versions, value by value."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common.objects.folder_store import FolderStore
+from headrace.common.objects.object_store import numbered
+from headrace.common.objects.sealed import get_json
+from headrace.connector import CommitterContext
+from headrace.runners.spark.checkpoint import checkpoint, owners
+from headrace.runners.spark.checkpoint.facts import Facts
+from headrace.runners.spark.checkpoint.generations import Generation
+from headrace.runners.spark.checkpoint.layout import BEGUN, LEASES, folder_name
+from headrace.runners.spark.checkpoint.progress import log_of
+from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runtime.layout import OPERATOR, SINK, SOURCE, Layout, Part
+from headrace.runtime.offset import Offset
+from headrace.runtime.source_task import SplitState
+from tests.goldens import VERSIONS, job
+from tests.goldens.pickles import of_headrace
+from tests.goldens.state import sink
+from tests.goldens.write import NOBODY
+
+pytestmark = pytest.mark.parametrize("version", VERSIONS, ids=lambda path: path.name)
+
+
+def store_of(version: Path) -> FolderStore:
+    return FolderStore(str(version / "checkpoint" / folder_name(job.NAME)))
+
+
+def test_whose_it_is(version: Path) -> None:
+    facts = Facts.read(store_of(version))
+    assert facts is not None and (facts.name, facts.partitions) == (job.NAME, 2)
+    assert len(facts.scope) == 12 and facts.generation == Generation()
+    assert facts.contents == [["numbers", "Sequence", "from 0"]]
+    assert Layout.from_json(facts.layout) == Layout(
+        (
+            Part("numbers", SOURCE, "number-sequence", "Sequence", "numbers"),
+            Part("tally", OPERATOR, "keyed-process", "KeyedProcess", "tally", 1, 4),
+            Part("files", SINK, "files", "FileSink", "files"),
+        ),
+        (("tally",),),
+    )
+    assert get_json(store_of(version), BEGUN, checkpoint._BEGUN) == {}
+
+
+def test_who_has_owned_it(version: Path) -> None:
+    store = store_of(version)
+    assert owners.latest_owner(store) == owners.Owner(1, "run", NOBODY, NOBODY)
+    lease = owners.Lease.of_json(get_json(store, numbered(LEASES, 1), owners._LEASE) or {})
+    assert lease == owners.Lease(3, released=True, jvm=NOBODY)
+
+
+def test_what_splits_remember(version: Path) -> None:
+    states = SplitStates(store_of(version))
+    assert states.last == 3
+    for epoch, highest in ((1, 39), (2, 79), (3, 119)):
+        watermark = highest - 11
+        ((split, state),) = states.load(epoch).items()
+        ((node, _),) = state.nodes.items()
+        assert split == ("numbers", "sequence") and node.startswith("timestamps-")
+        assert state == SplitState(
+            watermark, {node: (("highest", highest), watermark, False, None)}
+        )
+
+
+def test_how_far_it_was_read(version: Path) -> None:
+    log = log_of(str(version / "checkpoint" / job.NAME / "spark"))
+    assert log.committed == 2 and log.end is not None and log.planned is not None
+    end, planned = Offset.from_json(log.end), Offset.from_json(log.planned)
+    assert (end.epoch, planned.epoch) == (3, 4)
+    assert end.sources["numbers"].positions == {"sequence": 120}
+    assert planned.sources["numbers"].finished == {"sequence": 160}
+    assert planned.sources["numbers"].ended and not end.sources["numbers"].ended
+    assert (end.cut.tasks, end.cut.chunk_records) == (2, 4096)
+
+
+def test_what_its_sink_holds_back(version: Path, tmp_path: Path) -> None:
+    shutil.copytree(version / "out", tmp_path / "out")
+    facts = Facts.read(store_of(version))
+    assert facts is not None
+    context = CommitterContext(f"files-{facts.scope}", job.NAME)
+    sink(tmp_path / "out").committer(context).finish()
+    found = job.written(tmp_path / "out")
+    fired = [line for line in found if "until" in line]
+    assert found <= job.expected() and sum(found.values()) == 120 + len(fired)
+    assert sorted(fired) == sorted(f"{key} until {ms}" for key in range(5) for ms in (50, 100))
+
+
+def test_the_list_of_a_watched_folder(version: Path) -> None:
+    enumerator: Any = job.watched("in").enumerator(str(version / "watched"))
+    assert enumerator._entries() == [("in/1.txt", 8)]
+
+
+def test_no_class_of_headrace_stands_in_it(version: Path) -> None:
+    files = [path for path in version.rglob("*") if path.is_file()]
+    payloads = [path.read_bytes().partition(b"\n") for path in files]
+    sealed = [payload for head, _, payload in payloads if head.startswith(b"headrace 1 ")]
+    assert len(sealed) == 8  # job, begun, owner, lease, three of splits, the sink's journal
+    for pickled in (p for payload in sealed for p in _pickles(json.loads(payload))):
+        assert not of_headrace(pickled)
+
+
+def _pickles(value: Any) -> Iterator[bytes]:
+    """What is pickled in plain JSON (``plain_json``)."""
+    if isinstance(value, dict) and set(value) == {"pickle"}:
+        yield b64decode(value["pickle"])
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _pickles(item)
