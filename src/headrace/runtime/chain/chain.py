@@ -49,6 +49,7 @@ class Chain:
         self.operators, self.contexts = parts.operators, parts.contexts
         self._exchanges, self._sinks = parts.exchanges, parts.sinks
         self.push_all = parts.push_all
+        self.push_columns = parts.push_columns
 
     @property
     def push(self) -> Push:
