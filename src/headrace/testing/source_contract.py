@@ -54,10 +54,11 @@ def _flat(chunks: Iterable[Chunk | ColumnChunk]) -> list[tuple[Any, int | None]]
     for chunk in chunks:
         if isinstance(chunk, ColumnChunk):
             columns = Columns(chunk.batch, chunk.shape, chunk.row_kind, chunk.timestamps)
-            columns.push_rows(lambda value, timestamp: found.append((value, timestamp)))
+            stamps = columns.timestamps or [None] * len(columns)
+            found += zip(columns.rows(), stamps, strict=True)
             continue
-        stamps = chunk.timestamps or [None] * len(chunk.values)
-        records = [*zip(chunk.values, stamps, strict=True)]
+        known = chunk.timestamps or [None] * len(chunk.values)
+        records = [*zip(chunk.values, known, strict=True)]
         for at, bad in reversed(chunk.bad):
             records.insert(at, (bad, None))
         found += records

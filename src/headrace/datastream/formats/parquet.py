@@ -113,22 +113,25 @@ class ParquetFormat(BulkFormat):
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk] | None:
         """The rows of the range as they lie in the file, where nothing is to be made of them."""
-        return self._columns(path, start, end) if self._has_columns else None
+        return self._columns(path, start, end, extent) if self._has_columns else None
 
     @property
     def _has_columns(self) -> bool:
         return True
 
-    def _columns(self, path: str, start: int, end: int) -> Iterator[Chunk | ColumnChunk]:
+    def _columns(
+        self, path: str, start: int, end: int, extent: int
+    ) -> Iterator[Chunk | ColumnChunk]:
         row = start
         with open(path, "rb") as file:
             try:
                 for batch in self._batches(pq.ParquetFile(file), start, end, COLUMNS_RECORDS):
                     yield self.column_chunk(batch)
                     row += batch.num_rows
-            except (pa.ArrowException, OSError) as error:
-                bad = BadRecord(b"", f"the file is corrupt: {error}", path, row)
-                yield Chunk([], None, [(0, bad)])
+                return
+            except (pa.ArrowException, OSError):
+                pass  # smaller batches get nearer to the fault, and report it
+        yield from self.read(path, row, end, extent)
 
     def column_chunk(self, batch: Any) -> ColumnChunk:
         """An Arrow batch as columns of the records that ``chunk`` gives."""
