@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -73,17 +73,21 @@ class WindowSumsSpec(OperatorSpec):
 
     traits = Traits(keyed=True, state=True, event_timers=True, event_time=True, takes_columns=True)
     kind = "window-sums"
-    label_: str = field(default="WindowSums")
+    label_: str = "WindowSums"
+    only_columns: bool = False
 
     @property
     def label(self) -> str:
         return self.label_
 
     def build(self) -> Operator:
-        return _WindowSums()
+        return _WindowSums(self.only_columns)
 
 
 class _WindowSums(StatefulOperator):
+    def __init__(self, only_columns: bool) -> None:
+        self._only_columns = only_columns
+
     def open(self, node: Any, context: Any, cell: Any) -> None:
         super().open(node, context, cell)
         self._sums = context.get_map_state(MapStateDescriptor("sums", Types.LONG(), Types.LONG()))
@@ -93,6 +97,7 @@ class _WindowSums(StatefulOperator):
         return self.push_keyed
 
     def process(self, keys: Any, values: Any, timestamps: Any) -> None:
+        assert not self._only_columns, "rows came"
         taken["rows"] += len(values)
         for key, value, timestamp in zip(keys, values, timestamps, strict=True):
             deleted = isinstance(value, Row) and value.get_row_kind() is RowKind.DELETE
