@@ -8,6 +8,7 @@ pyarrow and numpy are imported when the first ``Columns`` is made: a job without
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.types import Row, RowKind
@@ -30,9 +31,14 @@ class Columns:
     name of an int8 column with the value of each row's ``RowKind``, which is no field of the
     record; None: all rows are inserted. ``times``: an int64 array of timestamps in ms, with nulls,
     as long as the batch; None: no record has one.
+
+    A slice makes its batch when it is asked for: most only pass through.
     """
 
-    __slots__ = ("_whole", "batch", "row_kind", "shape", "times")
+    __slots__ = ("_batch", "_count", "_nbytes", "_start", "_times", "_whole", "row_kind", "shape")
+
+    _count: int
+    _nbytes: int | None
 
     def __init__(
         self,
@@ -40,8 +46,6 @@ class Columns:
         shape: Shape = DICTS,
         row_kind: str | None = None,
         times: Any | None = None,
-        *,
-        _whole: tuple[Columns, int] | None = None,
     ) -> None:
         if row_kind is not None and not isinstance(shape, NamedRows):
             raise TypeMismatchError(
@@ -49,40 +53,65 @@ class Columns:
                 where={"row kinds in": row_kind, "shape": repr(shape)},
                 hint="only a Row has a kind: give the shape NamedRows()",
             )
-        self.batch, self.shape, self.row_kind, self.times = batch, shape, row_kind, times
-        self._whole = _whole
+        self._batch, self.shape, self.row_kind, self._times = batch, shape, row_kind, times
+        self._whole: Columns | None = None
+        self._start, self._count = 0, batch.num_rows
+        self._nbytes = None
 
     def __len__(self) -> int:
-        found: int = self.batch.num_rows
-        return found
+        return self._count
 
     def __getitem__(self, where: slice) -> Columns:
-        start, stop, step = where.indices(len(self))
+        start, stop, step = where.indices(self._count)
         assert step == 1, "columns are sliced, never skipped through"
-        count = max(stop - start, 0)
-        whole, at = self.whole
-        times = None if self.times is None else self.times.slice(start, count)
-        batch = self.batch.slice(start, count)
-        return Columns(batch, self.shape, self.row_kind, times, _whole=(whole, at + start))
+        found = Columns.__new__(Columns)
+        found.shape, found.row_kind = self.shape, self.row_kind
+        found._batch = found._times = found._nbytes = None
+        found._whole = self._whole or self
+        found._start, found._count = self._start + start, max(stop - start, 0)
+        return found
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.rows())
 
     @property
-    def whole(self) -> tuple[Columns, int]:
-        """What this was sliced from, and at which row."""
-        return self._whole or (self, 0)
+    def batch(self) -> Any:
+        """The pyarrow record batch."""
+        if self._batch is None and self._whole is not None:
+            self._batch = self._whole._batch.slice(self._start, self._count)
+        return self._batch
+
+    @property
+    def times(self) -> Any | None:
+        """The timestamps as an Arrow array; None: no record has one."""
+        if self._times is None and self._whole is not None and self._whole._times is not None:
+            self._times = self._whole._times.slice(self._start, self._count)
+        return self._times
+
+    @property
+    def whole(self) -> Columns:
+        """What this was sliced from."""
+        return self._whole or self
+
+    @property
+    def start(self) -> int:
+        """With which row of the whole it begins."""
+        return self._start
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the columns take."""
-        found: int = self.batch.nbytes
-        return found if self.times is None else found + len(self) * 8
+        """How many bytes the columns take; of a slice its share of the whole."""
+        whole = self.whole
+        weight_bytes: int | None = whole._nbytes
+        if weight_bytes is None:
+            times = 0 if whole._times is None else whole._count * 8
+            weight_bytes = whole._nbytes = int(whole._batch.nbytes) + times
+        return weight_bytes * self._count // max(whole._count, 1)
 
     @property
     def timestamps(self) -> Timestamps | None:
         """The timestamps, as a block has them."""
-        return None if self.times is None else Timestamps(self.times)
+        return None if self.whole._times is None else Timestamps(self)
 
     @property
     def fields(self) -> Any:
@@ -151,30 +180,38 @@ class Columns:
             and bool(self.batch.schema.equals(other.batch.schema))
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return from_bytes, (to_bytes(self), self.shape, self.row_kind, self.times is not None)
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return from_buffer, (
+            pickled(to_buffer(self), protocol),
+            self.shape,
+            self.row_kind,
+            self.whole._times is not None,
+        )
 
 
 class Timestamps(Sequence[int | None]):
-    """An int64 array of ms with nulls, that reads as a list of numbers and None."""
+    """The timestamps of columns, that read as a list of numbers (ms) and None."""
 
-    __slots__ = ("array",)
+    __slots__ = ("_columns",)
 
-    def __init__(self, array: Any) -> None:
-        self.array = array
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
 
     def __len__(self) -> int:
-        return len(self.array)
+        return len(self._columns)
 
     def __getitem__(self, where: Any) -> Any:
-        found = self.array[where]
-        return Timestamps(found) if isinstance(where, slice) else found.as_py()
+        if isinstance(where, slice):
+            return Timestamps(self._columns[where])
+        times: Any = self._columns.times
+        return times[where].as_py()
 
     def __iter__(self) -> Iterator[int | None]:
-        return iter(self.array.to_pylist())
+        times: Any = self._columns.times
+        return iter(times.to_pylist())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Timestamps, (self.array,)
+        return Timestamps, (self._columns,)
 
 
 def joined(parts: Sequence[Columns]) -> Columns:
@@ -226,8 +263,8 @@ def of_rows(
     return Columns(batch, NamedRows(), row_kind if any(kinds) else None, times)
 
 
-def to_bytes(columns: Columns) -> bytes:
-    """One Arrow message: the batch, and with it the timestamps."""
+def to_buffer(columns: Columns) -> Any:
+    """One Arrow message, as a pyarrow buffer: the batch, and with it the timestamps."""
     import pyarrow as pa
 
     batch = columns.batch
@@ -235,15 +272,28 @@ def to_bytes(columns: Columns) -> bytes:
         batch = pa.RecordBatch.from_arrays(
             [*batch.columns, columns.times], names=[*batch.schema.names, _TIMES]
         )
-    out = pa.BufferOutputStream()
+    # Written twice, first to nowhere: a buffer that grows is copied each time.
+    measured = pa.MockOutputStream()
+    _write(batch, measured)
+    buffer = pa.allocate_buffer(measured.size())
+    _write(batch, pa.FixedSizeBufferWriter(buffer))
+    return buffer
+
+
+def _write(batch: Any, out: Any) -> None:
+    import pyarrow as pa
+
     with pa.ipc.new_stream(out, batch.schema) as writer:
         writer.write_batch(batch)
-    data: bytes = out.getvalue().to_pybytes()
-    return data
 
 
-def from_bytes(data: bytes, shape: Shape, row_kind: str | None, timed: bool) -> Columns:
-    """The columns of a message, in its memory."""
+def pickled(data: Any, protocol: int) -> Any:
+    """A buffer as it is pickled: as bytes, and copied once where the protocol can."""
+    return PickleBuffer(memoryview(data).toreadonly()) if protocol >= 5 else bytes(data)
+
+
+def from_buffer(data: Any, shape: Shape, row_kind: str | None, timed: bool) -> Columns:
+    """The columns of a message (bytes, or what has a buffer), in its memory."""
     import pyarrow as pa
 
     batch = pa.ipc.open_stream(data).read_next_batch()
@@ -274,9 +324,9 @@ __all__ = [
     "Columns",
     "PushColumns",
     "Timestamps",
-    "from_bytes",
+    "from_buffer",
     "joined",
     "of_rows",
     "python_values",
-    "to_bytes",
+    "to_buffer",
 ]

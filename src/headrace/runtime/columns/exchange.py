@@ -57,7 +57,9 @@ class ColumnsEndpoint(Endpoint):
     """Gathers columns, or rows where some come, for the key groups of a vertex.
 
     At any time it holds columns or rows, not both: where the other kind comes, what is there is put
-    aside first, so that a receiver reads in the order in which it was sent.
+    aside first, so that a receiver reads in the order in which it was sent. ``records`` counts rows
+    alone: columns wait until they are many bytes, as the more of them leave at once the less each
+    costs, here and where they are read.
     """
 
     def __init__(
@@ -109,10 +111,6 @@ class ColumnsEndpoint(Endpoint):
         """The open buffer of a group: a row comes, after what was gathered."""
         self._put_columns_aside()
         return super().buffer(group)
-
-    def records(self) -> int:
-        """How many records wait."""
-        return self._rows or super().records()
 
     def weight_bytes(self) -> int:
         """About how many bytes wait."""

@@ -83,7 +83,7 @@ def key_groups(keys: ColumnKeys, groups: KeyGroups) -> np.ndarray[Any, Any] | No
     if len(keys.names) == 1:
         hashed = _hashed_integers(batch.column(keys.names[0]))
         if hashed is not None:
-            return (hashed % np.uint64(groups.count)).astype(small)
+            return (hashed % np.uint32(groups.count)).astype(small)
     try:
         table = np.fromiter(map(groups.__getitem__, keys.distinct), small, len(keys.distinct))
     except (UnstableKeyError, TypeError, ValueError, pa.ArrowException):
@@ -100,15 +100,14 @@ def _hashed_integers(column: Any) -> np.ndarray[Any, Any] | None:
     if not pa.types.is_integer(column.type) or column.null_count or not len(column):
         return None
     values = column.to_numpy()
-    if values.dtype.itemsize == 8 and (
-        values.max() > _MOST_HASHED or (values.dtype.kind == "i" and values.min() < -_MOST_HASHED)
-    ):
+    lowest = int(values.min())
+    if lowest < -_MOST_HASHED or int(values.max()) > _MOST_HASHED:
         return None
-    raw = values.astype(np.int64)
-    if values.dtype.kind == "i":
-        raw[raw == -1] = -2
-    hashed: np.ndarray[Any, Any] = (raw.view(np.uint64) * np.uint64(MIX)) >> np.uint64(32)
-    return hashed
+    raw = values.astype(np.int64, copy=False)
+    if lowest < 0:
+        raw = np.where(raw == -1, -2, raw)
+    hashed: np.ndarray[Any, Any] = raw.view(np.uint64) * np.uint64(MIX)
+    return (hashed >> np.uint64(32)).astype(np.uint32)
 
 
 def _encoded(column: Any) -> tuple[np.ndarray[Any, Any], list[Any]]:

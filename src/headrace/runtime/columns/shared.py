@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from headrace.runtime.block import Block, as_plain, encode, from_plain
-from headrace.runtime.columns.batch import Columns, from_bytes, to_bytes
+from headrace.runtime.columns.batch import Columns, from_buffer, pickled, to_buffer
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.shapes import Shape
 
@@ -22,7 +22,7 @@ class Message:
 
     __slots__ = ("_columns", "_given")
 
-    def __init__(self, data: bytes, shape: Shape, row_kind: str | None, timed: bool) -> None:
+    def __init__(self, data: Any, shape: Shape, row_kind: str | None, timed: bool) -> None:
         self._given = data, shape, row_kind, timed
         self._columns: Columns | None = None
 
@@ -30,12 +30,12 @@ class Message:
     def of(cls, columns: Columns) -> Message:
         """The message of columns."""
         timed = columns.times is not None
-        return cls(to_bytes(columns), columns.shape, columns.row_kind, timed)
+        return cls(to_buffer(columns), columns.shape, columns.row_kind, timed)
 
     def columns(self) -> Columns:
         """The rows, in the memory of the bytes."""
         if self._columns is None:
-            self._columns = from_bytes(*self._given)
+            self._columns = from_buffer(*self._given)
         return self._columns
 
     @property
@@ -43,8 +43,9 @@ class Message:
         """How many bytes it takes."""
         return len(self._given[0])
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Message, self._given
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        data, *others = self._given
+        return Message, (pickled(data, protocol), *others)
 
 
 class Part:
@@ -63,14 +64,11 @@ class Part:
 
     def block(self) -> Block:
         """The block."""
-        block = from_plain(self.plain)
+        names, _, _, *rest = from_plain(self.plain)
+        others: Any = rest
         columns = self.message.columns()[self.start : self.stop]
-        names = block.keys
-        return block._replace(
-            values=columns,
-            keys=None if names is None else ColumnKeys(columns, (*names,)),
-            timestamps=columns.timestamps,
-        )
+        keys = None if names is None else ColumnKeys(columns, (*names,))
+        return Block(keys, columns, columns.timestamps, *others)
 
     def alone(self) -> bytes:
         """The bytes of the block without the rest of the message."""
@@ -99,24 +97,20 @@ def share(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
 
 def _whole_of(row: tuple[Any, ...]) -> int | None:
     payload = row[-1]
-    return id(payload.values.whole[0]) if has_columns(payload) else None
+    return id(payload.values.whole) if has_columns(payload) else None
 
 
 def _parts(rows: list[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
     blocks: list[Block] = [row[-1] for row in rows]
     slices: list[Any] = [block.values for block in blocks]
-    whole = slices[0].whole[0]
-    first = min(columns.whole[1] for columns in slices)
-    end = max(columns.whole[1] + len(columns) for columns in slices)
+    whole = slices[0].whole
+    first = min(columns.start for columns in slices)
+    end = max(columns.start + len(columns) for columns in slices)
     message = Message.of(whole[first:end])
     for row, block, columns in zip(rows, blocks, slices, strict=True):
         keys: Any = block.keys
-        rest: Any = {
-            "keys": None if keys is None else [*keys.names],
-            "values": [],
-            "timestamps": None,
-        }
-        start = columns.whole[1] - first
+        start = columns.start - first
         share = message.nbytes * len(columns) // max(end - first, 1)
-        plain = as_plain(block._replace(**rest))
+        others: Any = block[3:]
+        plain = as_plain(Block(None if keys is None else keys.names, [], None, *others))
         yield (*row[:-1], Part(message, start, start + len(columns), share, plain))
