@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.common import Configuration, Duration, WatermarkStrategy
+from headrace.common.options.catalogue import FAILURE_CAPTURE_DIR
 from headrace.common.types import RowKind
 from headrace.connector import Source
 from headrace.datastream import DataStream, StreamExecutionEnvironment
@@ -22,6 +23,7 @@ from headrace.datastream.connectors import indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat, ParquetFormat
+from headrace.runners import captures
 from headrace.runners.launch import program_of
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.selectors import ByColumns, TimestampColumn
@@ -251,3 +253,26 @@ def test_a_failure_names_the_operator_that_was_given_columns() -> None:
     with pytest.raises(KeyError) as raised:
         run(adding(stream, WindowSumsSpec("Sums of nothing")))
     assert "operator: Sums of nothing" in "".join(raised.value.__notes__)
+
+
+@pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
+def test_a_failed_call_on_columns_is_replayed(mode: str, tmp_path: Path) -> None:
+    def broken(indexes: Any) -> dict[str, Any]:
+        return {"user": indexes % 3, "at": indexes}
+
+    settings = {
+        "execution.target": "local",
+        "execution.runtime-mode": mode,
+        FAILURE_CAPTURE_DIR.key: str(tmp_path),
+    }
+    env = StreamExecutionEnvironment(Configuration.from_dict(settings))
+    source = env.from_source(DataGeneratorSource.of_columns(broken, 40), TIMES, "s")
+    adding(source.key_by(ByColumns("user")), WindowSumsSpec()).print()
+    with pytest.raises(KeyError):
+        env.execute("broken")
+    (file,) = tmp_path.glob(f"*{captures.SUFFIX}")
+    replay = captures.replay_of(captures.read(str(file)))
+    assert replay.records == 40
+    with pytest.raises(KeyError):
+        list(replay.run())
+    replay.close()

@@ -135,14 +135,13 @@ class Columns:
             push(value, timestamp)
 
     def kinds(self) -> np.ndarray[Any, Any]:
-        """The values of the rows' kinds (int8)."""
+        """The values of the rows' kinds (int8); one without a kind is inserted."""
         import numpy as np
 
         if self.row_kind is None:
             return np.zeros(len(self), np.int8)
-        found: np.ndarray[Any, Any] = self.batch.column(self.row_kind).to_numpy(
-            zero_copy_only=False
-        )
+        kinds = self.batch.column(self.row_kind).fill_null(0)
+        found: np.ndarray[Any, Any] = kinds.to_numpy(zero_copy_only=False)
         return found
 
     def take(self, order: np.ndarray[Any, Any]) -> Columns:

@@ -72,6 +72,12 @@ def test_row_kinds_survive_there_and_back() -> None:
     assert inserted.row_kind is None and inserted.kinds().tolist() == [0]
 
 
+def test_a_row_without_a_kind_is_inserted() -> None:
+    batch = pa.record_batch({"user": ["a", "b"], "kind": pa.array([None, 3], pa.int8())})
+    columns = Columns(batch, NAMED_ROWS, "kind")
+    assert columns.rows() == [Row(user="a"), Row.of_kind(RowKind.DELETE, user="b")]
+
+
 def test_only_rows_have_kinds() -> None:
     with pytest.raises(TypeMismatchError, match="row kinds"):
         Columns(KINDED, DICTS, "kind")
