@@ -125,6 +125,29 @@ class Chunk:
     bad: list[tuple[int, BadRecord]] = field(default_factory=list)
 
 
+@dataclass
+class ColumnChunk:
+    """A run of records read from one split, in order, as columns.
+
+    ``batch``: a ``pyarrow.RecordBatch`` of some ten thousand rows. ``shape``: makes of a batch the
+    records that ``read`` would have given; it can be pickled, and two that do the same are equal
+    (those of Headrace are in ``headrace.runtime.columns.shapes``). ``row_kind``: the name of an
+    int8 column with the values of the rows' ``RowKind``, which is no field of the records.
+    ``timestamps``: an Arrow array of int64, as long as the batch (ms since the epoch, or null).
+    """
+
+    batch: Any
+    shape: Callable[[Any], list[Any]]
+    row_kind: str | None = None
+    timestamps: Any | None = None
+
+    @property
+    def count(self) -> int:
+        """How many records it holds."""
+        found: int = self.batch.num_rows
+        return found
+
+
 class SplitEnumerator(ABC):
     """Finds splits and plans ranges; runs near the driver, for one source of one job.
 
@@ -184,6 +207,14 @@ class SplitReader(ABC):
     @abstractmethod
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
         """The records of one range, in order; the same for the same range, always."""
+
+    def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
+        """The same records, as columns where the reader has them; None: it has none.
+
+        Asked for where what comes after the source takes columns. Records that cannot be decoded
+        are in a ``Chunk`` between two of columns.
+        """
+        return None
 
     def close(self) -> None:
         """Release what the reader holds."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.watermark_generators import (
     BoundedOutOfOrderness,
@@ -19,10 +20,14 @@ from headrace.common.watermark_strategy import (
     WatermarkStrategy,
 )
 from headrace.errors import PlanError
+from headrace.runtime.columns.selectors import timestamp_column_of
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push, Step
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.state.handles import KeyContext
+
+if TYPE_CHECKING:
+    from headrace.runtime.columns.batch import Columns, PushColumns
 
 _BELOW_ALL = -(1 << 64)
 _HIGHEST = "highest"
@@ -40,13 +45,29 @@ def sees_highest_only(generator: type[WatermarkGenerator]) -> bool:
     return generator in (BoundedOutOfOrderness, MonotonousTimestamps, NoWatermarks)
 
 
+def _made_by(factory: Any) -> Any:
+    """The class whose objects a factory makes, where the factory itself tells."""
+    return factory.func if isinstance(factory, partial) else factory
+
+
 @dataclass(frozen=True)
 class TimestampsSpec(OperatorSpec):
     """Timestamps and watermarks by a ``WatermarkStrategy``; those of the input are replaced."""
 
     strategy: WatermarkStrategy
-    traits = Traits(assigns_time=True)
     kind = "timestamps"
+
+    @cached_property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """Columns pass where a column is the timestamp, and the highest one all that counts."""
+        strategy = self.strategy
+        assigner = strategy.timestamp_assigner
+        by_column = assigner is None or timestamp_column_of(assigner) is not None
+        passes = by_column and strategy.idle_timeout_ms is None
+        return Traits(
+            assigns_time=True,
+            passes_columns=passes and sees_highest_only(_made_by(strategy.generator_factory)),
+        )
 
     @property
     def label(self) -> str:
@@ -131,6 +152,26 @@ class TimestampsOperator(Operator, WatermarkOutput):
             epilogue=("$operator.rise_to($highest)",),
             passes_on=True,
         )
+
+    def bind_columns(self, outputs: Outputs) -> PushColumns:
+        """A function that gives records the timestamps of their column.
+
+        The generator is told the highest, which is all it looks at.
+        """
+        push_row = self.bind(outputs)
+        name = timestamp_column_of(self._strategy.timestamp_assigner)
+
+        def push(columns: Columns) -> None:
+            timed = columns if name is None else columns.timed_by(name)
+            if timed is None:  # the assigner is asked record by record, and may raise
+                columns.push_rows(push_row)
+                return
+            outputs.columns(timed)
+            latest_ms = timed.latest_ms()
+            if latest_ms is not None and not isinstance(self._generator, NoWatermarks):
+                self.rise_to(max(latest_ms, self.highest()))
+
+        return push
 
     def highest(self) -> int:
         """The highest timestamp that the generator has seen, else one below all."""

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.runtime.channel import Channel
 from headrace.runtime.detached import RecordLayout, detached, restored
 from headrace.runtime.plain import ATOMS, all_plain, is_plain, only_atoms
+
+if TYPE_CHECKING:
+    from headrace.runtime.columns.batch import Columns
+    from headrace.runtime.columns.keys import ColumnKeys
 
 
 class Kind(IntEnum):
@@ -48,6 +52,8 @@ class Mark(NamedTuple):
 class Block(NamedTuple):
     """Shapes: ``keys`` is None (no key) or as long as ``values``; so is ``timestamps``.
 
+    In place of lists a block may hold columns (``runtime.columns``): ``Columns``, ``ColumnKeys``
+    and ``Timestamps`` have a length and slices, and to go through them gives what the lists hold.
     ``isolated``: every value is detached from its owner (``detached``), in one of ``layouts``.
     ``first_watermark_ms``: for blocks of a keyed stage, that stage's watermark when the first
     record was emitted (it orders blocks of several senders); None for blocks of sources.
@@ -58,9 +64,9 @@ class Block(NamedTuple):
     has several channels (``Mark.channel``).
     """
 
-    keys: list[Any] | None
-    values: list[Any]
-    timestamps: list[int | None] | None
+    keys: ColumnKeys | list[Any] | None
+    values: Columns | list[Any]
+    timestamps: Sequence[int | None] | None
     isolated: bool
     marks: list[Mark]
     first_watermark_ms: int | None
@@ -149,7 +155,7 @@ def take(
     checked: bool = True,
 ) -> Block:
     """The block that a buffer holds; the buffer must not be used afterwards."""
-    timestamps: list[int | None] | None = buffer.timestamps
+    timestamps: Sequence[int | None] | None = buffer.timestamps
     if timestamps is not None and timestamps.count(None) == len(timestamps):
         timestamps = None
     return Block(
@@ -169,7 +175,8 @@ def take(
 
 def own(block: Block) -> Block:
     """The block for a receiver in the same process: its records are nobody else's."""
-    if block.checked or all_plain(block.values):
+    values = block.values
+    if block.checked or not isinstance(values, list) or all_plain(values):
         return block
     return _isolated(block)
 
@@ -187,8 +194,11 @@ def _isolated(block: Block) -> Block:
 
 
 def values_of(block: Block) -> list[Any]:
-    """The records of a block, fresh objects where they were isolated."""
-    return restored(block.values, block.layouts) if block.isolated else block.values
+    """The records of a block, fresh objects where they were isolated or lay in columns."""
+    values = block.values
+    if not isinstance(values, list):
+        return values.rows()
+    return restored(values, block.layouts) if block.isolated else values
 
 
 def encode(block: Block) -> bytes:
@@ -200,13 +210,19 @@ def encode(block: Block) -> bytes:
     Raises:
         TypeError, pickle.PicklingError, AttributeError: a record cannot be pickled.
     """
+    if not isinstance(block.values, list):
+        return pickle.dumps(as_plain(block), 5)
     if not block.checked and block.values:
         first = block.values[0]
         if not is_plain(first) or not _is_bare(first):
             block = own(block)
     try:
-        samples = [values[0] for values in (block.values, block.keys) if values]
-        return pickled_plain(_as_plain(block), samples)
+        samples = [
+            values[0]
+            for values in (block.values, block.keys)
+            if isinstance(values, list) and values
+        ]
+        return pickled_plain(as_plain(block), samples)
     except (ValueError, RecursionError):
         if block.isolated:
             raise
@@ -244,7 +260,7 @@ def pickled_flat(value: Any) -> bytes:
     return out.getvalue()
 
 
-def _as_plain(block: Block) -> tuple[Any, ...]:
+def as_plain(block: Block) -> tuple[Any, ...]:
     """The block without classes of ours: each channel once, and its number where it is spoken of.
 
     Many marks speak of few channels, and pickled flat each would be written out.
@@ -265,7 +281,12 @@ def _as_plain(block: Block) -> tuple[Any, ...]:
 
 def decode(data: bytes) -> Block:
     """The block of its bytes."""
-    *fields, named = pickle.loads(data)
+    return from_plain(pickle.loads(data))
+
+
+def from_plain(plain: tuple[Any, ...]) -> Block:
+    """The block of what ``as_plain`` gives."""
+    *fields, named = plain
     block: Any = Block._make(fields)
     channels = [*map(Channel._make, named)]
     made: Block = block._replace(

@@ -15,7 +15,7 @@ from zlib import crc32
 from headrace.common.types import Row
 from headrace.errors import UnstableKeyError
 
-_MIX = 0x9E3779B97F4A7C15
+MIX = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 _CACHED_KEYS = 1 << 18
 _MISSES = 1 << 20
@@ -31,7 +31,7 @@ def stable_hash(key: Any) -> int:
         UnstableKeyError: the key's type has no such hash, or the key is not equal to itself.
     """
     raw = hash(key) if type(key) is int else _raw_hash(key)  # the usual key, without a call
-    return (raw * _MIX & _MASK) >> 32
+    return (raw * MIX & _MASK) >> 32
 
 
 def _raw_hash(key: Any) -> int:
@@ -252,7 +252,7 @@ def pair_page_hasher(max_parallelism: int) -> Callable[[tuple[Any, Any]], int]:
     def hash_of(pair: tuple[Any, Any]) -> int:
         key = pair[0]
         raw = hash(key) if type(key) is int else _raw_hash(key)
-        return ((raw * _MIX & _MASK) >> 32) // max_parallelism
+        return ((raw * MIX & _MASK) >> 32) // max_parallelism
 
     return hash_of
 

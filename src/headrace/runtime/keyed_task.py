@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
@@ -19,6 +19,10 @@ from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.quiescence import quiescent
 from headrace.runtime.state.ttl import CLEANUP
 from headrace.runtime.watermarks import ChannelState, ChannelWatermarks, QuietChannels
+
+if TYPE_CHECKING:
+    from headrace.runtime.columns.batch import Columns
+    from headrace.runtime.columns.keys import ColumnKeys
 
 _FEW_RECORDS = 4_096
 """Fewer records wait for those of the next group, as their blocks would be short. More leave at
@@ -78,6 +82,10 @@ class KeyedTask:
         self._chain.cell.clocked = True
         head = self._chain.operators[vertex.chain.root]
         self._keyed = head if isinstance(head, KeyedOperator) and vertex.keyed else None
+        spec = vertex.chain.nodes[vertex.chain.root].spec
+        self._takes_columns = self._chain.push_columns is not None or (
+            self._keyed is not None and spec is not None and spec.traits.takes_columns
+        )
         self._quiet = QuietChannels(vertex, job)
         self._context = self._chain.contexts[vertex.chain.root]
         self._records_in = self._context.get_metrics_group().counter("numRecordsIn")
@@ -182,18 +190,34 @@ class KeyedTask:
             state.setdefault(channel, (MIN_WATERMARK, False))
         return batch_order(task.blocks, channels)
 
-    def _records(self, block: Block, values: list[Any], start: int, stop: int) -> None:
-        keys, timestamps = block.keys, block.timestamps
+    def _records(self, block: Block, values: Any, start: int, stop: int) -> None:
+        keys: Any = block.keys
+        timestamps: Any = block.timestamps
         if start or stop != len(values):
             values = values[start:stop]
             keys = keys[start:stop] if keys is not None else None
             timestamps = timestamps[start:stop] if timestamps is not None else None
         self._records_in.inc(len(values))
+        if type(values) is not list:
+            if self._takes_columns:
+                self._columns(keys, values)
+                return
+            values = values.rows()
+            keys = keys and [*keys]
+            timestamps = timestamps and [*timestamps]
         if self._keyed is not None:
             assert keys is not None
             self._keyed.process(keys, values, timestamps)
             return
         self._chain.push_all(values, timestamps)
+
+    def _columns(self, keys: ColumnKeys, columns: Columns) -> None:
+        if self._keyed is not None:
+            node = self._keyed.node  # noqa: F841  an exception is told by it
+            self._keyed.process_columns(keys, columns)
+        else:
+            assert self._chain.push_columns is not None
+            self._chain.push_columns(columns)
 
     def _mark(self, mark: Mark) -> Iterator[Envelope]:
         watermarks = self._watermarks

@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.runtime.context import TaskContext
@@ -15,23 +15,34 @@ from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction, close_function, open_function, own_copy
 
+if TYPE_CHECKING:
+    from headrace.runtime.columns.batch import Columns, PushColumns
+    from headrace.runtime.columns.keys import ColumnKeys
+
 Signal = Callable[[int, bool], None]
 """Takes a watermark (ms) and whether its stream is idle."""
 
 
 class Outputs:
-    """Where an operator emits: ``main``, or ``side`` by tag id (a tag nobody reads is dropped)."""
+    """Where an operator emits: ``main``, or ``side`` by tag id (a tag nobody reads is dropped).
 
-    __slots__ = ("_sides", "main", "signal")
+    ``columns`` takes ``Columns`` for the main output, of an operator that takes them itself.
+    """
+
+    __slots__ = ("_sides", "columns", "main", "signal")
 
     def __init__(self, main: Push, sides: Mapping[str, Push], signal: Signal) -> None:
         self.main = main
+        self.columns: PushColumns = self._as_rows
         self.signal = signal
         self._sides = dict(sides)
 
     def side(self, tag_id: str) -> Push:
         """The push of a side output."""
         return self._sides.get(tag_id, drop_record)
+
+    def _as_rows(self, columns: Columns) -> None:
+        columns.push_rows(self.main)
 
 
 def drop_record(value: Any, timestamp: int | None) -> None:
@@ -45,7 +56,9 @@ class Traits:
     ``keyed``: it must run downstream of a key exchange. ``state`` and ``timers``: what it keeps.
     ``event_time``: it is of no use without watermarks. ``assigns_time``: it replaces timestamps
     and watermarks. ``side_outputs``: it may emit to tags. ``keeps_emitted``: what it emits stays
-    its state.
+    its state. ``takes_columns``: where its input has columns it is given these (``bind_columns``,
+    ``process_columns``), else records. ``passes_columns``: it can be, which is of use only where
+    something after it takes them.
     """
 
     keyed: bool = False
@@ -56,6 +69,8 @@ class Traits:
     assigns_time: bool = False
     side_outputs: bool = False
     keeps_emitted: bool = False
+    takes_columns: bool = False
+    passes_columns: bool = False
 
 
 class OperatorSpec(ABC):
@@ -144,6 +159,13 @@ class Operator:
         assert step is not None, "an operator without a step binds itself"
         return pushing((step, calling(outputs.main)), self.node.name)
 
+    def bind_columns(self, outputs: Outputs) -> PushColumns:
+        """The function that takes columns, where ``Traits`` say that the operator can.
+
+        Called after ``bind``. It emits columns by ``outputs.columns``, rows by ``outputs.main``.
+        """
+        raise NotImplementedError(f"{type(self).__name__} says that it takes columns, and does not")
+
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Take the input's watermark; by default it is passed on."""
         signal(watermark, idle)
@@ -172,6 +194,13 @@ class KeyedOperator(Operator, ABC):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Take the records of a block, in order."""
+
+    def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
+        """Take the records of a block of columns, in order; with ``Traits.takes_columns``.
+
+        Records come by ``process`` where a sender had rows.
+        """
+        raise NotImplementedError(f"{type(self).__name__} says that it takes columns, and does not")
 
     def fire(self, timer: Timer, event_time: bool) -> None:
         """A timer is due; the key is entered by the operator."""

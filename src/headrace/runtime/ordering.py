@@ -18,11 +18,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import groupby, islice
 from operator import itemgetter, le
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block, Mark, values_of
 from headrace.runtime.channel import Channel
+from headrace.runtime.columns.runs import columns_by_time, columns_together
+
+if TYPE_CHECKING:
+    from headrace.runtime.columns.batch import Columns
 
 RUN_RECORDS = 512
 """Runs under one watermark are put together up to this many records."""
@@ -35,7 +39,7 @@ class Run(NamedTuple):
     """Records of a block that are read one after another: from ``start``, before ``stop``."""
 
     block: Block
-    values: list[Any]
+    values: Columns | list[Any]
     start: int
     stop: int
 
@@ -95,7 +99,7 @@ class _OpenedBlocks:
 
     def __init__(self, pieces: Iterable[_Piece]) -> None:
         self._left: dict[int, int] = {}
-        self._values: dict[int, list[Any]] = {}
+        self._values: dict[int, Columns | list[Any]] = {}
         for piece in pieces:
             self._left[id(piece.block)] = self._left.get(id(piece.block), 0) + 1
 
@@ -107,7 +111,7 @@ class _OpenedBlocks:
         number = id(block)
         values = self._values.pop(number, None)
         if values is None:
-            values = values_of(block)
+            values = _found_in(block)
         self._left[number] -= 1
         if self._left[number]:
             self._values[number] = values
@@ -256,7 +260,7 @@ def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Re
     is: after its records every input has ended.
     """
     full = [block for block in blocks if block.values]
-    every = (Run(block, values_of(block), 0, len(block.values)) for block in full)
+    every = (Run(block, _found_in(block), 0, len(block.values)) for block in full)
     if all(block.timestamps is None for block in full):
         yield from _put_together(every)
     else:
@@ -275,11 +279,14 @@ def _by_time(run: Run) -> Run:
     """The records in the order of their timestamps, those without one first."""
     block, values, *_ = run
     assert block.timestamps is not None
+    if not isinstance(values, list):
+        return Run(*columns_by_time(block, values), 0, len(values))
     moments = [MIN_WATERMARK if stamp is None else stamp for stamp in block.timestamps]
     if all(map(le, moments, islice(moments, 1, None))):
         return run  # senders that do not overlap in time
     order = sorted(range(len(moments)), key=moments.__getitem__)
-    keys = None if block.keys is None else [*map(block.keys.__getitem__, order)]
+    known: Any = block.keys
+    keys = None if known is None else [*map(known.__getitem__, order)]
     stamps = [*map(block.timestamps.__getitem__, order)]
     values = [*map(values.__getitem__, order)]
     sorted_block = block._replace(keys=keys, values=values, timestamps=stamps)
@@ -287,6 +294,11 @@ def _by_time(run: Run) -> Run:
 
 
 # Runs
+
+
+def _found_in(block: Block) -> Columns | list[Any]:
+    """The columns of a block as they are, else its records."""
+    return values_of(block) if isinstance(block.values, list) else block.values
 
 
 def _put_together(runs: Iterable[Run]) -> Iterator[Run]:
@@ -306,6 +318,9 @@ def _put_together(runs: Iterable[Run]) -> Iterator[Run]:
 def _one_run(runs: list[Run]) -> Run:
     if len(runs) == 1:
         return runs[0]
+    together = columns_together(runs)
+    if together is not None:
+        return Run(*together, 0, len(together[1]))
     keys: list[Any] = []
     values: list[Any] = []
     stamps: list[int | None] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.connector import BadRecord, SplitRange, SplitReader
+from headrace.connector import BadRecord, Chunk, ColumnChunk, SplitRange, SplitReader
 from headrace.errors import DecodeError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, Kind
@@ -182,13 +182,18 @@ class SourceTask:
         since_tick = 0
         try:
             for split_range in work.ranges:
-                for chunk in reader.read(split_range):
-                    if chunk.bad:
-                        self._push_with_bad(chain, source, chunk)
+                for chunk in self._chunks(chain, reader, split_range):
+                    if isinstance(chunk, ColumnChunk):
+                        chain.push_chunk(chunk)
+                        self._records_in.inc(chunk.count)
+                        since_tick += chunk.count
                     else:
-                        push_all(chunk.values, chunk.timestamps)
-                    self._records_in.inc(len(chunk.values) + len(chunk.bad))
-                    since_tick += len(chunk.values)
+                        if chunk.bad:
+                            self._push_with_bad(chain, source, chunk)
+                        else:
+                            push_all(chunk.values, chunk.timestamps)
+                        self._records_in.inc(len(chunk.values) + len(chunk.bad))
+                        since_tick += len(chunk.values)
                     if since_tick >= chunk_records:
                         since_tick = 0
                         chain.tick()
@@ -198,6 +203,16 @@ class SourceTask:
         except Exception as error:
             annotate(error)
             raise
+
+    def _chunks(
+        self, chain: Chain, reader: SplitReader, split_range: SplitRange
+    ) -> Iterator[Chunk | ColumnChunk]:
+        """What a range holds: columns where the reader has them and the chain takes them."""
+        if chain.push_columns is not None:
+            found = reader.read_columns(split_range)
+            if found is not None:
+                return found
+        return reader.read(split_range)
 
     def _push_with_bad(self, chain: Chain, source: SourceProgram, chunk: Any) -> None:
         if source.bad_record_tag is None:

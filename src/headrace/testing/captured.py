@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.common.watermark_strategy import Watermark, WatermarkOutput
+from headrace.runtime.columns.batch import Columns, PushColumns
+from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
@@ -136,6 +138,14 @@ class CapturedOperator(KeyedOperator):
 
         self._signal = signal
         return self._inner.bind(CapturingOutputs(self._captured, signal))
+
+    def bind_columns(self, outputs: Outputs) -> PushColumns:
+        """The operator's push of columns, with its output captured."""
+        return self._inner.bind_columns(CapturingOutputs(self._captured, self._signal))
+
+    def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
+        """Hand on the records of a block of columns."""
+        self._keyed.process_columns(keys, columns)
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None

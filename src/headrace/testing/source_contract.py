@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,14 @@ import pytest
 
 from headrace.connector import (
     Budget,
+    Chunk,
+    ColumnChunk,
     Progress,
     Source,
     SplitEnumerator,
     SplitRange,
 )
+from headrace.runtime.columns.batch import Columns
 from headrace.testing.reading import (
     LARGE,
     START_MS,
@@ -43,6 +46,23 @@ class _AskedOnce(SplitEnumerator):
 
     def ranges(self, *given: Any) -> Sequence[SplitRange]:
         return self.inner.ranges(*given)
+
+
+def _flat(chunks: Iterable[Chunk | ColumnChunk]) -> list[tuple[Any, int | None]]:
+    """Records and timestamps, each bad one in its place."""
+    found: list[tuple[Any, int | None]] = []
+    for chunk in chunks:
+        if isinstance(chunk, ColumnChunk):
+            columns = Columns(chunk.batch, chunk.shape, chunk.row_kind, chunk.timestamps)
+            stamps = columns.timestamps or [None] * len(columns)
+            found += zip(columns.rows(), stamps, strict=True)
+            continue
+        known = chunk.timestamps or [None] * len(chunk.values)
+        records = [*zip(chunk.values, known, strict=True)]
+        for at, bad in reversed(chunk.bad):
+            records.insert(at, (bad, None))
+        found += records
+    return found
 
 
 class SourceContract(ABC):
@@ -113,6 +133,16 @@ class SourceContract(ABC):
             once = [(chunk.values, chunk.bad) for chunk in first.read(split_range)]
             again = [(chunk.values, chunk.bad) for chunk in second.read(split_range)]
             assert once == again
+
+    def test_columns_are_the_records(self, source: Source, directory: Path) -> None:
+        """Where a reader has columns, their rows and those between them are what it reads."""
+        ranges = read_source(source, directory, lambda: Budget(50, 2000)).ranges
+        reader = source.reader()
+        for split_range in ranges:
+            found = reader.read_columns(split_range)
+            if found is None:
+                continue
+            assert _flat(found) == _flat(reader.read(split_range))
 
     def test_a_micro_batch_planned_again_is_the_same(
         self, source: Source, directory: Path, tmp_path: Path

@@ -38,6 +38,11 @@ class NamedField:
     def __init__(self, name: str) -> None:
         self.name = name
 
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Of records that lie in columns: the one of that name."""
+        return (self.name,)
+
     def __call__(self, value: Any) -> Any:
         """The field's value."""
         name = self.name

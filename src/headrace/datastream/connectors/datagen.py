@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.types import Row
-from headrace.connector import Source, SplitEnumerator, SplitRange, SplitReader
+from headrace.connector import ColumnChunk, Source, SplitEnumerator, SplitRange, SplitReader
 from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
-from headrace.errors import PlanError
+from headrace.errors import PlanError, TypeMismatchError
+from headrace.runtime.columns.shapes import DICTS
 from headrace.runtime.detached import copied
 from headrace.runtime.plain import all_plain, is_attributes, is_plain, only_atoms
 
@@ -34,6 +35,20 @@ class DataGeneratorSource(Source):
     rate_per_second: float | None = None
     seed: int | None = None
     type_info: Any = None
+
+    @staticmethod
+    def of_columns(
+        columns_function: Callable[[Any], Any],
+        count: int | None = None,
+        rate_per_second: float | None = None,
+    ) -> DataGeneratorSource:
+        """Records made many at a time: ``columns_function(indexes)`` gives their columns.
+
+        It is given a numpy array of int64, and gives a pyarrow record batch, or a mapping from
+        names to arrays, as long as the indexes. What it gives for an index must not depend on the
+        others. The records are dictionaries. Operators that take columns get them as they are made.
+        """
+        return DataGeneratorSource(_Columns(columns_function), count, rate_per_second)
 
     @property
     def kind(self) -> str:
@@ -59,11 +74,17 @@ class DataGeneratorSource(Source):
     def enumerator(self, directory: str) -> SplitEnumerator:
         """A new enumerator; it writes nothing."""
         return IndexedEnumerator(
-            "generator", self.count, lambda start, end: None, self.rate_per_second
+            "generator",
+            self.count,
+            lambda start, end: None,
+            self.rate_per_second,
+            isinstance(self.generator_function, _Columns),
         )
 
     def reader(self) -> SplitReader:
         make = self.generator_function
+        if isinstance(make, _Columns):
+            return IndexedReader(make.records, make.chunk)
         if _takes_two(make):
             two, seed, seeded = make, (self.seed or 0) << 64, random.Random
 
@@ -71,6 +92,40 @@ class DataGeneratorSource(Source):
                 return two(index, seeded(seed + index))
 
         return IndexedReader(_Made(make))
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Makes records as columns, and of these as dictionaries."""
+
+    function: Callable[[Any], Any]
+
+    def __call__(self, index: int) -> Any:
+        """The record of an index."""
+        (record,) = DICTS(self._batch(index, index + 1))
+        return record
+
+    def records(self, split_range: SplitRange, at: int, to: int) -> list[Any]:
+        """The records of some indexes."""
+        return DICTS(self._batch(at, to))
+
+    def chunk(self, at: int, to: int) -> ColumnChunk:
+        """The same as columns."""
+        return ColumnChunk(self._batch(at, to), DICTS)
+
+    def _batch(self, at: int, to: int) -> Any:
+        import numpy as np
+        import pyarrow as pa
+
+        made = self.function(np.arange(at, to, dtype=np.int64))
+        batch = made if isinstance(made, pa.RecordBatch) else pa.RecordBatch.from_pydict({**made})
+        if batch.num_rows != to - at:
+            raise TypeMismatchError(
+                f"the generator made {batch.num_rows} rows for {to - at} indexes",
+                where={"indexes": f"{at} to {to - 1}"},
+                hint="give columns that are as long as the array of indexes",
+            )
+        return batch
 
 
 class _Made:

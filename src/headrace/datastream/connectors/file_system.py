@@ -12,6 +12,7 @@ from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.unsupported import unsupported
 from headrace.connector import (
     Chunk,
+    ColumnChunk,
     Source,
     SplitEnumerator,
     SplitRange,
@@ -230,6 +231,26 @@ class FileReader(SplitReader):
         try:
             for chunk in self.format.read(path, start, end, extent):
                 if chunk.bad and not self.tagged:
+                    raise _undecodable(path, chunk)
+                yield chunk
+        except FileNotFoundError:
+            raise vanished(path) from None
+
+    def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
+        """The same as columns, where the format has them.
+
+        Raises:
+            DecodeError, JobError: as ``read`` does.
+        """
+        found = self.format.read_columns(*split_range.payload)
+        return None if found is None else self._checked(split_range.payload[0], found)
+
+    def _checked(
+        self, path: str, chunks: Iterator[Chunk | ColumnChunk]
+    ) -> Iterator[Chunk | ColumnChunk]:
+        try:
+            for chunk in chunks:
+                if isinstance(chunk, Chunk) and chunk.bad and not self.tagged:
                     raise _undecodable(path, chunk)
                 yield chunk
         except FileNotFoundError:

@@ -9,13 +9,14 @@ from typing import Any
 from headrace.connector import (
     Budget,
     Chunk,
+    ColumnChunk,
     JsonValue,
     Progress,
     SplitEnumerator,
     SplitRange,
     SplitReader,
 )
-from headrace.datastream.formats.file_format import CHUNK_RECORDS
+from headrace.datastream.formats.file_format import CHUNK_RECORDS, COLUMNS_RECORDS
 
 RANGE_RECORDS = 4 * CHUNK_RECORDS
 """A range is at most so long, so that the records of one split spread over tasks."""
@@ -27,6 +28,7 @@ class IndexedEnumerator(SplitEnumerator):
 
     ``payload`` (start, end) to what the reader needs. With a rate the position is
     ``[index, start_ms]`` and only the records that are due by ``now_ms`` are planned.
+    ``in_columns``: records are made many at a time, so ranges are longer.
     Only ``Budget.max_records`` counts: the size of a record not yet made is unknown.
     """
 
@@ -34,6 +36,7 @@ class IndexedEnumerator(SplitEnumerator):
     count: int | None
     payload: Callable[[int, int], Any]
     rate_per_second: float | None = None
+    in_columns: bool = False
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The split at its first record."""
@@ -74,10 +77,11 @@ class IndexedEnumerator(SplitEnumerator):
             return []
         first, _ = self._parts(start[self.split])
         last, _ = self._parts(end[self.split])
+        step = COLUMNS_RECORDS if self.in_columns else RANGE_RECORDS
         return [
             SplitRange(self.split, at, to, self.payload(at, to), to - at)
-            for at in range(first, last, RANGE_RECORDS)
-            for to in (min(at + RANGE_RECORDS, last),)
+            for at in range(first, last, step)
+            for to in (min(at + step, last),)
         ]
 
     def _position(self, index: int, start_ms: int) -> JsonValue:
@@ -92,9 +96,19 @@ class IndexedReader(SplitReader):
     """Reads ranges of indexes through ``values(range, start, end)``."""
 
     values: Callable[[SplitRange, int, int], list[Any]]
+    columns: Callable[[int, int], ColumnChunk] | None = None
+    """Gives the records between two indexes as columns."""
 
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
         """The records of one range, in chunks."""
         end = split_range.end
         for at in range(split_range.start, end, CHUNK_RECORDS):
             yield Chunk(self.values(split_range, at, min(at + CHUNK_RECORDS, end)))
+
+    def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
+        """The same as columns, where they are made so."""
+        make, end = self.columns, split_range.end
+        if make is None:
+            return None
+        starts = range(split_range.start, end, COLUMNS_RECORDS)
+        return (make(at, min(at + COLUMNS_RECORDS, end)) for at in starts)

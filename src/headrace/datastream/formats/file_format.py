@@ -6,10 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from headrace.connector import Chunk
+from headrace.connector import Chunk, ColumnChunk
 
 CHUNK_RECORDS = 4096
 """At most so many records travel in one chunk."""
+
+COLUMNS_RECORDS = 1 << 16
+"""So many in one of columns: short ones lose what columns save."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,12 @@ class FileFormat(ABC):
 
         What cannot be decoded is in ``Chunk.bad``, never raised.
         """
+
+    def read_columns(
+        self, path: str, start: int, end: int, extent: int
+    ) -> Iterator[Chunk | ColumnChunk] | None:
+        """The same records, as columns where they lie so; None: they do not."""
+        return None
 
 
 class BulkFormat(FileFormat):

@@ -12,13 +12,18 @@ import pyarrow.parquet as pq
 
 from headrace.common.serialization import BulkWriterFactory
 from headrace.common.typeinfo import RowTypeInfo
-from headrace.common.types import row_of
 from headrace.common.unsupported import unsupported
-from headrace.connector import BadRecord, Chunk
+from headrace.connector import BadRecord, Chunk, ColumnChunk
 from headrace.datastream.formats.arrow_types import arrow_schema, arrow_values, from_arrow
 from headrace.datastream.formats.csv_fields import fields_of
-from headrace.datastream.formats.file_format import CHUNK_RECORDS, BulkFormat, Measure
+from headrace.datastream.formats.file_format import (
+    CHUNK_RECORDS,
+    COLUMNS_RECORDS,
+    BulkFormat,
+    Measure,
+)
 from headrace.errors import DecodeError, PlanError, TypeMismatchError
+from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS
 
 __all__ = [
     "AvroParquetReaders",
@@ -104,7 +109,37 @@ class ParquetFormat(BulkFormat):
                 bad = BadRecord(b"", f"the file is corrupt: {error}", path, row)
                 yield Chunk([], None, [(0, bad)])
 
-    def _batches(self, file: Any, start: int, end: int) -> Iterator[Any]:
+    def read_columns(
+        self, path: str, start: int, end: int, extent: int
+    ) -> Iterator[Chunk | ColumnChunk] | None:
+        """The rows of the range as they lie in the file, where nothing is to be made of them."""
+        return self._columns(path, start, end, extent) if self._has_columns else None
+
+    @property
+    def _has_columns(self) -> bool:
+        return True
+
+    def _columns(
+        self, path: str, start: int, end: int, extent: int
+    ) -> Iterator[Chunk | ColumnChunk]:
+        row = start
+        with open(path, "rb") as file:
+            try:
+                for batch in self._batches(pq.ParquetFile(file), start, end, COLUMNS_RECORDS):
+                    yield self.column_chunk(batch)
+                    row += batch.num_rows
+                return
+            except (pa.ArrowException, OSError):
+                pass  # smaller batches get nearer to the fault, and report it
+        yield from self.read(path, row, end, extent)
+
+    def column_chunk(self, batch: Any) -> ColumnChunk:
+        """An Arrow batch as columns of the records that ``chunk`` gives."""
+        return ColumnChunk(batch, DICTS)
+
+    def _batches(
+        self, file: Any, start: int, end: int, batch_size: int | None = None
+    ) -> Iterator[Any]:
         columns = self.column_names(file.schema_arrow)
         metadata = file.metadata
         first = 0
@@ -112,7 +147,7 @@ class ParquetFormat(BulkFormat):
             rows = metadata.row_group(group).num_rows
             if first < end and first + rows > start:
                 at = first
-                for batch in file.iter_batches(self.batch_size, [group], columns):
+                for batch in file.iter_batches(batch_size or self.batch_size, [group], columns):
                     low, high = max(start - at, 0), min(end - at, batch.num_rows)
                     if low < high:
                         yield batch.slice(low, high - low)
@@ -127,9 +162,7 @@ class ParquetFormat(BulkFormat):
 
     def chunk(self, path: str, row: int, batch: Any) -> Chunk:
         """The rows of an Arrow batch, the first of which is number ``row`` of the file."""
-        names = batch.schema.names
-        columns = [_python_values(column) for column in batch.columns]
-        return Chunk([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
+        return Chunk(DICTS(batch))
 
 
 @dataclass(frozen=True)
@@ -169,16 +202,29 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
 
     def chunk(self, path: str, row: int, batch: Any) -> Chunk:
         """The rows of an Arrow batch, shaped by the row type; bad are those that do not fit it."""
+        rows = NAMED_ROWS(self._wanted(batch))
+        if not isinstance(self.row_type, RowTypeInfo):
+            return Chunk(rows)
+        return self._declared(path, row, rows, self.row_type)
+
+    @property
+    def _has_columns(self) -> bool:
+        # A declared type makes other values of those in the file, or finds some that do not fit.
+        return not isinstance(self.row_type, RowTypeInfo)
+
+    def column_chunk(self, batch: Any) -> ColumnChunk:
+        """An Arrow batch as columns of the rows that ``chunk`` gives."""
+        return ColumnChunk(self._wanted(batch), NAMED_ROWS)
+
+    def _wanted(self, batch: Any) -> Any:
+        """The columns wanted, under the names wanted."""
         names, fold = self.columns or (), str if self.is_case_sensitive else str.casefold
         found = {fold(name): index for index, name in enumerate(batch.schema.names)}
         missing = [name for name in names if fold(name) not in found]
         if missing:
             raise pa.ArrowInvalid(f"the file has no column {missing[0]!r}")
-        columns = [_python_values(batch.columns[found[fold(name)]]) for name in names]
-        rows = [row_of(names, list(values)) for values in zip(*columns, strict=True)]
-        if not isinstance(self.row_type, RowTypeInfo):
-            return Chunk(rows)
-        return self._declared(path, row, rows, self.row_type)
+        columns = [batch.columns[found[fold(name)]] for name in names]
+        return pa.RecordBatch.from_arrays(columns, names=[*names])
 
     def _declared(self, path: str, first: int, rows: list[Any], declared: RowTypeInfo) -> Chunk:
         converts = [
@@ -198,15 +244,6 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
                 bad = BadRecord(repr(row).encode(), reason, path, number)
                 chunk.bad.append((len(chunk.values), bad))
         return chunk
-
-
-def _python_values(column: Any) -> list[Any]:
-    kind = column.type
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        # Python's datetime ends at microseconds.
-        column = column.cast(pa.timestamp("us", kind.tz), safe=False)
-    values: list[Any] = column.to_pylist()
-    return values
 
 
 def _unreadable(path: str, error: Exception) -> DecodeError:

@@ -9,6 +9,7 @@ from typing import Any
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.channel import Channel
+from headrace.runtime.columns.exchange import ColumnsEndpoint, columns_of_exchange
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
 from headrace.runtime.exchange.endpoint import Endpoint, KeyedEndpoint
@@ -63,6 +64,8 @@ class ChainParts:
             e.id: way_out(outbox, e.stage, e.target, e.groups, e.mode == "key", e.id)
             for e in program.exchanges
         }
+        if not merged:
+            self._let_columns_out()
         self.sinks: dict[str, Endpoint] = {}
         self._steps: dict[str, Step | None] = {}
         self._outputs_made: dict[str, Outputs] = {}
@@ -82,6 +85,17 @@ class ChainParts:
         self.ticking = [
             self.operators[i] for i in order if i in self.operators and _ticks(self.operators[i])
         ]
+
+    def _let_columns_out(self) -> None:
+        for e in self.program.exchanges:
+            names = columns_of_exchange(e, self._job)
+            if names is not None:
+                self.exchanges[e.id] = ColumnsEndpoint(
+                    self._outbox,
+                    *(e.stage, e.target, e.groups, True, e.id),
+                    key_columns=names,
+                    partitions=self._job.partitions,
+                )
 
     def _count_parents(self) -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -276,6 +290,20 @@ class ChainParts:
             if only.kind == "sink":
                 return sink_step(self._sink(only.target), fresh)
         return calling(self.outputs(node).main)
+
+    def rows_into(self, link: Link) -> PushAll:
+        """A function that takes records over a link; nobody else holds them."""
+        if link.kind == "exchange":
+            program = next(e for e in self.program.exchanges if e.id == link.target)
+            row = (exchange_step(self.exchanges[link.target], program, fresh=True),)
+            return pushing_all(row, program.label)
+        if link.kind == "sink":
+            return pushing_all((sink_step(self._sink(link.target), True),), f"sink {link.target}")
+        node, step = self.program.nodes[link.target], self._steps[link.target]
+        if step is None:
+            return pushing_all((calling(self._push_into(link)),), node.name)
+        rest = self._row_after(node, in_loop=True, fresh=step.passes_on)
+        return pushing_all((step, *rest), node.name)
 
     def _merging_watermarks(self, parent: str, child: str, signal: Signal) -> Signal:
         inputs = self.inputs.setdefault(child, ChannelWatermarks())

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.connector import ColumnChunk
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Envelope
 from headrace.runtime.chain.build import ChainParts
+from headrace.runtime.chain.column_paths import ColumnPaths
 from headrace.runtime.channel import ALL_TASKS, Channel
+from headrace.runtime.columns.batch import Columns
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange.endpoint import Endpoint
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
@@ -49,11 +52,19 @@ class Chain:
         self.operators, self.contexts = parts.operators, parts.contexts
         self._exchanges, self._sinks = parts.exchanges, parts.sinks
         self.push_all = parts.push_all
+        self.push_columns = ColumnPaths(parts).push
+        """Takes columns at the root; None where the chain is given rows."""
 
     @property
     def push(self) -> Push:
         """Takes a record (value, timestamp in ms or None) at the root."""
         return self._parts.pushes[self.program.root]
+
+    def push_chunk(self, chunk: ColumnChunk) -> None:
+        """Push a chunk of columns in at the root of a chain that takes them."""
+        assert self.push_columns is not None, "this chain is given rows"
+        if chunk.count:
+            self.push_columns(Columns(chunk.batch, chunk.shape, chunk.row_kind, chunk.timestamps))
 
     @property
     def root_outputs(self) -> Outputs:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from headrace.connector import Budget, Source, SplitRange
+from headrace.connector import Budget, ColumnChunk, Source, SplitRange
 from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.number_seq import NumberSequenceSource
-from headrace.errors import PlanError
+from headrace.errors import PlanError, TypeMismatchError
 from headrace.testing.contracts import START_MS, SourceContract, read_source
 
 
@@ -48,6 +48,30 @@ class TestDataGeneratorSource(SourceContract):
 
     def expected(self) -> Sequence[Any]:
         return [rolled(index, random.Random((7 << 64) + index)) for index in range(60)]
+
+
+def squares(indexes: Any) -> Any:
+    return {"n": indexes, "square": indexes * indexes}
+
+
+class TestDataGeneratorOfColumns(SourceContract):
+    def make_source(self, folder: Path) -> Source:
+        return DataGeneratorSource.of_columns(squares, 60)
+
+    def expected(self) -> Sequence[Any]:
+        return [{"n": index, "square": index * index} for index in range(60)]
+
+    def test_it_has_columns(self, source: Source, directory: Path) -> None:
+        (found,) = read_source(source, directory).ranges
+        (chunk,) = source.reader().read_columns(found) or ()
+        assert isinstance(chunk, ColumnChunk)
+        assert chunk.batch.column("square").to_pylist() == [n * n for n in range(60)]
+
+
+def test_a_generator_of_columns_must_make_as_many_rows_as_it_is_asked_for(tmp_path: Path) -> None:
+    source = DataGeneratorSource.of_columns(lambda indexes: {"n": indexes[1:]}, 10)
+    with pytest.raises(TypeMismatchError, match="9 rows for 10 indexes"):
+        read_source(source, tmp_path)
 
 
 class TestDataGeneratorSourceWithRate(SourceContract):

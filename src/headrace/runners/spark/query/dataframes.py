@@ -15,8 +15,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from headrace.common.types import Row, row_of
-from headrace.connector import ServedBy
+from headrace.common.types import Row
+from headrace.connector import ColumnChunk, ServedBy
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.runners.spark.checkpoint.spark_files import check_whole
 from headrace.runners.spark.failures import raise_encoded
@@ -31,6 +31,7 @@ from headrace.runners.spark.query.worker import (
 )
 from headrace.runtime.block import Envelope, Kind, values_of
 from headrace.runtime.channel import ALL_TASKS, Channel
+from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.runtime.failure import annotate, at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
@@ -134,15 +135,16 @@ class _Rows:
         begun = False
         try:
             for batch in batches:
-                names = tuple(name for name in batch.schema.names if name != _NOW)
-                columns = [batch.column(name).to_pylist() for name in names]
                 if not begun and batch.num_rows:
                     begun = True
                     chain.begin(sender, int(batch.column(_NOW)[0].as_py()))
                     chain.begin_shared_channel()
                     chain.restore({})
-                rows = zip(*columns, strict=True)
-                chain.push_all([row_of(names, list(values)) for values in rows], None)
+                records = batch.drop_columns([_NOW])
+                if chain.push_columns is None:
+                    chain.push_all(NAMED_ROWS(records), None)
+                else:
+                    chain.push_chunk(ColumnChunk(records, NAMED_ROWS))
                 read.inc(batch.num_rows)
                 if chain.is_full:
                     yield from chain.drain()

@@ -15,7 +15,13 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from headrace.runners.spark.query.moved_state import Claims
 from headrace.runners.spark.query.spill import SpilledEnvelopes
-from headrace.runners.spark.query.wire import frames, payload_of, to_arrow, unpacked
+from headrace.runners.spark.query.wire import (
+    frames,
+    payload_bytes,
+    payload_of,
+    to_arrow,
+    unpacked,
+)
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
 from headrace.runtime.block import Block, Envelope, Kind
 from headrace.runtime.capture import RecordingBackend
@@ -43,7 +49,7 @@ def run_group(
         blocks.append(payload_of(Kind.DATA, envelope.payload))
         senders.append(envelope.sender)
         if captures is not None:
-            sent.append(envelope.payload)
+            sent.append(payload_bytes(envelope))
     for target in sorted(by_target):
         vertex = job.program.vertex(target)
         blocks, senders, sent = by_target.pop(target)

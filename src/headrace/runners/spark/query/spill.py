@@ -9,6 +9,7 @@ from typing import BinaryIO, Generic, TypeVar
 
 from headrace.runners.spark.query.wire import payload_bytes
 from headrace.runtime.block import Envelope
+from headrace.runtime.columns.shared import Part
 
 MOST_BYTES = 32 << 20
 """So many bytes stay in memory; what comes then lies in the file."""
@@ -18,6 +19,9 @@ Reader = TypeVar("Reader", int, str)
 
 Place = tuple[int, int]
 """Where bytes lie in the file: offset, length."""
+
+
+_Kept = tuple[int, int, Envelope, "bytes | Part | Place"]
 
 
 class Spill:
@@ -32,8 +36,17 @@ class Spill:
         self._file: BinaryIO | None = None
         self._end = 0
 
-    def put(self, data: bytes) -> bytes | Place:
-        """The bytes themselves, or where they lie."""
+    def put(self, data: bytes | Part) -> bytes | Part | Place:
+        """The bytes themselves, or where they lie.
+
+        The part of a message stays as it is in memory, with the others of the message; in the file
+        it lies alone.
+        """
+        if isinstance(data, Part):
+            if self._held_bytes + data.nbytes <= self._most_bytes:
+                self._held_bytes += data.nbytes
+                return data
+            data = data.alone()
         if self._held_bytes + len(data) <= self._most_bytes:
             self._held_bytes += len(data)
             return data
@@ -45,9 +58,9 @@ class Spill:
         self._end += len(data)
         return place
 
-    def get(self, found: bytes | Place) -> bytes:
-        """The bytes of ``put``'s result."""
-        if isinstance(found, bytes):
+    def get(self, found: bytes | Part | Place) -> bytes | Part:
+        """What was put, of ``put``'s result."""
+        if isinstance(found, bytes | Part):
             return found
         assert self._file is not None
         offset, length = found
@@ -66,7 +79,7 @@ class SpilledOverflow:
 
     def __init__(self) -> None:
         self._spill = Spill()
-        self._waiting: deque[tuple[Envelope, bytes | Place]] = deque()
+        self._waiting: deque[tuple[Envelope, bytes | Part | Place]] = deque()
 
     def put(self, envelope: Envelope) -> None:
         """Put an envelope aside as it is now."""
@@ -94,7 +107,7 @@ class SpilledEnvelopes(Generic[Reader]):
 
     def __init__(self) -> None:
         self._spill = Spill()
-        self._by_reader: dict[Reader, list[tuple[int, int, Envelope, bytes | Place]]] = {}
+        self._by_reader: dict[Reader, list[_Kept]] = {}
 
     def add(self, reader: Reader, envelope: Envelope) -> None:
         """Keep an envelope for a reader (a group, or a sink)."""
@@ -126,5 +139,5 @@ class SpilledEnvelopes(Generic[Reader]):
         self._spill.close()
 
 
-def _sender_and_seq(kept: tuple[int, int, Envelope, bytes | Place]) -> tuple[int, int]:
+def _sender_and_seq(kept: _Kept) -> tuple[int, int]:
     return kept[0], kept[1]

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from headrace.runners.spark.failures import raise_encoded
 from headrace.runtime.block import Block, Envelope, Kind, decode, encode
+from headrace.runtime.columns.shared import Part, has_columns, share
 
 WIRE_DDL = "bucket int, key_group int, sender long, seq long, payload binary"
 """A row: one packet. ``key_group``, ``sender`` and ``seq`` order those that hold one envelope."""
@@ -75,13 +76,17 @@ def payload_bytes(envelope: Envelope) -> bytes:
     """An envelope's payload on the wire; one that only passes through is in that form already."""
     if isinstance(envelope.payload, bytes):
         return envelope.payload
+    if isinstance(envelope.payload, Part):
+        return envelope.payload.alone()
     if isinstance(envelope.payload, Block):
         return encode(envelope.payload)
     return pickle.dumps(envelope.payload, 5)
 
 
-def payload_of(kind: int, data: bytes) -> Any:
+def payload_of(kind: int, data: bytes | Part) -> Any:
     """The payload from the wire."""
+    if isinstance(data, Part):
+        return data.block()
     return decode(data) if kind == Kind.DATA else pickle.loads(data)
 
 
@@ -97,21 +102,36 @@ def packed(envelopes: Iterable[Envelope], partitions: int) -> Iterator[Row]:
     sizes = [0] * partitions
     held = 0
     for envelope in envelopes:
-        data = payload_bytes(envelope)
+        data, size = _packable(envelope)
         index = envelope.group % partitions
         waiting[index].append((*envelope[:6], data))
-        sizes[index] += len(data)
-        held += len(data)
+        sizes[index] += size
+        held += size
         if sizes[index] < _BYTES_PER_PACKET:
             if held < _BYTES_WAITING:
                 continue
             index = max(range(partitions), key=sizes.__getitem__)
-        yield keys[index], 0, 0, 0, pickle.dumps(waiting[index], 5)
+        yield keys[index], 0, 0, 0, _packet(waiting[index])
         held -= sizes[index]
         waiting[index], sizes[index] = [], 0
     for index, rows in enumerate(waiting):
         if rows:
-            yield keys[index], 0, 0, 0, pickle.dumps(rows, 5)
+            yield keys[index], 0, 0, 0, _packet(rows)
+
+
+def _packable(envelope: Envelope) -> tuple[Any, int]:
+    """What becomes part of a packet, and about how many bytes it takes there."""
+    payload = envelope.payload
+    if has_columns(payload):
+        return payload, payload.values.nbytes
+    if isinstance(payload, Part):
+        return payload, payload.nbytes
+    data = payload_bytes(envelope)
+    return data, len(data)
+
+
+def _packet(rows: list[tuple[Any, ...]]) -> bytes:
+    return pickle.dumps([*share(rows)], 5)
 
 
 def one_by_one(envelopes: Iterable[Envelope], partitions: int) -> Iterator[Row]:
@@ -124,7 +144,7 @@ def one_by_one(envelopes: Iterable[Envelope], partitions: int) -> Iterator[Row]:
 
 
 def unpacked(payload: bytes) -> list[Envelope]:
-    """The envelopes of a packet; their payloads stay bytes."""
+    """The envelopes of a packet; their payloads stay bytes, or parts of a message."""
     return list(map(Envelope._make, pickle.loads(payload)))
 
 

@@ -1,0 +1,1 @@
+"""Columns: records as Arrow record batches, from sources through operators and exchanges."""

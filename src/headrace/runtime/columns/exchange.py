@@ -1,0 +1,229 @@
+"""The way out of a chain for columns: rows go to their key groups by one sort.
+
+What is gathered is sorted by key group when it leaves, once, and every group's block is a slice of
+the sorted whole. The groups of one partition lie side by side, so that what travels to a partition
+is one Arrow message (``shared``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headrace.runtime.block import Block, Envelope, Kind, Mark
+from headrace.runtime.channel import Channel
+from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.keys import ColumnKeys, key_groups
+from headrace.runtime.columns.selectors import key_columns_of
+from headrace.runtime.exchange.endpoint import Endpoint, waiting_in
+from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
+from headrace.runtime.key_groups import KeyGroups
+from headrace.runtime.program import ExchangeProgram, JobProgram
+
+if TYPE_CHECKING:
+    import numpy as np
+
+PushRows = Callable[[list[Any], Any], None]
+
+
+def columns_of_exchange(program: ExchangeProgram, job: JobProgram) -> tuple[str, ...] | None:
+    """The key columns of an exchange that takes columns, or None: it is given rows.
+
+    Columns are of use where the receiver begins with an operator that takes them. A declared type
+    of the key may make other values of what the columns hold.
+    """
+    if program.mode != "key" or program.selector is None:
+        return None
+    names = key_columns_of(program.selector.target)
+    if names is None or (program.key_type is not None and program.key_type.coercer() is not None):
+        return None
+    chain = job.vertex(program.target).chain
+    head = chain.nodes[chain.root].spec
+    return names if head is not None and head.traits.takes_columns else None
+
+
+class _Event(NamedTuple):
+    """Something that stands between two rows of what was gathered, for every group.
+
+    ``row``: how many rows come before it. ``mark`` None: from here on rows belong to ``channel``.
+    """
+
+    row: int
+    channel: Channel
+    mark: Mark | None = None
+
+
+class ColumnsEndpoint(Endpoint):
+    """Gathers columns, or rows where some come, for the key groups of a vertex.
+
+    At any time it holds columns or rows, not both: where the other kind comes, what is there is put
+    aside first, so that a receiver reads in the order in which it was sent. ``records`` counts rows
+    alone: columns wait until they are many bytes, as the more of them leave at once the less each
+    costs, here and where they are read.
+    """
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        stage: int,
+        target: str,
+        groups: int,
+        keyed: bool,
+        exchange: str | None,
+        *,
+        key_columns: tuple[str, ...],
+        partitions: int,
+    ) -> None:
+        super().__init__(outbox, stage, target, groups, keyed, exchange)
+        self._key_columns = key_columns
+        self._known = KeyGroups(groups)
+        self._side_by_side = sorted(range(groups), key=lambda group: (group % partitions, group))
+        self._gathered: list[Columns] = []
+        self._groups: list[np.ndarray[Any, Any]] = []
+        self._events: list[_Event] = []
+        self._rows = self._bytes = 0
+
+    def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
+        """Start a task run (see ``Endpoint.begin``)."""
+        super().begin(channel, merged, appends)
+        if not appends:
+            self._forget()
+
+    def open_channel(self, channel: Channel) -> None:
+        """From now on records and marks belong to this channel."""
+        super().open_channel(channel)
+        if self._gathered:
+            self._opens(channel)
+
+    def mark(self, watermark: int, idle: bool) -> None:
+        """Put a watermark after what was gathered so far, for every receiver."""
+        if not self._gathered:
+            super().mark(watermark, idle)
+            return
+        self.watermark = watermark
+        events, channel = self._events, self.channel
+        last = events[-1] if events else None
+        if last is not None and last.mark and last[:2] == (self._rows, channel):
+            events.pop()
+        events.append(_Event(self._rows, channel, Mark(0, channel, watermark, idle)))
+
+    def buffer(self, group: int) -> Any:
+        """The open buffer of a group: a row comes, after what was gathered."""
+        self._put_columns_aside()
+        return super().buffer(group)
+
+    def weight_bytes(self) -> int:
+        """About how many bytes wait."""
+        return self._bytes or super().weight_bytes()
+
+    def push_columns(self, columns: Columns, rows: PushRows) -> None:
+        """Gather columns; ``rows`` takes the records where columns do not tell their groups."""
+        groups = key_groups(ColumnKeys(columns, self._key_columns), self._known)
+        if groups is None:
+            rows(columns.rows(), columns.timestamps and [*columns.timestamps])
+            return
+        if self._gathered and not self._gathered[-1].is_like(columns):
+            self._put_columns_aside()
+        if not self._gathered:
+            self._begin_columns()
+        self._gathered.append(columns)
+        self._groups.append(groups)
+        self._rows += len(columns)
+        weight_bytes = columns.nbytes
+        self._bytes += weight_bytes
+        self.outbox.weight_bytes += weight_bytes
+        if self.outbox.weight_bytes >= BYTES_GATHERED:
+            self.outbox.relieve()
+
+    def drain(self) -> Iterator[Envelope]:
+        """Everything gathered, as envelopes; nothing is left afterwards."""
+        if self._gathered:
+            yield from self._drain_columns()
+        else:
+            yield from super().drain()
+
+    def _begin_columns(self) -> None:
+        """Columns come: what was gathered as rows goes before them."""
+        waiting = [buffer for buffer in self.buffers if buffer is not None]
+        if not self.merged:
+            self._opens(self.channel)
+        if waiting_in(waiting):
+            for envelope in super().drain():
+                self.outbox.overflow.put(envelope)
+        elif waiting:  # marks alone: every group has the same
+            found = waiting[0].marks
+            self._events += [_Event(0, mark.channel, mark) for mark in found]
+            self.buffers[:] = [None] * self.groups
+
+    def _opens(self, channel: Channel) -> None:
+        self._events.append(_Event(self._rows, channel))
+
+    def _put_columns_aside(self) -> None:
+        if self._gathered:
+            for envelope in self._drain_columns():
+                self.outbox.overflow.put(envelope)
+
+    def _forget(self) -> None:
+        self._gathered, self._groups, self._events = [], [], []
+        self._rows = self._bytes = 0
+
+    def _drain_columns(self) -> Iterator[Envelope]:
+        """The blocks of all groups, those of one partition side by side."""
+        import numpy as np
+
+        whole, events = joined(self._gathered), self._events
+        groups = self._groups[0] if len(self._groups) == 1 else np.concatenate(self._groups)
+        self._forget()
+        counts = np.bincount(groups, minlength=self.groups).tolist()
+        if self.groups > 1:
+            place = np.empty(self.groups, groups.dtype)
+            place[self._side_by_side] = np.arange(self.groups)
+            # Of numbers of one or two bytes numpy's stable sort is a radix sort.
+            whole = whole.take(np.argsort(place[groups], kind="stable"))
+        before = {
+            row: np.bincount(groups[:row], minlength=self.groups).tolist()
+            for row in {event.row for event in events}
+        }
+        start = 0
+        for group in self._side_by_side:
+            stop = start + counts[group]
+            yield from self._block(group, whole[start:stop], events, before)
+            start = stop
+
+    def _block(
+        self,
+        group: int,
+        columns: Columns,
+        events: list[_Event],
+        before: dict[int, list[int]],
+    ) -> Iterator[Envelope]:
+        outbox, marks, openings = self.outbox, list[Mark](), list[tuple[int, Channel]]()
+        for row, channel, mark in events:
+            position = before[row][group]
+            if mark is None:
+                if openings and openings[-1][0] == position:
+                    openings.pop()
+                openings.append((position, channel))
+            else:
+                last = marks[-1] if marks else None
+                if last is not None and (last.position, last.channel) == (position, channel):
+                    marks.pop()
+                marks.append(mark._replace(position=position))
+        if not (marks or len(columns)):
+            return
+        block = Block(
+            ColumnKeys(columns, self._key_columns),
+            columns,
+            columns.timestamps,
+            isolated=False,
+            marks=marks,
+            first_watermark_ms=None,
+            now_ms=outbox.now_ms,
+            merged_channel=self.channel if self.merged else None,
+            openings=(*openings,),
+        )
+        if not len(columns):
+            block = block._replace(keys=[], values=[], timestamps=None)
+        yield Envelope(
+            self.stage, group, self.target, Kind.DATA, outbox.sender, next(outbox.seq), block
+        )

@@ -1,0 +1,128 @@
+"""The keys of columns: codes and distinct keys, and the key group of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import UnstableKeyError
+from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.shapes import python_values
+from headrace.runtime.key_groups import MIX, KeyGroups
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_MOST_HASHED = (1 << 61) - 2
+"""Python's hash of an integer up to here is the integer itself, except of -1, which is -2."""
+
+
+class ColumnKeys:
+    """The keys of the rows of ``Columns``: it reads as a list of keys.
+
+    ``names``: the columns; several make a tuple.
+    """
+
+    def __init__(self, columns: Columns, names: tuple[str, ...]) -> None:
+        self.columns, self.names = columns, names
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, where: slice) -> ColumnKeys:
+        return ColumnKeys(self.columns[where], self.names)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.distinct.__getitem__, self.codes.tolist())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ColumnKeys, (self.columns, self.names)
+
+    @property
+    def codes(self) -> np.ndarray[Any, Any]:
+        """For each row the number of its key among the distinct ones."""
+        return self._encoded[0]
+
+    @property
+    def distinct(self) -> list[Any]:
+        """The keys, each once, as a key selector gives them; no two are equal."""
+        return self._encoded[1]
+
+    @cached_property
+    def _encoded(self) -> tuple[np.ndarray[Any, Any], list[Any]]:
+        import pyarrow as pa
+
+        batch = self.columns.batch
+        codes, distinct = _encoded(batch.column(self.names[0]))
+        if len(self.names) == 1:
+            return codes, distinct
+        keys: list[tuple[Any, ...]] = [(key,) for key in distinct]
+        for name in self.names[1:]:
+            others, values = _encoded(batch.column(name))
+            pairs = pa.array(codes.astype("int64") * len(values) + others).dictionary_encode()
+            codes = pairs.indices.to_numpy()
+            found = (divmod(pair, len(values)) for pair in pairs.dictionary.to_pylist())
+            keys = [(*keys[key], values[value]) for key, value in found]
+        return codes, keys
+
+
+def key_groups(keys: ColumnKeys, groups: KeyGroups) -> np.ndarray[Any, Any] | None:
+    """The key group of each row, as small unsigned integers; as ``groups`` has it for its key.
+
+    None where columns cannot tell: one is missing, of a type without keys, or has a key that is
+    refused. The records must be asked then.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    batch = keys.columns.batch
+    if any(batch.schema.get_field_index(name) < 0 for name in keys.names):
+        return None
+    small = np.uint8 if groups.count <= 1 << 8 else np.uint16
+    if len(keys.names) == 1:
+        hashed = _hashed_integers(batch.column(keys.names[0]))
+        if hashed is not None:
+            return (hashed % np.uint32(groups.count)).astype(small)
+    try:
+        table = np.fromiter(map(groups.__getitem__, keys.distinct), small, len(keys.distinct))
+    except (UnstableKeyError, TypeError, ValueError, pa.ArrowException):
+        return None
+    found: np.ndarray[Any, Any] = table[keys.codes]
+    return found
+
+
+def _hashed_integers(column: Any) -> np.ndarray[Any, Any] | None:
+    """``stable_hash`` of integers, worked out for all at once; None where it takes more."""
+    import numpy as np
+    import pyarrow as pa
+
+    if not pa.types.is_integer(column.type) or column.null_count or not len(column):
+        return None
+    values = column.to_numpy()
+    lowest = int(values.min())
+    if lowest < -_MOST_HASHED or int(values.max()) > _MOST_HASHED:
+        return None
+    raw = values.astype(np.int64, copy=False)
+    if lowest < 0:
+        raw = np.where(raw == -1, -2, raw)
+    hashed: np.ndarray[Any, Any] = raw.view(np.uint64) * np.uint64(MIX)
+    return (hashed >> np.uint64(32)).astype(np.uint32)
+
+
+def _encoded(column: Any) -> tuple[np.ndarray[Any, Any], list[Any]]:
+    import numpy as np
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()  # of a slice it holds what other rows have, too
+    found = column.dictionary_encode(null_encoding="encode")
+    codes, distinct = found.indices.to_numpy(), python_values(found.dictionary)
+    if not (pa.types.is_floating(column.type) or pa.types.is_timestamp(column.type)):
+        return codes, distinct
+    # What differs in Arrow may be equal in Python: 0.0 and -0.0, times once they are cut.
+    numbers: dict[Any, int] = {}
+    places = [numbers.setdefault(key, len(numbers)) for key in distinct]
+    if len(numbers) == len(distinct):
+        return codes, distinct
+    return np.array(places, codes.dtype)[codes], [*numbers]

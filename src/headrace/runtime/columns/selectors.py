@@ -1,0 +1,56 @@
+"""Functions that name columns: called with a record they give what the columns have for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.types import Row
+
+
+def field_of(value: Any, name: str) -> Any:
+    """A record's field: of a Row or dict its item, of other records the attribute."""
+    return value[name] if isinstance(value, dict | Row) else getattr(value, name)
+
+
+class ByColumns:
+    """A key selector: the value of a column, or the tuple of several columns' values."""
+
+    def __init__(self, *names: str) -> None:
+        self.key_columns = names
+
+    def __call__(self, value: Any) -> Any:
+        """The key of a record."""
+        names = self.key_columns
+        if len(names) == 1:
+            return field_of(value, names[0])
+        return tuple(field_of(value, name) for name in names)
+
+    def __repr__(self) -> str:
+        return f"ByColumns({', '.join(map(repr, self.key_columns))})"
+
+
+class TimestampColumn:
+    """A timestamp assigner: a column with integers in ms, or with points in time."""
+
+    def __init__(self, name: str) -> None:
+        self.timestamp_column = name
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> Any:
+        """The timestamp of a record."""
+        return field_of(value, self.timestamp_column)
+
+    def __repr__(self) -> str:
+        return f"TimestampColumn({self.timestamp_column!r})"
+
+
+def key_columns_of(select: Callable[[Any], Any]) -> tuple[str, ...] | None:
+    """The columns that a key selector names, or None: it must be called with records."""
+    names: tuple[str, ...] | None = getattr(select, "key_columns", None)
+    return names
+
+
+def timestamp_column_of(assign: Any) -> str | None:
+    """The column that a timestamp assigner names, or None: it must be called with records."""
+    name: str | None = getattr(assign, "timestamp_column", None)
+    return name

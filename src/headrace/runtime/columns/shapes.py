@@ -1,0 +1,83 @@
+"""Shapes: how the rows of a record batch become the records that a program sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.common.types import row_of
+
+Shape = Callable[[Any], list[Any]]
+"""Takes a pyarrow record batch, gives as many fresh records. It can be pickled, and two that do the
+same are equal."""
+
+
+@dataclass(frozen=True)
+class Dicts:
+    """A dictionary for each row."""
+
+    def __call__(self, batch: Any) -> list[Any]:
+        """The records of a batch."""
+        names = batch.schema.names
+        return [dict(zip(names, row, strict=True)) for row in _rows_of(batch)]
+
+
+@dataclass(frozen=True)
+class NamedRows:
+    """A ``Row`` with named fields for each row."""
+
+    def __call__(self, batch: Any) -> list[Any]:
+        """The records of a batch."""
+        names = (*batch.schema.names,)
+        return [row_of(names, [*row]) for row in _rows_of(batch)]
+
+
+@dataclass(frozen=True)
+class PlainValues:
+    """The values of the only column."""
+
+    def __call__(self, batch: Any) -> list[Any]:
+        """The records of a batch."""
+        (column,) = batch.columns
+        return python_values(column)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """What ``make`` gives for the values of a row: an object of a dataclass, or a tuple's."""
+
+    make: Callable[..., Any]
+
+    def __call__(self, batch: Any) -> list[Any]:
+        """The records of a batch."""
+        return [self.make(*row) for row in _rows_of(batch)]
+
+
+@dataclass(frozen=True)
+class Tuples:
+    """A tuple for each row."""
+
+    def __call__(self, batch: Any) -> list[Any]:
+        """The records of a batch."""
+        return [*_rows_of(batch)]
+
+
+DICTS = Dicts()
+NAMED_ROWS = NamedRows()
+
+
+def python_values(column: Any) -> list[Any]:
+    """The values of an Arrow array as Python has them; nanoseconds are cut."""
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        # Python's datetime ends at microseconds.
+        column = column.cast(pa.timestamp("us", kind.tz), safe=False)
+    values: list[Any] = column.to_pylist()
+    return values
+
+
+def _rows_of(batch: Any) -> Any:
+    return zip(*map(python_values, batch.columns), strict=True)

@@ -1,0 +1,96 @@
+"""Columns on Spark: a stream in micro-batches, a batch, and rows all give the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace
+from headrace.common import Configuration
+from headrace.connector import Source
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.datagen import DataGeneratorSource
+from headrace.datastream.connectors.file_system import FileSource
+from headrace.datastream.formats.parquet import ParquetFormat
+from headrace.runners.spark.startup.session import session_for
+from headrace.runtime.columns.selectors import ByColumns
+from headrace.testing import run_pipeline
+from tests.pipelines.columns import DoubleSpec, WindowSumsSpec, adding
+from tests.pipelines.test_columns import (
+    AS_COLUMNS,
+    AS_ROWS,
+    RECORDS,
+    TIMES,
+    expected,
+    parquet,
+    record,
+)
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return session_for({}, 2)
+
+
+def sums(source: Source, mode: str, takes: str = "columns") -> Any:
+    env = StreamExecutionEnvironment(
+        Configuration.from_dict(
+            {
+                "execution.runtime-mode": mode,
+                "parallelism.default": "2",
+                "headrace.source.max-records-per-batch": "120",
+                "headrace.watermark.chunk-records": "3",
+            }
+        )
+    )
+    stream = env.from_source(source, TIMES, "amounts")
+    if takes == "rows":
+        stream = stream.map(lambda value: value)
+    counted = adding(stream, DoubleSpec())
+    spec = WindowSumsSpec(only_columns=takes == "columns" and source is not AS_ROWS)
+    return adding(counted.key_by(ByColumns("user")), spec)
+
+
+def found(stream: Any) -> list[Any]:
+    with stream.execute_and_collect("columns") as results:
+        return sorted(results)
+
+
+@pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
+def test_parquet_generator_and_dataframe_by_columns(
+    mode: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    parquet(folder)
+    files = FileSource.for_bulk_file_format(ParquetFormat(), str(folder)).build()
+    rows = [(each["user"], each["amount"], each["at"]) for each in map(record, range(RECORDS))]
+    frame = spark.createDataFrame(rows, "user long, amount long, at long").coalesce(1)
+    wanted = sorted(run_pipeline(sums(AS_ROWS, mode)).only)
+    assert wanted == expected()
+    for source in (AS_COLUMNS, files, AS_ROWS):
+        assert found(sums(source, mode)) == wanted
+    assert found(sums(AS_COLUMNS, mode, "rows")) == wanted
+    assert found(sums(headrace.from_dataframe(frame), mode)) == wanted
+
+
+def test_many_columns_of_many_keys_in_one_micro_batch(spark: SparkSession) -> None:
+    """More than one packet and message for each partition."""
+    count = 300_000
+
+    def many(indexes: Any) -> dict[str, Any]:
+        return {"user": indexes % 10_007, "amount": indexes % 5, "at": indexes // 1000}
+
+    env = StreamExecutionEnvironment(Configuration.from_dict({"parallelism.default": "2"}))
+    source = env.from_source(DataGeneratorSource.of_columns(many, count), TIMES, "many")
+    stream = adding(source.key_by(ByColumns("user")), WindowSumsSpec())
+    sums: Counter[tuple[int, int]] = Counter()
+    for index in range(count):
+        sums[index % 10_007, (index // 100_000 + 1) * 100 - 1] += index % 5
+    assert found(stream) == sorted((*key, total) for key, total in sums.items())

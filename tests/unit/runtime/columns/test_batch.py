@@ -1,0 +1,168 @@
+"""Columns: what they hold is what rows would."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from headrace.common.types import Row, RowKind
+from headrace.errors import TypeMismatchError
+from headrace.runtime.block import Block, Mark, decode, encode, own, values_of
+from headrace.runtime.channel import Channel
+from headrace.runtime.columns.batch import Columns, joined, of_rows
+from headrace.runtime.columns.keys import ColumnKeys
+from headrace.runtime.columns.selectors import TimestampColumn
+from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS, Objects, PlainValues, Tuples
+
+BATCH = pa.record_batch({"user": ["ann", None, "bob"], "n": [1, 2, None]})
+KINDED = pa.record_batch({"user": ["a", "b"], "kind": pa.array([0, 3], pa.int8())})
+
+
+@dataclass(frozen=True)
+class Click:
+    user: str | None
+    n: int | None
+
+
+@pytest.mark.parametrize(
+    "shape, expected",
+    [
+        (DICTS, [{"user": "ann", "n": 1}, {"user": None, "n": 2}, {"user": "bob", "n": None}]),
+        (NAMED_ROWS, [Row(user="ann", n=1), Row(user=None, n=2), Row(user="bob", n=None)]),
+        (Tuples(), [("ann", 1), (None, 2), ("bob", None)]),
+        (Objects(Click), [Click("ann", 1), Click(None, 2), Click("bob", None)]),
+    ],
+)
+def test_rows_are_of_their_shape(shape: Any, expected: list[Any]) -> None:
+    columns = Columns(BATCH, shape)
+    assert columns.rows() == [*columns] == expected
+    assert columns[1:].rows() == expected[1:]
+    again = pickle.loads(pickle.dumps(columns[1:]))
+    assert again.rows() == expected[1:] and again.shape == shape
+
+
+def test_one_column_can_be_plain_values() -> None:
+    moments = pa.array([1_000_000_001, None], pa.timestamp("ns"))
+    batch = pa.record_batch({"at": moments})
+    assert Columns(batch, PlainValues()).rows() == [datetime(1970, 1, 1, 0, 0, 1), None]
+
+
+def test_rows_are_fresh_each_time() -> None:
+    columns = Columns(BATCH)
+    columns.rows()[0]["user"] = "changed"
+    assert columns.rows()[0]["user"] == "ann"
+
+
+def test_row_kinds_survive_there_and_back() -> None:
+    columns = Columns(KINDED, NAMED_ROWS, "kind")
+    rows = columns.rows()
+    assert rows == [Row(user="a"), Row.of_kind(RowKind.DELETE, user="b")]
+    back = of_rows(rows, pa.schema([("user", pa.string())]), row_kind="kind")
+    assert back.batch.equals(KINDED) and back.rows() == rows
+    assert pickle.loads(pickle.dumps(back[1:])).rows() == rows[1:]
+    inserted = of_rows(rows[:1], pa.schema([("user", pa.string())]))
+    assert inserted.row_kind is None and inserted.kinds().tolist() == [0]
+
+
+def test_a_row_without_a_kind_is_inserted() -> None:
+    batch = pa.record_batch({"user": ["a", "b"], "kind": pa.array([None, 3], pa.int8())})
+    columns = Columns(batch, NAMED_ROWS, "kind")
+    assert columns.rows() == [Row(user="a"), Row.of_kind(RowKind.DELETE, user="b")]
+
+
+def test_only_rows_have_kinds() -> None:
+    with pytest.raises(TypeMismatchError, match="row kinds"):
+        Columns(KINDED, DICTS, "kind")
+
+
+def test_rows_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(TypeMismatchError, match="do not fit"):
+        of_rows([Row(user=[])], pa.schema([("user", pa.int64())]))
+
+
+def test_times_go_with_their_rows() -> None:
+    columns = Columns(BATCH, times=pa.array([10, None, 30], pa.int64()))
+    assert [*(columns.timestamps or ())] == [10, None, 30]
+    assert columns.latest_ms() == 30 and columns[:0].latest_ms() is None
+    assert [*(columns[1:].timestamps or ())] == [None, 30]
+    turned = columns.take(np.array([2, 0]))
+    assert [*(turned.timestamps or ())] == [30, 10] and turned.rows()[0]["user"] == "bob"
+    assert [*pickle.loads(pickle.dumps(turned)).timestamps] == [30, 10]
+    seen: list[Any] = []
+    turned.push_rows(lambda value, timestamp: seen.append((value["user"], timestamp)))
+    assert seen == [("bob", 30), ("ann", 10)]
+
+
+def test_several_are_joined_and_one_is_itself() -> None:
+    plain, timed = Columns(BATCH), Columns(BATCH, times=pa.array([1, 2, 3], pa.int64()))
+    assert joined([plain]) is plain
+    whole = joined([plain, timed[1:]])
+    assert whole.rows() == plain.rows() + plain.rows()[1:]
+    assert [*(whole.timestamps or ())] == [None, None, None, 2, 3]
+    codes = Columns(pa.record_batch({"user": pa.array(["x", "y"]).dictionary_encode()}))
+    others = Columns(pa.record_batch({"user": pa.array(["y", "z"]).dictionary_encode()}))
+    assert [row["user"] for row in joined([codes, others])] == ["x", "y", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([-1, 0, 1_700_000_000_123], pa.int64()),
+        pa.array([-1, 0, 17], pa.int32()),
+        pa.array([-1, 1_001, 2_999], pa.timestamp("us")),
+        pa.array([-1_000_001, 1_999_999, 5], pa.timestamp("ns", "Europe/Berlin")),
+        pa.array([-1, 0, 17], pa.timestamp("s")),
+    ],
+)
+def test_a_column_gives_the_timestamps_that_rows_give(column: Any) -> None:
+    from headrace.common import WatermarkStrategy
+
+    columns = Columns(pa.record_batch({"at": column}))
+    timed = columns.timed_by("at")
+    strategy = WatermarkStrategy.no_watermarks().with_timestamp_assigner(TimestampColumn("at"))
+    timestamp_of = strategy.timestamp_of
+    assert timed is not None and timestamp_of is not None
+    assert [*(timed.timestamps or ())] == [timestamp_of(row, None) for row in columns]
+
+
+@pytest.mark.parametrize("column", [[1, None], ["a", "b"], [1.5, 2.5], [True, False]])
+def test_other_columns_give_no_timestamps(column: list[Any]) -> None:
+    assert Columns(pa.record_batch({"at": column})).timed_by("at") is None
+    assert Columns(pa.record_batch({"at": column})).timed_by("elsewhere") is None
+
+
+def test_a_block_of_columns_is_encoded_and_read_as_rows() -> None:
+    columns = Columns(BATCH, times=pa.array([1, 2, 3], pa.int64()))
+    marks = [Mark(1, Channel("x", "split"), 7)]
+    keys = ColumnKeys(columns, ("user",))
+    block = Block(keys, columns, columns.timestamps, False, marks, None, 5)
+    assert own(block) is block
+    again = decode(encode(block))
+    assert again.marks == marks and again.now_ms == 5
+    assert [*(again.keys or ())] == ["ann", None, "bob"]
+    assert [*(again.timestamps or ())] == [1, 2, 3]
+    assert values_of(again) == columns.rows()
+    assert isinstance(again.values, Columns)
+
+
+def test_a_job_without_columns_does_not_import_them() -> None:
+    code = (
+        "import sys, headrace.runtime.source_task, headrace.runtime.keyed_task;"
+        "print(*{'pyarrow', 'numpy', 'pandas'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_utc_is_kept() -> None:
+    at = datetime(2024, 1, 2, tzinfo=UTC)
+    batch = pa.record_batch({"at": pa.array([at], pa.timestamp("us", "UTC"))})
+    assert Columns(batch).rows() == [{"at": at}]

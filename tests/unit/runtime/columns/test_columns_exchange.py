@@ -1,0 +1,286 @@
+"""Columns by key: every group reads what it would read of rows, in the same order."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.metrics.metricbase import MetricGroup
+from headrace.runners.spark.query import wire
+from headrace.runners.spark.query.spill import Spill, SpilledEnvelopes
+from headrace.runners.spark.query.wire import one_by_one, packed, payload_of, unpacked
+from headrace.runtime.block import Block, Envelope, Kind, values_of
+from headrace.runtime.chain.chain import Chain
+from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.keys import ColumnKeys
+from headrace.runtime.columns.selectors import ByColumns
+from headrace.runtime.columns.shapes import NAMED_ROWS
+from headrace.runtime.columns.shared import Part
+from headrace.runtime.context import TaskFacts
+from headrace.runtime.exchange import outbox
+from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.program import VertexProgram
+from headrace.runtime.user_function import UserFunction
+from tests.pipelines.columns import WindowSumsSpec
+from tests.unit.runtime.programs import (
+    chain_of,
+    exchange,
+    job_of,
+    mapping,
+    node,
+    to_exchange,
+)
+
+GROUPS = 5
+TIMES = pa.int64()
+
+
+def columns_of(users: Iterable[int], first: int = 0, timed: bool = True, **more: Any) -> Columns:
+    users = [*users]
+    numbers = [*range(first, first + len(users))]
+    batch = pa.record_batch({"user": pa.array(users, pa.int64()), "n": numbers, **more})
+    return Columns(batch, times=pa.array(numbers, TIMES) if timed else None)
+
+
+def chain_by(selector: Any, takes_columns: bool = True, **other: Any) -> Chain:
+    head = WindowSumsSpec() if takes_columns else mapping(lambda value: value)
+    job = job_of((), VertexProgram(0, 1, True, GROUPS, 1, chain_of(node(0, head))))
+    by_key = exchange(0, groups=GROUPS, selector=UserFunction(selector), **other)
+    program = chain_of(node(1, None, to_exchange(0)), exchanges=[by_key])
+    chain = Chain(program, job, TaskFacts(), MetricGroup(), merged_marks=False)
+    chain.begin(sender=3, now_ms=1000)
+    chain.begin_channel("first", {})
+    return chain
+
+
+def flat(envelopes: Iterable[Envelope]) -> dict[int, list[Any]]:
+    """By group what is read: records with key, time and channel, and marks between them.
+
+    Of marks of one channel that stand together the last counts.
+    """
+    found: dict[int, list[Any]] = {}
+    for envelope in sorted(envelopes, key=lambda each: each.seq):
+        assert envelope.sender == 3 and envelope.payload.now_ms == 1000
+        read, block = found.setdefault(envelope.group, []), envelope.payload
+        openings, marks = dict(block.openings), [*block.marks]
+        stamps = [*(block.timestamps or [None] * len(block.values))]
+        records = [*zip([*(block.keys or [])], values_of(block), stamps, strict=True)]
+        channel = None
+        for position in range(len(records) + 1):
+            for mark in [mark for mark in marks if mark.position == position]:
+                told = ("mark", mark.channel.split, mark.watermark, mark.idle)
+                if read and read[-1][:2] == told[:2]:
+                    read.pop()
+                read.append(told)
+            channel = openings.get(position, channel)
+            if position < len(records):
+                assert channel is not None
+                read.append((channel.split, *records[position]))
+    return found
+
+
+actions = st.lists(
+    st.one_of(
+        st.tuples(st.just("columns"), st.lists(st.integers(-3, 12), min_size=1, max_size=30)),
+        st.tuples(st.just("others"), st.lists(st.integers(-3, 12), min_size=1, max_size=3)),
+        st.tuples(st.just("rows"), st.lists(st.integers(-3, 12), max_size=4)),
+        st.tuples(st.just("mark"), st.integers(0, 99)),
+        st.tuples(st.just("idle"), st.integers(0, 99)),
+        st.tuples(st.just("split"), st.sampled_from(["second", "third"])),
+        st.tuples(st.just("drain"), st.none()),
+    ),
+    max_size=25,
+)
+
+
+@given(actions)
+def test_groups_read_what_they_would_read_of_rows(drawn: list[tuple[str, Any]]) -> None:
+    with_columns, with_rows = chain_by(ByColumns("user")), chain_by(ByColumns("user"))
+    sent: list[list[Envelope]] = [[], []]
+    number = 0
+    for what, how in drawn:
+        for chain, out in zip((with_columns, with_rows), sent, strict=True):
+            if what in ("columns", "others", "rows"):
+                more = {"other": ["x"] * len(how)} if what == "others" else {}
+                columns = columns_of(how, number, **more)
+                if what != "rows" and chain is with_columns:
+                    assert chain.push_columns is not None
+                    chain.push_columns(columns)
+                else:
+                    columns.push_rows(chain.push)
+            elif what == "split":
+                chain.begin_channel(how, {})
+            elif what == "drain":
+                out += chain.drain()
+            else:
+                chain.signal(how, what == "idle")
+        number += len(how) if isinstance(how, list) else 0
+    for chain, out in zip((with_columns, with_rows), sent, strict=True):
+        out += chain.drain()
+        assert not chain.waiting() and not chain.is_full
+    assert flat(sent[0]) == flat(sent[1])
+
+
+def _aside(chain: Chain) -> int:
+    held: Any = chain.outbox.overflow
+    return sum(len(envelope.payload.values) for envelope in held._held)
+
+
+def test_columns_leave_as_columns_and_marks_stand_at_row_numbers() -> None:
+    chain = chain_by(ByColumns("user"))
+    assert chain.push_columns is not None
+    chain.push_columns(columns_of([1, 2, 1]))
+    chain.signal(40)
+    chain.push_columns(columns_of([2, 1], 3))
+    envelopes = {envelope.group: envelope.payload for envelope in chain.drain()}
+    ours = envelopes[key_group_of(1, GROUPS)]
+    assert isinstance(ours.values, Columns) and isinstance(ours.keys, ColumnKeys)
+    at = [row["n"] for row in ours.values if row["user"] == 1]
+    assert at == [0, 2, 4]
+    (mark,) = ours.marks
+    assert mark.watermark == 40
+    assert {row["n"] for row in values_of(ours)[: mark.position]} <= {0, 1, 2}
+    # those without a row hear of the time
+    assert {*envelopes} == {*range(GROUPS)}
+
+
+@pytest.mark.parametrize(
+    "selector, other",
+    [
+        (lambda row: row["user"], {}),
+        (ByColumns("user"), {"takes_columns": False}),
+    ],
+)
+def test_rows_are_taken_where_columns_are_of_no_use(selector: Any, other: dict[str, Any]) -> None:
+    assert chain_by(selector, **other).push_columns is None
+
+
+def test_a_key_that_columns_cannot_tell_is_asked_of_the_rows() -> None:
+    chain = chain_by(ByColumns("user"))
+    assert chain.push_columns is not None
+    chain.push_columns(columns_of([7], 0))
+    batch = pa.record_batch({"user": [{"a": 1}], "n": [1]})
+    with pytest.raises(Exception, match="cannot be a key"):
+        chain.push_columns(Columns(batch))
+    with pytest.raises(KeyError, match="user"):
+        chain.push_columns(Columns(pa.record_batch({"n": [1]})))
+
+
+def test_what_waits_is_counted_and_put_aside_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace.runtime.columns.exchange.BYTES_GATHERED", 4000)
+    monkeypatch.setattr(outbox, "BYTES_GATHERED", 4000)
+    chain = chain_by(ByColumns("user"))
+    assert chain.push_columns is not None
+    for first in range(0, 400, 100):
+        chain.push_columns(columns_of(range(first, first + 100), first))
+    assert _aside(chain) == 400 and chain.is_full
+    assert sum(len(envelope.payload.values) for envelope in chain.drain()) == 400
+
+
+def test_what_a_failed_task_gathered_is_forgotten() -> None:
+    chain = chain_by(ByColumns("user"))
+    assert chain.push_columns is not None
+    chain.push_columns(columns_of([1, 2]))
+    chain.begin(sender=3, now_ms=1000)
+    assert not [*chain.drain()]
+
+
+# On the wire
+
+
+def sent_columns(partitions: int = 1) -> list[Envelope]:
+    chain = chain_by(ByColumns("user"))
+    (endpoint,) = chain._exchanges.values()
+    endpoint._side_by_side = sorted(range(GROUPS), key=lambda group: (group % partitions, group))
+    assert chain.push_columns is not None
+    chain.push_columns(columns_of([number % 17 for number in range(200)]))
+    chain.signal(99)
+    return [*chain.drain()]
+
+
+def read_again(envelopes: Iterable[Envelope]) -> list[Envelope]:
+    return [e._replace(payload=payload_of(e.kind, e.payload)) for e in envelopes]
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 5])
+def test_groups_of_a_partition_share_a_message(partitions: int) -> None:
+    envelopes = sent_columns(partitions)
+    rows = [*packed(envelopes, partitions)]
+    assert len(rows) == partitions
+    received = []
+    for row in rows:
+        found = unpacked(row[4])
+        parts = [each.payload for each in found if isinstance(each.payload, Part)]
+        assert len({id(part.message) for part in parts}) == 1
+        assert len(parts[0].message.columns()) == sum(part.stop - part.start for part in parts)
+        received += found
+    assert flat(read_again(received)) == flat(envelopes)
+
+
+def test_parts_that_only_pass_through_still_share_their_message() -> None:
+    envelopes = sent_columns()
+    through = [e for row in packed(envelopes, 1) for e in unpacked(row[4])]
+    again = [e for row in packed(through, 1) for e in unpacked(row[4])]
+    parts = [each.payload for each in again if isinstance(each.payload, Part)]
+    assert len({id(part.message) for part in parts}) == 1
+    assert flat(read_again(again)) == flat(envelopes)
+
+
+def test_in_a_batch_each_group_has_a_message_of_its_own() -> None:
+    envelopes = sent_columns()
+    rows = [*one_by_one(envelopes, 2)]
+    received = [e for row in rows for e in unpacked(row[4])]
+    assert [row[1] for row in rows] == [each.group for each in received]
+    assert all(isinstance(each.payload, bytes) for each in received)
+    assert flat(read_again(received)) == flat(envelopes)
+
+
+@pytest.mark.parametrize("most_bytes", [0, 2000, 1 << 20])
+def test_in_memory_or_in_a_file_parts_are_read_again(
+    most_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Spill.__init__, "__defaults__", (most_bytes,))
+    envelopes = sent_columns()
+    received: SpilledEnvelopes[int] = SpilledEnvelopes()
+    for each in itertools.chain.from_iterable(unpacked(row[4]) for row in packed(envelopes, 1)):
+        received.add(each.group, each)
+    held = received._spill._held_bytes
+    assert held <= most_bytes
+    taken = [e for group in received.readers() for e in received.take(group)]
+    assert flat(read_again(taken)) == flat(envelopes)
+    received.close()
+
+
+def test_a_part_alone_holds_its_rows_only() -> None:
+    (row,) = packed(sent_columns(), 1)
+    parts = [e.payload for e in unpacked(row[4]) if isinstance(e.payload, Part)]
+    assert all(len(part.alone()) < part.message.nbytes for part in parts)
+    kinds = {type(payload_of(Kind.DATA, part.alone()).values) for part in parts}
+    assert kinds == {Columns}
+    again = pickle.loads(pickle.dumps(parts))
+    assert again[0].message is again[-1].message
+
+
+def test_rows_beside_columns_stay_rows_on_the_wire() -> None:
+    rows = Envelope(1, 0, 0, Kind.DATA, 3, 99, Block(None, [1, 2], None, False, [], None, 1000))
+    (row,) = packed([*sent_columns(), rows], 1)
+    *_, last = unpacked(row[4])
+    assert wire.payload_of(last.kind, last.payload).values == [1, 2]
+
+
+def test_row_kinds_survive_the_exchange() -> None:
+    batch = pa.record_batch({"user": [1, 2, 1], "kind": pa.array([0, 3, 2], pa.int8())})
+    chain = chain_by(ByColumns("user"))
+    assert chain.push_columns is not None
+    columns = Columns(batch, NAMED_ROWS, "kind")
+    chain.push_columns(columns)
+    received = [e for row in packed([*chain.drain()], 2) for e in unpacked(row[4])]
+    rows = [value for e in read_again(received) for value in values_of(e.payload)]
+    assert sorted(rows, key=repr) == sorted(columns.rows(), key=repr)
