@@ -9,7 +9,7 @@ operators that nothing tells apart are numbered in the order of the program.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from headrace.graph.transformation import (
@@ -22,7 +22,10 @@ from headrace.graph.transformation import (
 _DIGITS = 12
 
 Feeds = frozenset[tuple[str, tuple[str, ...]]]
-"""The ids of the sources and stateful operators upstream, each with the side outputs on the way."""
+"""The ids of the sources and stateful operators upstream, each with what is told of the way.
+
+Those are side outputs, and inputs other than an operator's first.
+"""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,14 @@ class Identities:
         return _unique(f"{self.nodes[target]}/{digest}", self._taken)
 
 
+def _way(edge: Edge) -> Iterator[str]:
+    """What tells an edge from another between the same nodes."""
+    if edge.tag is not None:
+        yield edge.tag.tag_id
+    if edge.input:
+        yield f"input {edge.input}"
+
+
 def _unique(wanted: str, taken: dict[str, int]) -> str:
     taken[wanted] = count = taken.get(wanted, 0) + 1
     return wanted if count == 1 else _unique(f"{wanted}~{count}", taken)
@@ -60,7 +71,7 @@ def identities(nodes: Iterable[Transformation]) -> Identities:
     taken.update((node.uid, 1) for node in nodes if node.uid is not None)
     for node in nodes:
         feeds[node] = fed = frozenset(
-            (feeder, (*tags, edge.tag.tag_id) if edge.tag is not None else tags)
+            (feeder, (*tags, *_way(edge)))
             for edge in node.inputs
             for feeder, tags in feeds[edge.source]
         )

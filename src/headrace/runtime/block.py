@@ -55,7 +55,8 @@ class Block(NamedTuple):
     are common to all senders, or None.
     ``checked``: the values are isolated, or nobody will change them; else they are for ``encode``
     or ``own``. ``openings``: from which position on records belong to which channel, where a sender
-    has several channels (``Mark.channel``).
+    has several channels (``Mark.channel``). ``input``: by which of its inputs an operator that has
+    several gets the records.
     """
 
     keys: list[Any] | None
@@ -69,6 +70,7 @@ class Block(NamedTuple):
     checked: bool = True
     layouts: tuple[RecordLayout, ...] = ()
     openings: tuple[tuple[int, Channel], ...] = ()
+    input: int = 0
 
 
 class Envelope(NamedTuple):
@@ -147,6 +149,7 @@ def take(
     now_ms: int,
     merged_channel: Channel | None,
     checked: bool = True,
+    input: int = 0,
 ) -> Block:
     """The block that a buffer holds; the buffer must not be used afterwards."""
     timestamps: list[int | None] | None = buffer.timestamps
@@ -164,6 +167,7 @@ def take(
         checked or buffer.isolated,
         (*buffer.layouts,),
         (*buffer.openings,),
+        input,
     )
 
 
@@ -266,7 +270,7 @@ def _as_plain(block: Block) -> tuple[Any, ...]:
 def decode(data: bytes) -> Block:
     """The block of its bytes."""
     *fields, named = pickle.loads(data)
-    block: Any = Block._make(fields)
+    block: Any = Block(*fields)  # one from before a field was added lacks it
     channels = [*map(Channel._make, named)]
     made: Block = block._replace(
         marks=[_mark((at, channels[number], *rest)) for at, number, *rest in block.marks],

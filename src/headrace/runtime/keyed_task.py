@@ -9,6 +9,7 @@ from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, Mark
 from headrace.runtime.chain.chain import Chain
+from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
@@ -18,7 +19,12 @@ from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.quiescence import quiescent
 from headrace.runtime.state.ttl import CLEANUP
-from headrace.runtime.watermarks import ChannelState, ChannelWatermarks, QuietChannels
+from headrace.runtime.watermarks import (
+    ChannelState,
+    ChannelWatermarks,
+    InputWatermarks,
+    QuietChannels,
+)
 
 _FEW_RECORDS = 4_096
 """Fewer records wait for those of the next group, as their blocks would be short. More leave at
@@ -74,10 +80,16 @@ class KeyedTask:
         self.vertex = vertex
         self.job = job
         self.facts = facts
-        self._chain = Chain(vertex.chain, job, facts, metrics, merged_marks=True)
+        root = vertex.chain.nodes[vertex.chain.root].spec
+        count = 1 if root is None else root.traits.inputs
+        self._inputs = InputWatermarks(count, self._input_of) if count > 1 else None
+        self._chain = Chain(
+            vertex.chain, job, facts, metrics, merged_marks=True, root_inputs=self._inputs
+        )
         self._chain.cell.clocked = True
         head = self._chain.operators[vertex.chain.root]
         self._keyed = head if isinstance(head, KeyedOperator) and vertex.keyed else None
+        self._processors = () if self._keyed is None else self._keyed.processors()
         self._quiet = QuietChannels(vertex, job)
         self._context = self._chain.contexts[vertex.chain.root]
         self._records_in = self._context.get_metrics_group().counter("numRecordsIn")
@@ -102,6 +114,8 @@ class KeyedTask:
         self._backend = backend
         self._watermarks = self._channels_of(header)
         self._quiet.expect(self._watermarks, task.blocks)
+        if self._inputs is not None:
+            self._inputs.restart(self._watermarks.state, header.get("inputs", ()))
         now_ms = max(task.now_ms, header.get("now", 0))
         watermark = self._watermarks.current
         chain.begin(
@@ -140,6 +154,8 @@ class KeyedTask:
         header["channels"] = self._watermarks.stored()
         header["program"] = self.job.fingerprint
         header["watermark"] = self._watermarks.current
+        if self._inputs is not None:
+            header["inputs"] = self._inputs.stored()
         if self._keyed is not None and self._keyed_uses_clock:
             header["now"] = now_ms
         nodes = chain.snapshot()
@@ -158,7 +174,7 @@ class KeyedTask:
         """
         state: ChannelState = header.get("channels", {})
         if header.get("program") != self.job.fingerprint:
-            exchanges, expected = self.job.inputs_of(self.vertex), self.vertex.input_channels
+            exchanges, expected = self.job.exchanges_to(self.vertex), self.vertex.input_channels
             state = {
                 channel: at
                 for channel, at in state.items()
@@ -171,6 +187,9 @@ class KeyedTask:
     @property
     def _keyed_uses_clock(self) -> bool:
         return self._backend.processing_timers.earliest_ms() is not None
+
+    def _input_of(self, channel: Channel) -> int:
+        return self.vertex.inputs.get(channel[0], 0)
 
     def _in_order(self, task: TaskInput) -> Iterator[Read]:
         """Records and marks, in the one order that every run of a micro-batch agrees on."""
@@ -191,14 +210,16 @@ class KeyedTask:
         self._records_in.inc(len(values))
         if self._keyed is not None:
             assert keys is not None
-            self._keyed.process(keys, values, timestamps)
+            self._processors[block.input](keys, values, timestamps)
             return
-        self._chain.push_all(values, timestamps)
+        self._chain.push_alls[block.input](values, timestamps)
 
     def _mark(self, mark: Mark) -> Iterator[Envelope]:
         watermarks = self._watermarks
         if self._quiet.stays(watermarks, mark):
             return
+        if self._inputs is not None:
+            self._inputs.update(mark.channel, mark.watermark, mark.idle)
         if not watermarks.update(mark.channel, mark.watermark, mark.idle):
             return
         chain, watermark, outbox = self._chain, watermarks.current, self._chain.outbox

@@ -45,7 +45,7 @@ class Traits:
     ``keyed``: it must run behind a key exchange. ``state`` and ``timers``: what it keeps.
     ``event_time``: it is of no use without watermarks. ``assigns_time``: it replaces timestamps
     and watermarks. ``side_outputs``: it may emit to tags. ``keeps_emitted``: what it emits stays
-    its state.
+    its state. ``inputs``: how many inputs it has; a union is one.
     """
 
     keyed: bool = False
@@ -56,6 +56,7 @@ class Traits:
     assigns_time: bool = False
     side_outputs: bool = False
     keeps_emitted: bool = False
+    inputs: int = 1
 
 
 class OperatorSpec(ABC):
@@ -100,12 +101,14 @@ class OperatorSpec(ABC):
 class Link:
     """Where an output of a node goes: to a ``node``, an ``exchange`` or a ``sink``, by its id.
 
-    ``tag`` None is the main output, else a side output's id.
+    ``tag`` None is the main output, else a side output's id. ``input``: by which input of a node
+    the records come.
     """
 
     kind: str
     target: str
     tag: str | None = None
+    input: int = 0
 
 
 @dataclass(frozen=True)
@@ -129,8 +132,18 @@ def metrics_owner(node: NodeProgram) -> str:
     return node.uid or node.name
 
 
+ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]
+"""Takes keys, values and timestamps (ms) of records, in order."""
+
+
 class Operator:
     """The mutable logic of one operator in one task, made by its spec."""
+
+    input_watermark: Callable[[int], int]
+    """Gives the watermark (ms) of one input, by its number; it never falls.
+
+    The task sets it before ``bind``, for operators with several inputs.
+    """
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Prepare for records; called once before ``bind``."""
@@ -149,8 +162,15 @@ class Operator:
         assert step is not None, "an operator without a step binds itself"
         return pushing((step, calling(outputs.main)), self.node.name)
 
+    def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
+        """The functions that take the records of each input; by default there is one input."""
+        return (self.bind(outputs),)
+
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
-        """Take the input's watermark; by default it is passed on."""
+        """Take the input's watermark; by default it is passed on.
+
+        Of several inputs it is the least, except for those that are idle.
+        """
         signal(watermark, idle)
 
     def tick(self) -> None:
@@ -176,7 +196,11 @@ class KeyedOperator(Operator, ABC):
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Take the records of a block, in order."""
+        """Take the records of a block, in order; of several inputs those of the first."""
+
+    def processors(self) -> tuple[ProcessBlock, ...]:
+        """What takes the blocks of each input; by default there is one input."""
+        return (self.process,)
 
     def fire(self, timer: Timer, event_time: bool) -> None:
         """A timer is due; the key is entered by the operator."""

@@ -27,7 +27,7 @@ class ExchangeProgram:
 
     ``target``: the id of the vertex. ``mode``: ``key``, ``custom``, ``round-robin`` or ``forward``.
     ``groups``: how many key groups (or subtasks) the target has. ``name`` and ``site`` are those of
-    the stream that feeds it.
+    the stream that feeds it. ``input``: by which input of the target's operator the records come.
     """
 
     id: str
@@ -41,6 +41,7 @@ class ExchangeProgram:
     selector: UserFunction | None = None
     partitioner: UserFunction | None = None
     key_type: Any = None
+    input: int = 0
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,8 @@ class VertexProgram:
     """What stands after an exchange: ``groups`` key groups (``keyed``) or subtasks.
 
     ``id``: that of its head operator. ``number``: its place in the job, which orders senders.
+    ``inputs``: by the id of an exchange, by which input of the head its records come; those that
+    are not there come by the first.
     """
 
     id: str
@@ -111,6 +114,7 @@ class VertexProgram:
     chain: ChainProgram
     input_channels: tuple[Channel, ...] = ()
     number: int = 0
+    inputs: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,7 @@ class JobProgram:
     scope: str = ""
     partitions: int = 1
 
-    def inputs_of(self, vertex: VertexProgram) -> frozenset[str]:
+    def exchanges_to(self, vertex: VertexProgram) -> frozenset[str]:
         """The ids of the exchanges that lead to a vertex."""
         chains = [source.chain for source in self.sources]
         chains += [feeder.chain for stage in self.stages for feeder in stage]

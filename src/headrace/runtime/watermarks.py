@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -93,6 +93,84 @@ class ChannelWatermarks:
                 return watermark
             heappop(active)
         return None
+
+
+class InputWatermarks:
+    """The watermark of each input of an operator that has several.
+
+    ``input_of`` gives by which input a channel comes. What one input has reached never falls,
+    whatever its channels do.
+    """
+
+    def __init__(self, count: int, input_of: Callable[[Channel], int]) -> None:
+        self._inputs = [ChannelWatermarks() for _ in range(count)]
+        self._input_of = input_of
+
+    def watermark(self, number: int) -> int:
+        """The watermark (ms) of an input."""
+        return self._inputs[number].current
+
+    def restart(self, state: ChannelState, reached: Sequence[int]) -> None:
+        """Go on with these channels, and with what each input had ``reached``."""
+        for number, inputs in enumerate(self._inputs):
+            own = {c: at for c, at in state.items() if self._input_of(c) == number}
+            inputs.restart(own, reached[number] if reached else MIN_WATERMARK)
+
+    def update(self, channel: Channel, watermark: int, idle: bool) -> None:
+        """Take one mark."""
+        self._inputs[self._input_of(channel)].update(channel, watermark, idle)
+
+    def stored(self) -> tuple[int, ...]:
+        """What each input has reached (ms)."""
+        return tuple(inputs.current for inputs in self._inputs)
+
+
+class NodeInputs:
+    """The watermarks of a node that several others feed, or one other by several inputs.
+
+    ``all``: those of all its inputs together. The channel of a node upstream is its id, with the
+    input as the group where the node has ``several``.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.all = ChannelWatermarks()
+        self._each = InputWatermarks(count, lambda channel: channel.group or 0)
+        self.several = count > 1
+
+    def add(self, channel: Channel) -> None:
+        """A way by which records come, before any of them does."""
+        self.all.state[channel] = (MIN_WATERMARK, False)
+        if self.several:
+            self._each.restart(self.all.state, ())
+
+    def watermark(self, number: int) -> int:
+        """The watermark (ms) of an input."""
+        return self._each.watermark(number)
+
+    def update(self, channel: Channel, watermark: int, idle: bool) -> bool:
+        """Take one mark; True when the combined watermark or the idleness changed."""
+        if self.several:
+            self._each.update(channel, watermark, idle)
+        return self.all.update(channel, watermark, idle)
+
+    def restore(self, stored: tuple[Any, ...] | None) -> None:
+        """Go on from what ``stored`` gave, where the ways are the same; None starts afresh."""
+        known, current, *reached = stored or ({}, MIN_WATERMARK)
+        state = {c: known.get(_name_of(c), (MIN_WATERMARK, False)) for c in self.all.state}
+        self.all.restart(state, current)
+        if self.several:
+            self._each.restart(state, *reached or ((),))
+
+    def stored(self) -> tuple[Any, ...]:
+        """As plain data; its second field is the combined watermark."""
+        known = {_name_of(channel): mark for channel, mark in self.all.state.items()}
+        if not self.several:
+            return known, self.all.current
+        return known, self.all.current, self._each.stored()
+
+
+def _name_of(channel: Channel) -> Any:
+    return channel.exchange if channel.group is None else (channel.exchange, channel.group)
 
 
 class QuietChannels:

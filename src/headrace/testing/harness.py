@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple, Self
 
 from headrace.common.output_tag import OutputTag
@@ -39,8 +39,11 @@ from headrace.testing.function_specs import spec_for
 from headrace.testing.snapshot import MemoryStore, Snapshot, pending_timers
 
 BackendName = Literal["heap", "paged"]
+KeyBy = Callable[[Any], Any] | KeySelector | int | str
 
-_CHANNEL = Channel("harness")
+
+def _channel(input: int) -> Channel:
+    return Channel(f"input {input}")
 
 
 class PendingTimer(NamedTuple):
@@ -56,6 +59,8 @@ class _Harness:
 
     ``batch``: as a batch runs it. Records wait for ``end_input``, and are then taken in the order
     of their timestamps.
+
+    An operator's spec may have several inputs, numbered from 0. Each has a watermark of its own.
     """
 
     def __init__(
@@ -75,7 +80,18 @@ class _Harness:
         node = NodeProgram(
             "under test", spec.label, None, str(site), CapturedSpec(spec, self._captured), ()
         )
-        vertex = VertexProgram(node.id, 1, keyed, 1, 1, ChainProgram(node.id, {node.id: node}, ()))
+        numbers = range(spec.traits.inputs)
+        vertex = VertexProgram(
+            node.id,
+            1,
+            keyed,
+            1,
+            1,
+            ChainProgram(node.id, {node.id: node}, ()),
+            tuple(_channel(number) for number in numbers),
+            inputs={_channel(number).exchange: number for number in numbers},
+        )
+        self._numbers = numbers
         job = JobProgram("harness", "", (), ((vertex,),), (), Settings(), 1, batch)
         facts = TaskFacts(max_parallelism=1, is_batch=batch)
         self.metrics = MetricGroup()
@@ -86,6 +102,7 @@ class _Harness:
         self._generator = watermarks.create_generator() if watermarks is not None else None
         self._is_batch = batch
         self._waiting: list[Block] = []
+        self._ended: set[int] = set()
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -102,23 +119,28 @@ class _Harness:
 
     # Input
 
-    def _keys(self, value: Any) -> list[Any] | None:
+    def _keys(self, value: Any, input: int) -> list[Any] | None:
         return None
 
-    def process(self, value: Any, timestamp: int | None = None) -> None:
-        """Let the function take one record, with a timestamp in ms.
+    def process(self, value: Any, timestamp: int | None = None, *, input: int = 0) -> None:
+        """Let the function take one record by an input, with a timestamp in ms.
 
-        With a watermark strategy the timestamp and the watermark behind the record follow from it.
+        With a watermark strategy the timestamp, and the watermark of that input after the record,
+        follow from it.
 
         Raises:
-            PlanError: the input has ended.
+            PlanError: the input has ended, or there is none of this number.
         """
-        if self.watermark >= MAX_WATERMARK:
+        if input not in self._numbers:
+            raise PlanError(f"there is no input {input}: they are numbered from 0")
+        if self.input_watermark(input) >= MAX_WATERMARK:
             raise PlanError("a record was given behind the end of the input")
         strategy, generator = self._strategy, self._generator
         if strategy is not None and strategy.timestamp_of is not None:
             timestamp = strategy.timestamp_of(value, timestamp)
-        block = Block(self._keys(value), [copied(value)], [timestamp], False, [], None, 0)
+        keys, values = self._keys(value, input), [copied(value)]
+        opening = ((0, _channel(input)),)
+        block = Block(keys, values, [timestamp], False, [], None, 0, openings=opening, input=input)
         if self._is_batch:
             self._waiting.append(block)
             return
@@ -128,10 +150,12 @@ class _Harness:
             generator.on_event(value, timestamp, output)
             generator.on_periodic_emit(output)
             for moment in output.emitted:
-                self.advance_watermark(moment)
+                self.advance_watermark(moment, input)
 
-    def advance_watermark(self, to_ms: int) -> None:
+    def advance_watermark(self, to_ms: int, input: int | None = None) -> None:
         """Let event time reach ``to_ms``; timers that are due fire. It never goes back.
+
+        ``input``: the only one whose time moves; the operator's is the least of all.
 
         Raises:
             PlanError: in a batch, where no watermark stands before the last.
@@ -140,9 +164,20 @@ class _Harness:
             raise PlanError(
                 "event time stands still in a batch until its input ends", hint="end_input()"
             )
-        self._advance(
-            *self._waiting, Block([], [], None, False, [Mark(0, _CHANNEL, to_ms)], None, 0)
-        )
+        self._mark(to_ms, False, self._numbers if input is None else [input])
+
+    def mark_idle(self, input: int) -> None:
+        """Let an input hold no other back until its next watermark."""
+        self._mark(self.input_watermark(input), True, [input])
+
+    def _mark(self, to_ms: int, idle: bool, inputs: Iterable[int]) -> None:
+        if self._is_batch:
+            if to_ms == MAX_WATERMARK:
+                self._ended.update(inputs)
+            if len(self._ended) < len(self._numbers):
+                return  # one micro-batch, once all of the input is there
+        marks = [Mark(0, _channel(number), to_ms, idle) for number in inputs]
+        self._advance(*self._waiting, Block([], [], None, False, marks, None, 0))
         self._waiting.clear()
 
     def advance_processing_time(self, to_ms: int) -> None:
@@ -155,9 +190,12 @@ class _Harness:
         if not self._is_batch:  # it has one micro-batch, at its end
             self._advance(Block([], [], None, False, [], None, 0))
 
-    def end_input(self) -> None:
-        """Say that nothing more comes: event time reaches its end, a batch gives its results."""
-        self.advance_watermark(MAX_WATERMARK)
+    def end_input(self, input: int | None = None) -> None:
+        """Say that nothing more comes: event time reaches its end, a batch gives its results.
+
+        ``input``: the only one that ends.
+        """
+        self.advance_watermark(MAX_WATERMARK, input)
 
     def _advance(self, *blocks: Block) -> None:
         now_ms = self.clock()
@@ -200,6 +238,13 @@ class _Harness:
         watermark: int = self._backend().header.get("watermark", MIN_WATERMARK)
         return watermark
 
+    def input_watermark(self, input: int) -> int:
+        """The watermark (ms) of one input."""
+        if input in self._ended:
+            return MAX_WATERMARK
+        reached = self._backend().header.get("inputs")
+        return self.watermark if reached is None else int(reached[input])
+
     def snapshot(self) -> Snapshot:
         """State, timers and watermark as they are now; any harness can go on from it."""
         generator = copy.deepcopy(self._generator)
@@ -224,14 +269,15 @@ class KeyedHarness(_Harness):
     """Runs a function with keyed state and timers.
 
     ``function``: a ``KeyedProcessFunction``, or a Map-, FlatMap-, Filter- or ReduceFunction, or an
-    operator's spec. ``key_by``: as in ``DataStream.key_by``. ``backend``: ``heap``, or ``paged``
+    operator's spec. ``key_by``: as in ``DataStream.key_by``; of an operator with several inputs a
+    tuple of one for each, or one for all. ``backend``: ``heap``, or ``paged``
     as on Spark, where all state goes through bytes after each call.
     """
 
     def __init__(
         self,
         function: Any,
-        key_by: Callable[[Any], Any] | KeySelector | int | str,
+        key_by: KeyBy | tuple[KeyBy, ...],
         *,
         backend: BackendName = "heap",
         watermarks: WatermarkStrategy | None = None,
@@ -239,21 +285,27 @@ class KeyedHarness(_Harness):
         clock: ManualClock | None = None,
     ) -> None:
         site = call_site()
-        self._selector = key_function(key_by, "key_by", "the harness", site)
-        super().__init__(spec_for(function, True), True, backend, watermarks, batch, clock)
+        spec = spec_for(function, True)
+        given = key_by if isinstance(key_by, tuple) else (key_by,) * spec.traits.inputs
+        if len(given) != spec.traits.inputs:
+            raise PlanError(f"{spec.label} has {spec.traits.inputs} inputs, not {len(given)} keys")
+        self._selectors = [key_function(each, "key_by", "the harness", site) for each in given]
+        super().__init__(spec, True, backend, watermarks, batch, clock)
         facts = TaskFacts(max_parallelism=1, is_batch=batch)
-        open_function(self._selector, TaskContext("key_by", str(site), facts, self.metrics, None))
-        self._key_of = self._selector.bound()
+        for selector in self._selectors:
+            open_function(selector, TaskContext("key_by", str(site), facts, self.metrics, None))
+        self._key_of = [selector.bound() for selector in self._selectors]
 
     def close(self) -> None:
-        """Close the function and the key selector, once."""
+        """Close the function and the key selectors, once."""
         if not self._closed:
-            close_function(self._selector)
+            for selector in self._selectors:
+                close_function(selector)
         super().close()
 
-    def _keys(self, value: Any) -> list[Any]:
+    def _keys(self, value: Any, input: int) -> list[Any]:
         # computed from the record itself, as its sender does; then the key is nobody's to change
-        key = copied(self._key_of(value))
+        key = copied(self._key_of[input](value))
         stable_hash(key)  # raises where the key would scatter
         return [key]
 

@@ -174,3 +174,47 @@ def test_what_any_order_must_keep(sending: tuple[list[Block], list[int]]) -> Non
     for part in (0, 1):
         for name in {record[part] for record in sent}:
             assert [r for r in seen if r[part] == name] == [r for r in sent if r[part] == name]
+
+
+def test_a_batch_of_two_inputs_is_merged_by_time_the_first_input_first() -> None:
+    records = block(*"acd", stamps=[10, 30, 30])
+    facts = block(*"qpr", stamps=[30, 10, None])._replace(input=1)
+    runs = [
+        ("".join(run.values[run.start : run.stop]), run.block.input)
+        for run in batch_order([facts, records], [])
+        if isinstance(run, Run)
+    ]
+    assert runs == [("r", 1), ("a", 0), ("p", 1), ("cd", 0), ("q", 1)]
+
+
+def test_without_time_a_batch_has_the_first_input_first() -> None:
+    blocks = [block("p")._replace(input=1), block("a"), block("q")._replace(input=1), block("b")]
+    runs = [run for run in batch_order(blocks, []) if isinstance(run, Run)]
+    assert [(run.values, run.block.input) for run in runs] == [(["a", "b"], 0), (["p", "q"], 1)]
+
+
+def test_inputs_are_merged_by_watermark_however_the_input_is_cut() -> None:
+    """What an input sends under a lower watermark is read first, in whichever micro-batch it is."""
+    records = block(*"ab", marks=marks((1, "x", 20), (2, "x", 50)))
+    facts = block(*"pq", marks=marks((1, "y", 30), (2, "y", 60)))._replace(input=1)
+    whole = read([records, facts], [1, 2], x=0, y=0)
+    assert whole == ["a", ("x", 20), "p", ("y", 30), "b", ("x", 50), "q", ("y", 60)]
+    first = [
+        block("a", marks=marks((1, "x", 20))),
+        block("p", marks=marks((1, "y", 30)))._replace(input=1),
+    ]
+    rest = [
+        block("b", marks=marks((1, "x", 50))),
+        block("q", marks=marks((1, "y", 60)))._replace(input=1),
+    ]
+    cut = read(first, [1, 2], x=0, y=0) + read(rest, [1, 2], x=20, y=30)
+    assert cut == whole
+
+
+def test_runs_that_are_put_together_keep_their_input() -> None:
+    sent = [
+        block(value)._replace(merged_channel=channel("z"), first_watermark_ms=5, input=1)
+        for value in "pq"
+    ]
+    runs = [run for run in stream_order(sent, [1, 2], {}) if isinstance(run, Run)]
+    assert [(run.values, run.block.input) for run in runs] == [(["p", "q"], 1)]

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block
 from headrace.runtime.program import VertexProgram
-from headrace.runtime.watermarks import ChannelWatermarks, QuietChannels
+from headrace.runtime.watermarks import (
+    ChannelWatermarks,
+    InputWatermarks,
+    NodeInputs,
+    QuietChannels,
+)
 from tests.unit.runtime.programs import Mark, block, chain_of, channel, exchange, job_of, node
 
 
@@ -276,3 +281,37 @@ def test_subtasks_are_waited_for() -> None:
     quiet, watermarks = quiet_groups(keyed=False)
     assert take(quiet, watermarks, Mark(0, "8", 100), Mark(0, "7@1", 10)) == MIN_WATERMARK
     assert take(quiet, watermarks, Mark(0, "7@0", 10), Mark(0, "7@2", 7)) == 7
+
+
+def test_an_input_has_the_least_of_its_channels_and_never_falls() -> None:
+    inputs = InputWatermarks(2, lambda channel: int(channel.exchange == "b"))
+    state = {channel(name): (MIN_WATERMARK, False) for name in ("a", "a.0", "b")}
+    inputs.restart(state, ())
+    inputs.update(channel("a"), 10, False)
+    assert inputs.stored() == (MIN_WATERMARK, MIN_WATERMARK)
+    inputs.update(channel("a.0"), 4, True)
+    inputs.update(channel("b"), 7, False)
+    assert inputs.stored() == (10, 7)
+    inputs.update(channel("a.0"), 5, False)
+    assert inputs.stored() == (10, 7)
+    again = InputWatermarks(2, lambda channel: int(channel.exchange == "b"))
+    again.restart({channel("a"): (10, False), channel("a.0"): (5, False)}, inputs.stored())
+    assert (again.watermark(0), again.watermark(1)) == (10, 7)
+
+
+def test_a_node_that_is_fed_by_one_other_through_both_inputs() -> None:
+    inputs = NodeInputs(2)
+    first, second = channel("p")._replace(group=0), channel("p")._replace(group=1)
+    inputs.add(first)
+    inputs.add(second)
+    assert not inputs.update(first, 5, False)
+    assert (inputs.watermark(0), inputs.watermark(1)) == (5, MIN_WATERMARK)
+    assert inputs.update(second, 3, False)
+    assert inputs.all.current == 3
+    again = NodeInputs(2)
+    again.add(first)
+    again.add(second)
+    again.restore(pickle.loads(pickle.dumps(inputs.stored())))
+    assert (again.all.current, again.watermark(0), again.watermark(1)) == (3, 5, 3)
+    again.restore(None)
+    assert (again.all.current, again.watermark(0)) == (MIN_WATERMARK, MIN_WATERMARK)

@@ -24,6 +24,7 @@ class Endpoint:
         groups: int,
         keyed: bool,
         exchange: str | None,
+        input: int = 0,
     ) -> None:
         self.outbox = outbox
         self.stage = stage
@@ -31,6 +32,7 @@ class Endpoint:
         self.groups = groups
         self.keyed = keyed
         self.exchange = exchange
+        self.input = input
         self.buffers: list[BlockBuffer | None] = [None] * groups
         self.unchecked = False
         """Whether records may have come that nobody has looked at."""
@@ -111,7 +113,8 @@ class Endpoint:
     def _envelope(self, group: int, buffer: BlockBuffer) -> Envelope:
         outbox = self.outbox
         merged_channel = self.channel if self.merged and self.exchange else None
-        block = take(buffer, self.keyed, outbox.now_ms, merged_channel, not self.unchecked)
+        checked = not self.unchecked
+        block = take(buffer, self.keyed, outbox.now_ms, merged_channel, checked, self.input)
         where = group if self.exchange is not None else outbox.current_group
         return Envelope(
             self.stage, where, self.target, Kind.DATA, outbox.sender, next(outbox.seq), block
