@@ -8,8 +8,13 @@ from headrace.datastream import DataStream
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.nodes import add_operator
 from headrace.datastream.keyed_stream import KeyedStream
-from headrace.graph.transformation import Edge
+from headrace.graph.transformation import Broadcast, Edge
 from headrace.runtime.operator import OperatorSpec
+
+
+def broadcast(stream: DataStream) -> DataStream:
+    """The stream with all of its records for every task."""
+    return stream._repartitioned("broadcast", Broadcast())
 
 
 def connected(spec: OperatorSpec, *streams: DataStream) -> DataStream:

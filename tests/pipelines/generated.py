@@ -20,8 +20,9 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.runtime.user_function import UserFunction
 from tests.operators.comap import CoMapSpec
-from tests.operators.connecting import connected
+from tests.operators.connecting import broadcast, connected
 from tests.operators.enrich import EnrichSpec
+from tests.operators.rules import SurchargeSpec
 
 from .functions import LATE, ODD, Record, Running, SplitOdd, Windowed, add, twice_or_not
 
@@ -196,6 +197,16 @@ def _enrich(built: Built, flow: Flow, other: Flow, number: int) -> None:
     built.add(Flow(stream, records, Order.NONE, flow.timely and other.timely))
 
 
+def _surcharge(built: Built, flow: Flow, other: Flow, number: int) -> None:
+    records = []
+    for key, value, ts in flow.records:
+        total = sum(amount for _, amount, at in other.records if at <= ts)
+        records.append((key, value + total % 7, ts))
+    stream = connected(SurchargeSpec(), built.keyed(flow.stream), broadcast(other.stream))
+    # In a batch all that is broadcast comes first, but here it is told by its time.
+    built.add(Flow(stream, records, Order.NONE, flow.timely and other.timely))
+
+
 def _rebalance(built: Built, flow: Flow, _: Flow, number: int) -> None:
     stream = flow.stream.rebalance().map(lambda value: value).set_parallelism(number % 3 + 1)
     built.add(flow.behind(stream, flow.records, Order.NONE))
@@ -245,7 +256,7 @@ def _reduce(built: Built, flow: Flow, _: Flow, number: int) -> None:
     built.sealed.append(Flow(stream, records, Order.PER_KEY, flow.timely, last=True))
 
 
-_OF_TWO = ("union", "comap", "enrich")
+_OF_TWO = ("union", "comap", "enrich", "surcharge")
 _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "map": _map,
     "rekey": _rekey,
@@ -255,6 +266,7 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "union": _union,
     "comap": _comap,
     "enrich": _enrich,
+    "surcharge": _surcharge,
     "rebalance": _rebalance,
     "partition": _partition,
     "window": _window,
@@ -284,7 +296,7 @@ def records(draw: Any) -> tuple[Record, ...]:
 
 steps = st.builds(
     Step,
-    st.sampled_from([*_STEPS, "window", "window", "running", "enrich"]),
+    st.sampled_from([*_STEPS, "window", "window", "running", "enrich", "surcharge"]),
     st.tuples(st.integers(0, 4), st.integers(0, 4)),
     st.integers(0, 11),
 )

@@ -70,6 +70,7 @@ def _traits(node: NodeProgram) -> str:
         word
         for word, present in (
             ("keyed state", traits.state),
+            ("shared state", traits.shared),
             ("event-time timers", traits.event_timers),
             ("processing-time timers", traits.processing_timers),
             ("watermarks", traits.assigns_time),

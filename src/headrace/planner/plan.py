@@ -11,6 +11,7 @@ from headrace.connector import ServedBy
 from headrace.graph.identity import identities
 from headrace.graph.stream_graph import StreamGraph
 from headrace.graph.transformation import (
+    Broadcast,
     ByKey,
     ByPartitioner,
     Edge,
@@ -183,7 +184,7 @@ class _Planner:
                 target=self._ids.nodes[target],
                 stage=0,
                 mode=_mode(partitioning),
-                groups=self._groups(target),
+                groups=1 if isinstance(partitioning, Broadcast) else self._groups(target),
                 label=partitioning.label,
                 name=edge.source.name,
                 site=str(target.site),
@@ -238,6 +239,9 @@ class _Planner:
             input_channels=tuple(channels),
             number=draft.number,
             inputs=inputs,
+            broadcast=frozenset(
+                edge.input for edge in draft.head.inputs if isinstance(edge.partitioning, Broadcast)
+            ),
         )
 
     def _inputs(self, draft: _Draft, sources: list[_Draft]) -> dict[str, int]:
@@ -335,6 +339,8 @@ def _mode(partitioning: Partitioning) -> str:
         return "key"
     if isinstance(partitioning, ByPartitioner):
         return "custom"
+    if isinstance(partitioning, Broadcast):
+        return "broadcast"
     return "forward" if isinstance(partitioning, Forward) else "round-robin"
 
 

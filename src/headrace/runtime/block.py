@@ -73,11 +73,16 @@ class Block(NamedTuple):
     input: int = 0
 
 
+ALL_GROUPS = -1
+"""The group of an envelope that each task of its target gets, for all of its groups."""
+
+
 class Envelope(NamedTuple):
     """An addressed payload: one row on the wire.
 
     ``stage``: the stage that shall read it (sinks and the driver stand behind the last).
-    ``group``: the key group or subtask. ``target``: the id of the vertex or sink.
+    ``group``: the key group or subtask, or ``ALL_GROUPS``. ``target``: the id of the vertex or
+    sink.
     ``sender``, ``seq``: the order in which the receiver reads, whatever a shuffle did.
     """
 

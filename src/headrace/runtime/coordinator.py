@@ -15,6 +15,7 @@ from typing import Any
 from headrace.connector import Budget, JsonValue, SplitEnumerator, SplitRange
 from headrace.runtime.alignment import Alignment, LoadStates
 from headrace.runtime.alignment import States as States
+from headrace.runtime.channel import ALL_SPLITS
 from headrace.runtime.offset import Cut, Offset, SourceProgress, source_key
 from headrace.runtime.program import JobProgram, Settings, SourceProgram
 from headrace.runtime.progress_rules import check_range, checked, first_positions
@@ -124,6 +125,9 @@ class Coordinator:
             before, after = start.source(source.id), end.source(source.id)
             if not before.ended:
                 works.extend(self._split_works(source, before, after, states, others))
+            elif others:
+                # A new receiver would wait for it for ever.
+                works.append(SplitWork(source.id, ALL_SPLITS, finished=True))
         # A receiver must know of every new split before any other split makes it advance: what
         # the first task sends is read first.
         opening = [

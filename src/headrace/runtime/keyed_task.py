@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain as one_after_another
 from typing import Any, NamedTuple
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runtime.block import Block, Envelope, Mark
+from headrace.runtime.block import ALL_GROUPS, Block, Envelope, Mark
+from headrace.runtime.broadcast import BroadcastInput
 from headrace.runtime.chain.chain import Chain
-from headrace.runtime.channel import Channel
+from headrace.runtime.channel import ALL_SPLITS, Channel
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
@@ -18,6 +20,7 @@ from headrace.runtime.ordering import Read, batch_order, channels_of, stream_ord
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.quiescence import quiescent
+from headrace.runtime.state.shared import Change, SharedStates
 from headrace.runtime.state.ttl import CLEANUP
 from headrace.runtime.watermarks import (
     ChannelState,
@@ -31,16 +34,22 @@ _FEW_RECORDS = 4_096
 once, while they are in the processor's cache (docs/adr/0010-cost-per-record.md)."""
 
 
+MakeBackend = Callable[[VertexProgram, int], StateBackend]
+"""Gives the backend of a vertex's group."""
+
+
 class TaskInput(NamedTuple):
     """What one group of one vertex gets in one micro-batch, in the order of (sender, seq).
 
-    ``senders``: whose each block is; empty where all are of one sender.
+    ``senders``: whose each block is; empty where all are of one sender. ``broadcast``: what all
+    groups of the task get, for a vertex that has a broadcast input.
     """
 
     group: int
     blocks: Sequence[Block]
     now_ms: int
     senders: Sequence[int] = ()
+    broadcast: BroadcastInput | None = None
 
 
 def sender_of(vertex: VertexProgram, group: int) -> int:
@@ -49,21 +58,43 @@ def sender_of(vertex: VertexProgram, group: int) -> int:
 
 
 class StageCall:
-    """The groups that one call works through: what they send goes to the same blocks."""
+    """The groups that one call works through: what they send goes to the same blocks.
 
-    def __init__(self) -> None:
+    ``backend_of`` gives the backend of a vertex's group, or of ``ALL_GROUPS``.
+    """
+
+    def __init__(self, backend_of: MakeBackend | None = None) -> None:
         self._begun: dict[KeyedTask, None] = {}
+        self._backend_of = backend_of
+        self._broadcast: dict[str, BroadcastInput] = {}
+
+    def broadcast(
+        self, vertex: VertexProgram, blocks: Sequence[Block] = (), senders: Sequence[int] = ()
+    ) -> BroadcastInput:
+        """Take what a vertex gets by broadcast: before any of its groups is worked."""
+        found = self._broadcast.get(vertex.id)
+        if found is None:
+            assert self._backend_of is not None, "shared state has a backend"
+            backend = self._backend_of(vertex, ALL_GROUPS)
+            found = self._broadcast[vertex.id] = BroadcastInput(backend, blocks, senders)
+        return found
 
     def work(self, task: KeyedTask, given: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
-        """Work through a group's micro-batch."""
+        """Work through a group's micro-batch; of a vertex the groups come in their order."""
+        if task.vertex.broadcast:
+            shared = self.broadcast(task.vertex)
+            now_ms = max(given.now_ms, shared.now_ms)
+            given = given._replace(broadcast=shared, now_ms=now_ms)
         appends = task in self._begun
         self._begun[task] = None
         return task.work(given, backend, appends)
 
     def drain(self) -> Iterator[Envelope]:
-        """What still waits to be sent."""
+        """What still waits to be sent; all groups are done."""
         for task in self._begun:
             yield from task.drain()
+        for shared in self._broadcast.values():
+            shared.finish()
 
 
 class KeyedTask:
@@ -82,15 +113,26 @@ class KeyedTask:
         self.facts = facts
         root = vertex.chain.nodes[vertex.chain.root].spec
         count = 1 if root is None else root.traits.inputs
+        self._shared = SharedStates() if vertex.broadcast else None
         self._inputs = InputWatermarks(count, self._input_of) if count > 1 else None
         self._chain = Chain(
-            vertex.chain, job, facts, metrics, merged_marks=True, root_inputs=self._inputs
+            vertex.chain,
+            job,
+            facts,
+            metrics,
+            merged_marks=True,
+            root_inputs=self._inputs,
+            shared=self._shared,
         )
         self._chain.cell.clocked = True
         head = self._chain.operators[vertex.chain.root]
         self._keyed = head if isinstance(head, KeyedOperator) and vertex.keyed else None
         self._processors = () if self._keyed is None else self._keyed.processors()
         self._quiet = QuietChannels(vertex, job)
+        self._given: BroadcastInput | None = None
+        self._runs_broadcast = False
+        self._changes: list[Change] = []
+        """What the group at work sees of the shared state, beyond what it began with."""
         self._context = self._chain.contexts[vertex.chain.root]
         self._records_in = self._context.get_metrics_group().counter("numRecordsIn")
 
@@ -113,7 +155,8 @@ class KeyedTask:
         chain, cell, header = self._chain, self._chain.cell, backend.header
         self._backend = backend
         self._watermarks = self._channels_of(header)
-        self._quiet.expect(self._watermarks, task.blocks)
+        self._enter_broadcast(task.broadcast)
+        self._quiet.expect(self._watermarks, self._all_blocks(task))
         if self._inputs is not None:
             self._inputs.restart(self._watermarks.state, header.get("inputs", ()))
         now_ms = max(task.now_ms, header.get("now", 0))
@@ -151,6 +194,7 @@ class KeyedTask:
         except Exception as error:
             annotate(error)
             raise
+        self._leave_broadcast()
         header["channels"] = self._watermarks.stored()
         header["program"] = self.job.fingerprint
         header["watermark"] = self._watermarks.current
@@ -193,13 +237,58 @@ class KeyedTask:
 
     def _in_order(self, task: TaskInput) -> Iterator[Read]:
         """Records and marks, in the one order that every run of a micro-batch agrees on."""
-        state = self._watermarks.state
+        state, shared = self._watermarks.state, task.broadcast
         if not self.facts.is_batch:
-            return stream_order(task.blocks, task.senders, state)
-        channels = channels_of(task.blocks, state)
+            if shared is None:
+                return stream_order(task.blocks, task.senders, state)
+            # Under equal watermarks what comes by broadcast is first.
+            lanes = shared.lanes(state)
+            senders = [*range(-len(lanes), 0), *(task.senders or [0] * len(task.blocks))]
+            return stream_order([*lanes, *task.blocks], senders, state)
+        channels = channels_of(self._all_blocks(task), state)
         for channel in channels:
             state.setdefault(channel, (MIN_WATERMARK, False))
-        return batch_order(task.blocks, channels)
+        first = shared.of_batch() if shared is not None else ()
+        return one_after_another(first, batch_order(task.blocks, channels))
+
+    @staticmethod
+    def _all_blocks(task: TaskInput) -> Sequence[Block]:
+        return task.blocks if task.broadcast is None else [*task.broadcast.blocks, *task.blocks]
+
+    def _enter_broadcast(self, given: BroadcastInput | None) -> None:
+        self._given, self._changes = given, []
+        if given is not None:
+            assert self._shared is not None
+            given.enter(self._shared)
+            self._runs_broadcast = given.run_by_first() or not self.vertex.keyed
+
+    def _leave_broadcast(self) -> None:
+        """The next group begins with the shared state as this one did."""
+        if self._shared is not None:
+            self._shared.take_back(self._changes)
+
+    def _broadcast_records(self, block: Block, start: int, values: list[Any], stamps: Any) -> None:
+        """Run the operator on broadcast records, or make again what they changed."""
+        given, shared, place = self._given, self._shared, (block.input, start)
+        assert given is not None and shared is not None
+        if self._runs_broadcast:
+            self._records_in.inc(len(values))
+            self._chain.cell.key = self._chain.cell.entry = None
+            self._chain.cell.event_ms = None
+            shared.writable = True
+            try:
+                if self._keyed is not None:
+                    self._processors[block.input]([], values, stamps)
+                else:
+                    self._chain.push_alls[block.input](values, stamps)
+            finally:
+                shared.writable = False
+            changes = shared.taken()
+            given.note(place, changes)
+        else:
+            changes = given.changes_at(place)
+            shared.make(changes)
+        self._changes += changes
 
     def _records(self, block: Block, values: list[Any], start: int, stop: int) -> None:
         keys, timestamps = block.keys, block.timestamps
@@ -207,6 +296,9 @@ class KeyedTask:
             values = values[start:stop]
             keys = keys[start:stop] if keys is not None else None
             timestamps = timestamps[start:stop] if timestamps is not None else None
+        if self._given is not None and block.input in self.vertex.broadcast:
+            self._broadcast_records(block, start, values, timestamps)
+            return
         self._records_in.inc(len(values))
         if self._keyed is not None:
             assert keys is not None
@@ -216,7 +308,9 @@ class KeyedTask:
 
     def _mark(self, mark: Mark) -> Iterator[Envelope]:
         watermarks = self._watermarks
-        if self._quiet.stays(watermarks, mark):
+        if mark.channel[1] == ALL_SPLITS:  # channels of a header are plain tuples
+            self._end_of_splits(mark.channel[0])
+        elif self._quiet.stays(watermarks, mark):
             return
         if self._inputs is not None:
             self._inputs.update(mark.channel, mark.watermark, mark.idle)
@@ -233,6 +327,14 @@ class KeyedTask:
                     if outbox.weight_bytes >= BYTES_GATHERED or outbox.overflow:
                         yield from chain.drain()
         chain.signal(watermark, watermarks.idle)
+
+    def _end_of_splits(self, exchange: str) -> None:
+        """A source ended while another program ran, which had no use for this exchange."""
+        kept = self._watermarks.state.items()
+        state = {c: at for c, at in kept if c[0] != exchange or c[1] is None}
+        self._watermarks.restart(state, self._watermarks.current)
+        if self._inputs is not None:
+            self._inputs.restart(state, self._inputs.stored())
 
     def _fire_processing_timers(self, now_ms: int) -> Iterator[Envelope]:
         if self._keyed is None:

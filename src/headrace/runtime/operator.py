@@ -45,7 +45,8 @@ class Traits:
     ``keyed``: it must run behind a key exchange. ``state`` and ``timers``: what it keeps.
     ``event_time``: it is of no use without watermarks. ``assigns_time``: it replaces timestamps
     and watermarks. ``side_outputs``: it may emit to tags. ``keeps_emitted``: what it emits stays
-    its state. ``inputs``: how many inputs it has; a union is one.
+    its state. ``inputs``: how many inputs it has; a union is one. ``shared``: it keeps state that a
+    whole task shares, and that a broadcast input changes.
     """
 
     keyed: bool = False
@@ -57,6 +58,7 @@ class Traits:
     side_outputs: bool = False
     keeps_emitted: bool = False
     inputs: int = 1
+    shared: bool = False
 
 
 class OperatorSpec(ABC):
@@ -133,7 +135,7 @@ def metrics_owner(node: NodeProgram) -> str:
 
 
 ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]
-"""Takes keys, values and timestamps (ms) of records, in order."""
+"""Takes keys (none of a broadcast input), values and timestamps (ms) of records, in order."""
 
 
 class Operator:

@@ -69,6 +69,17 @@ def stream_order(
         are of one sender.
     """
     watermarks = {channel: watermark for channel, (watermark, _) in reached.items()}
+    lanes = _lanes_of(blocks, senders, watermarks)
+    pieces = (item for lane in lanes for _, item in lane if isinstance(item, _Piece))
+    opened = _OpenedBlocks(pieces)
+    for together, found in groupby(_by_watermark(lanes, watermarks), _belongs_with):
+        reads = (opened.read(item) for _, item in found)
+        yield from reads if together is None else _put_together(reads)
+
+
+def _lanes_of(
+    blocks: Sequence[Block], senders: Sequence[int], watermarks: Mapping[Any, int]
+) -> list[_Lane]:
     merged: dict[Channel, list[Block]] = {}
     by_sender: dict[int, list[Block]] = {}
     for number, block in enumerate(blocks):
@@ -83,11 +94,31 @@ def stream_order(
         else:
             items = _merged_order(channel, sent, watermarks.get(channel, MIN_WATERMARK))
         lanes.append(deque((channel, item) for item in items))
-    pieces = (item for lane in lanes for _, item in lane if isinstance(item, _Piece))
-    opened = _OpenedBlocks(pieces)
-    for together, found in groupby(_by_watermark(lanes, watermarks), _belongs_with):
-        reads = (opened.read(item) for _, item in found)
-        yield from reads if together is None else _put_together(reads)
+    return lanes
+
+
+def one_lane(blocks: Sequence[Block], senders: Sequence[int], reached: Reached) -> Block:
+    """The records and marks of blocks as if one sender had sent them in the order of a stream.
+
+    Records keep their channels, so that they can be merged with what others sent.
+    """
+    watermarks = {channel: watermark for channel, (watermark, _) in reached.items()}
+    values: list[Any] = []
+    stamps: list[int | None] = []
+    marks: list[Mark] = []
+    openings: list[tuple[int, Channel]] = []
+    for channel, item in _by_watermark(_lanes_of(blocks, senders, watermarks), watermarks):
+        if isinstance(item, Mark):
+            marks.append(item._replace(position=len(values)))
+            continue
+        block, start, stop = item
+        if isinstance(channel, Channel) and (not openings or openings[-1][1] != channel):
+            openings.append((len(values), channel))
+        values += values_of(block)[start:stop]
+        known = block.timestamps
+        stamps += known[start:stop] if known is not None else [None] * (stop - start)
+    now_ms = max((block.now_ms for block in blocks), default=0)
+    return Block(None, values, stamps, False, marks, None, now_ms, openings=(*openings,))
 
 
 class _OpenedBlocks:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.connector import ServedBy
+from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.channel import Channel
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.pacing import Pace
@@ -25,8 +26,9 @@ from headrace.runtime.user_function import UserFunction
 class ExchangeProgram:
     """How records leave a vertex for another.
 
-    ``target``: the id of the vertex. ``mode``: ``key``, ``custom``, ``round-robin`` or ``forward``.
-    ``groups``: how many key groups (or subtasks) the target has. ``name`` and ``site`` are those of
+    ``target``: the id of the vertex. ``mode``: ``key``, ``custom``, ``round-robin``, ``forward`` or
+    ``broadcast``. ``groups``: how many key groups (or subtasks) the target has; where all of them
+    get every record, one stands for them. ``name`` and ``site`` are those of
     the stream that feeds it. ``input``: by which input of the target's operator the records come.
     """
 
@@ -103,7 +105,7 @@ class VertexProgram:
 
     ``id``: that of its head operator. ``number``: its place in the job, which orders senders.
     ``inputs``: by the id of an exchange, by which input of the head its records come; those that
-    are not there come by the first.
+    are not there come by the first. ``broadcast``: the inputs of which every task gets each record.
     """
 
     id: str
@@ -115,6 +117,11 @@ class VertexProgram:
     input_channels: tuple[Channel, ...] = ()
     number: int = 0
     inputs: Mapping[str, int] = field(default_factory=dict)
+    broadcast: frozenset[int] = frozenset()
+
+    def spread_of(self, group: int) -> int:
+        """Over how many groups the keys of a group's state are spread; shared state is in one."""
+        return self.groups if group != ALL_GROUPS else 1
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from headrace.runtime.operator import (
 )
 from headrace.runtime.program import ChainProgram, JobProgram
 from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.user_function import open_function
 from headrace.runtime.watermarks import InputWatermarks, NodeInputs
 
@@ -51,6 +52,7 @@ class ChainParts:
         outbox: Outbox,
         merged: bool,
         root_inputs: InputWatermarks | None,
+        shared: SharedStates | None,
     ) -> None:
         program = self.program = _with_own_functions(program)
         self._facts, self._metrics, self._job, self._outbox = facts, metrics, job, outbox
@@ -60,10 +62,19 @@ class ChainParts:
         self.pushes: dict[str, Push] = {}
         self.signals: dict[str, Signal] = {}
         self.inputs: dict[str, NodeInputs] = {}
-        self._root_inputs = root_inputs
+        self._root_inputs, self._shared = root_inputs, shared
         way_out = KeyedEndpoint if merged else Endpoint
         self.exchanges = {
-            e.id: way_out(outbox, e.stage, e.target, e.groups, e.mode == "key", e.id, e.input)
+            e.id: way_out(
+                outbox,
+                e.stage,
+                e.target,
+                e.groups,
+                e.mode == "key",
+                e.id,
+                e.input,
+                e.mode == "broadcast",
+            )
             for e in program.exchanges
         }
         self.sinks: dict[str, Endpoint] = {}
@@ -123,6 +134,8 @@ class ChainParts:
             keyed = node.spec.traits.keyed
             cell = self.cell if keyed else None
             context = self._context(node.name, node.site, cell, metrics_owner(node))
+            if node.id == self.program.root:
+                context.shared = self._shared
             self.contexts[node.id] = context
             self.operators[node.id] = operator
             try:

@@ -18,6 +18,7 @@ from headrace.runtime.operator import (
     Outputs,
 )
 from headrace.runtime.program import ChainProgram, JobProgram
+from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.user_function import close_function
 from headrace.runtime.watermarks import InputWatermarks
 
@@ -38,13 +39,16 @@ class Chain:
         metrics: MetricGroup,
         merged_marks: bool,
         root_inputs: InputWatermarks | None = None,
+        shared: SharedStates | None = None,
     ) -> None:
         self._job = job
         self.outbox = Outbox(job.settings.object_reuse, facts.overflow())
         self.outbox.relieve = self._put_aside
         # A chain that makes watermarks has one sequence of them per group.
         self.merged = merged_marks and not program.assigns_time
-        parts = ChainParts(program, job, facts, metrics, self.outbox, self.merged, root_inputs)
+        parts = ChainParts(
+            program, job, facts, metrics, self.outbox, self.merged, root_inputs, shared
+        )
         self._parts = parts
         self.program, self.cell = parts.program, parts.cell
         self.operators, self.contexts = parts.operators, parts.contexts

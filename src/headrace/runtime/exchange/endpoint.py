@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Any
 
-from headrace.runtime.block import BlockBuffer, Envelope, Kind, Mark, take
+from headrace.runtime.block import ALL_GROUPS, BlockBuffer, Envelope, Kind, Mark, take
 from headrace.runtime.channel import Channel
 from headrace.runtime.detached import RecordLayout
 from headrace.runtime.exchange.outbox import Outbox
@@ -14,7 +14,10 @@ from headrace.runtime.overflow import bytes_of
 
 
 class Endpoint:
-    """Gathers records for ``groups`` receivers and gives them back as envelopes."""
+    """Gathers records for ``groups`` receivers and gives them back as envelopes.
+
+    ``to_all``: the only receiver stands for all tasks.
+    """
 
     def __init__(
         self,
@@ -25,6 +28,7 @@ class Endpoint:
         keyed: bool,
         exchange: str | None,
         input: int = 0,
+        to_all: bool = False,
     ) -> None:
         self.outbox = outbox
         self.stage = stage
@@ -33,6 +37,7 @@ class Endpoint:
         self.keyed = keyed
         self.exchange = exchange
         self.input = input
+        self.to_all = to_all
         self.buffers: list[BlockBuffer | None] = [None] * groups
         self.unchecked = False
         """Whether records may have come that nobody has looked at."""
@@ -116,6 +121,8 @@ class Endpoint:
         checked = not self.unchecked
         block = take(buffer, self.keyed, outbox.now_ms, merged_channel, checked, self.input)
         where = group if self.exchange is not None else outbox.current_group
+        if self.to_all:
+            where = ALL_GROUPS
         return Envelope(
             self.stage, where, self.target, Kind.DATA, outbox.sender, next(outbox.seq), block
         )

@@ -1,0 +1,205 @@
+"""A broadcast input, and the state that it changes for a whole task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from headrace.common.configuration import Configuration
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.datastream.connectors import indexed
+from headrace.errors import PlanError
+from headrace.testing import PipelineResults, run_pipeline
+
+from .connecting import broadcast, connected
+from .rules import KeyedRulesSpec, RulesSpec
+
+BY_TIME = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v[-1])
+RECORDS = [(n * 7 % 11, n, 1_000 + n * 10) for n in range(60)]
+RULES = [("abc"[n * 5 % 3], None if n % 7 == 6 else n, 1_005 + n * 10) for n in range(60)]
+
+
+def rules_at(moment: int, rules: list[Any] = RULES) -> dict[str, int]:
+    known: dict[str, int] = {}
+    for name, amount, at in rules:
+        if at > moment:
+            continue
+        if amount is None:
+            known.pop(name, None)
+        else:
+            known[name] = known.get(name, 0) + amount
+    return known
+
+
+@pytest.fixture(autouse=True)
+def a_mark_after_each_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexed, "CHUNK_RECORDS", 1)
+
+
+def run(program: Any, *mode: Any, **how: Any) -> PipelineResults:
+    env = StreamExecutionEnvironment(
+        Configuration.from_dict({"headrace.watermark.chunk-records": "1"})
+    )
+    return run_pipeline(program(env), *mode, **how)
+
+
+def streams(env: StreamExecutionEnvironment) -> tuple[DataStream, DataStream]:
+    records = env.from_collection(RECORDS).assign_timestamps_and_watermarks(BY_TIME)
+    rules = env.from_collection(RULES).assign_timestamps_and_watermarks(BY_TIME)
+    return records, broadcast(rules)
+
+
+def keyed(**how: Any) -> Any:
+    def program(env: StreamExecutionEnvironment) -> DataStream:
+        records, rules = streams(env)
+        by_key = records.key_by(lambda record: record[0])
+        return connected(KeyedRulesSpec(**how), by_key, rules)
+
+    return program
+
+
+SPREAD = {"key_groups": 7, "parallelism": 3}
+STREAMS: list[Any] = [
+    {},
+    SPREAD,
+    {"cuts": [1] * 100},
+    {"cuts": [3, 1, 7, 2] * 10, **SPREAD},
+    {"cuts": [3, 1, 7, 2] * 10, "backends": "paged", "restarts": True},
+    {"cuts": [5] * 20, "backends": "paged", "restarts": True, **SPREAD},
+    {"cuts": [5] * 20, "restarts": "neutral", "regroup": [(3, 1), (11, 2)], **SPREAD},
+    {
+        "cuts": [4] * 30,
+        "backends": "paged",
+        "restarts": "neutral",
+        "regroup": [(3, 1), (11, 2)],
+        **SPREAD,
+    },
+]
+
+
+@pytest.mark.parametrize("how", STREAMS)
+def test_a_record_sees_the_rules_of_its_time_however_it_is_run(how: Any) -> None:
+    """At the watermark of a record every rule up to then is known; some later ones may be, too."""
+    found = run(keyed(waits=True), **how).only
+    assert sorted(value for _, value, _, _ in found) == sorted(RECORDS)
+    for _, value, rules, _ in found:
+        steps = range(0, 111, 5)
+        assert dict(rules) in [rules_at(value[-1] + step) for step in steps], (how, value)
+
+
+@pytest.mark.parametrize("how", STREAMS)
+def test_a_rule_and_a_record_are_read_as_their_inputs_advance(how: Any) -> None:
+    found = run(keyed(), **how).only
+    assert sorted(value for _, value, _, _ in found) == sorted(RECORDS)
+    for _, value, rules, _ in found:
+        # in one micro-batch an input is not read ahead of the other
+        steps = range(-45, 46, 5) if "cuts" not in how else range(-60, 61, 5)
+        assert dict(rules) in [rules_at(value[-1] + step) for step in steps], (how, value)
+
+
+def test_in_one_go_the_groups_see_what_one_group_sees() -> None:
+    one = run(keyed()).only
+    assert sorted(run(keyed(), **SPREAD).only) == sorted(one)
+    assert sorted(run(keyed(), key_groups=3).only) == sorted(one)
+    assert len({rules for _, _, rules, _ in one}) > 15
+    # items come in the order in which names were first put
+    everything = [rules for _, _, rules, _ in one if len(rules) == 3]
+    assert any(list(rules) != sorted(rules) for rules in everything)
+
+
+def test_a_batch_has_all_rules_before_the_first_record() -> None:
+    for how in ({}, SPREAD):
+        found = run(keyed(), "batch", **how).only
+        assert {tuple(sorted(rules)) for _, _, rules, _ in found} == {
+            tuple(sorted(rules_at(10_000).items()))
+        }
+        assert len(found) == len(RECORDS)
+
+
+@pytest.mark.parametrize("mode", ["streaming", "batch"])
+def test_what_is_learned_is_told_once_per_task(mode: Any) -> None:
+    for how in ({}, {"key_groups": 7}):
+        found = run(keyed(tells=True), mode, **how)
+        told = [value[1] for value in found.only if value[0] == "learned"]
+        assert sorted(map(str, told)) == sorted(map(str, RULES))
+        assert len(found.only) == len(RECORDS) + len(RULES)
+
+
+def unkeyed(env: StreamExecutionEnvironment) -> DataStream:
+    records, rules = streams(env)
+    return connected(RulesSpec(), records.rebalance(), rules)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"parallelism": 3},
+        {"parallelism": 3, "key_groups": 4, "cuts": [5] * 20},
+        {
+            "parallelism": 3,
+            "key_groups": 4,
+            "cuts": [5] * 20,
+            "backends": "paged",
+            "restarts": True,
+        },
+    ],
+)
+def test_subtasks_have_instances_of_their_own(how: Any) -> None:
+    found = run(unkeyed, **how).only
+    told = Counter(str(value[1]) for value in found if value[0] == "learned")
+    assert told == {str(rule): 3 for rule in RULES}
+    records = [value for value in found if value[0] != "learned"]
+    assert sorted(value for value, _ in records) == sorted(RECORDS)
+    for value, rules in records:
+        assert dict(rules) in [rules_at(value[-1] + step) for step in range(-90, 91, 5)], value
+
+
+def test_new_subtasks_know_the_rules() -> None:
+    early = [("a", 1, 1_000), ("b", 2, 1_001)]
+
+    def program(env: StreamExecutionEnvironment) -> DataStream:
+        records = env.from_collection(RECORDS).assign_timestamps_and_watermarks(BY_TIME)
+        rules = env.from_collection(early).assign_timestamps_and_watermarks(BY_TIME)
+        return connected(RulesSpec(), records.rebalance(), broadcast(rules))
+
+    how = {"cuts": [4, *[5] * 20], "restarts": "neutral", "regroup": [(4, 5), (2, 1), (3, 3)]}
+    found = run(program, key_groups=4, parallelism=2, **how).only
+    late = [rules for value, rules in found if value != "learned" and value[-1] > 1_100]
+    assert len(late) == 49
+    assert set(late) == {(("a", 1), ("b", 2))}
+
+
+def test_a_plain_operator_after_a_broadcast_gets_every_record_in_every_subtask() -> None:
+    def program(env: StreamExecutionEnvironment) -> DataStream:
+        return broadcast(env.from_collection([1, 2, 3])).map(lambda value: value * 10)
+
+    assert sorted(run(program, parallelism=3, key_groups=2).only) == [
+        *[10] * 3,
+        *[20] * 3,
+        *[30] * 3,
+    ]
+
+
+def test_only_the_broadcast_side_changes_the_shared_state() -> None:
+    class Wrong(KeyedRulesSpec):
+        def build(self) -> Any:
+            made: Any = super().build()
+            made.process = lambda keys, values, timestamps: made._rules.put("x", 1)
+            return made
+
+    def program(env: StreamExecutionEnvironment) -> DataStream:
+        records, rules = streams(env)
+        return connected(Wrong(), records.key_by(lambda record: record[0]), rules)
+
+    with pytest.raises(PlanError, match="shared state 'rules' is changed"):
+        run(program)
+
+
+def test_the_plan_tells_of_it() -> None:
+    env = StreamExecutionEnvironment(Configuration.from_dict({"pipeline.max-parallelism": "16"}))
+    text = keyed()(env).explain()
+    assert "-> BROADCAST exchange -> vertex 0 (input 1)" in text
+    assert "KeyedRules  {keyed state, shared state, event-time timers}" in text
