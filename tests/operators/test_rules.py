@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -203,3 +204,95 @@ def test_the_plan_tells_of_it() -> None:
     text = keyed()(env).explain()
     assert "-> BROADCAST exchange -> vertex 0 (input 1)" in text
     assert "KeyedRules  {keyed state, shared state, event-time timers}" in text
+
+
+def settings(mode: str, parallelism: int = 2, **more: str) -> StreamExecutionEnvironment:
+    given = {
+        "execution.runtime-mode": mode,
+        "parallelism.default": str(parallelism),
+        "headrace.source.max-records-per-batch": "20",
+        "headrace.watermark.chunk-records": "1",
+    }
+    return StreamExecutionEnvironment(Configuration.from_dict(given | more))
+
+
+EARLY = [("a", 1, 900), ("b", 2, 901), ("a", 3, 902)]
+
+
+def known_before(env: StreamExecutionEnvironment, records: list[Any] = RECORDS) -> DataStream:
+    """All rules come before the first record, so a batch gives what a stream gives."""
+    rules = env.from_collection(EARLY).name("rules").assign_timestamps_and_watermarks(BY_TIME)
+    source = env.from_collection(records).name("records").assign_timestamps_and_watermarks(BY_TIME)
+    by_key = source.key_by(lambda record: record[0])
+    return connected(KeyedRulesSpec(waits=True), by_key, broadcast(rules))
+
+
+@pytest.mark.spark
+def test_on_spark_as_on_the_local_runner() -> None:
+    local = sorted(run_pipeline(known_before).only)
+    assert {rules for _, _, rules, _ in local} == {(("a", 4), ("b", 2))}
+    for mode in ("STREAMING", "BATCH"):
+        results: Any = known_before(settings(mode)).execute_and_collect()
+        with results:
+            found = list(results)
+        assert [value[:3] for value in sorted(found)] == [value[:3] for value in local], mode
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
+def test_on_spark_subtasks_hear_each_rule_once(mode: str) -> None:
+    results: Any = unkeyed(settings(mode)).execute_and_collect()
+    with results:
+        found = list(results)
+    told = Counter(str(value[1]) for value in found if value[0] == "learned")
+    assert told == {str(rule): 2 for rule in RULES}
+    assert sorted(value for value, _ in found if value != "learned") == sorted(RECORDS)
+
+
+@pytest.mark.spark
+def test_on_spark_new_tasks_know_the_rules_after_a_failure(tmp_path: Path) -> None:
+    """Begun anew in the middle, with other parallelism, and subtasks where there were none."""
+    mended = tmp_path / "mended"
+
+    def fragile(record: Any) -> Any:
+        if record[1] == 40 and not mended.exists():
+            raise ValueError("not yet")
+        return record
+
+    def run_once(parallelism: int, subtasks: int) -> list[Any]:
+        env = settings(
+            "STREAMING",
+            parallelism,
+            **{"execution.checkpointing.dir": str(tmp_path / "state"), "pipeline.name": "rules"},
+        )
+        rules = env.from_collection(EARLY).name("rules").uid("rules")
+        all_rules = broadcast(rules.assign_timestamps_and_watermarks(BY_TIME))
+        records = env.from_collection(RECORDS).name("records").uid("records").map(fragile)
+        timed = records.assign_timestamps_and_watermarks(BY_TIME)
+        by_key = timed.key_by(lambda record: record[0])
+        with_key = connected(KeyedRulesSpec(waits=True), by_key, all_rules).uid("keyed")
+        without = connected(RulesSpec(), timed.rebalance(), all_rules).uid("unkeyed")
+        without.set_parallelism(subtasks)
+        found: list[Any] = []
+        results: Any = with_key.union(without).execute_and_collect()
+        try:
+            with results:
+                found.extend(results)
+        except ValueError as failure:
+            assert not mended.exists() and "not yet" in str(failure)
+        return found
+
+    before = run_once(2, 1)
+    mended.touch()
+    after = run_once(3, 3)
+    assert len(before) > 0 and 0 < len(after) < 2 * len(RECORDS)
+    known = {"a": 4, "b": 2}
+    with_key = [value for value in before + after if len(value) == 4]
+    without = [value for value in before + after if len(value) == 2 and value[0] != "learned"]
+    assert {value for _, value, _, _ in with_key} == {*RECORDS}
+    assert {value for value, _ in without} == {*RECORDS}
+    assert all(dict(rules) == known for _, _, rules, _ in with_key)
+    assert all(dict(rules) == known for _, rules in without if _[-1] > 1_100)
+    # what waited for its time when the job failed has all of its key's records
+    counts = {value: count for _, value, _, count in with_key}
+    assert max(counts.values()) == max(Counter(key for key, _, _ in RECORDS).values())

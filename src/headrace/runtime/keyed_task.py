@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain as one_after_another
 from typing import Any, NamedTuple
 
@@ -89,10 +89,11 @@ class StageCall:
         self._begun[task] = None
         return task.work(given, backend, appends)
 
-    def drain(self) -> Iterator[Envelope]:
-        """What still waits to be sent; all groups are done."""
+    def drain(self, except_for: Collection[str] = ()) -> Iterator[Envelope]:
+        """What still waits to be sent, but by these vertices; all groups are done."""
         for task in self._begun:
-            yield from task.drain()
+            if task.vertex.id not in except_for:
+                yield from task.drain()
         for shared in self._broadcast.values():
             shared.finish()
 
