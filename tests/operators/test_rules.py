@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from headrace.common.configuration import Configuration
-from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.common.watermark_strategy import MIN_WATERMARK, WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors import indexed
 from headrace.errors import PlanError
-from headrace.testing import PipelineResults, run_pipeline
+from headrace.runners.captures import read, replay_of
+from headrace.testing import KeyedHarness, PipelineResults, ProcessHarness, run_pipeline
 
 from .connecting import broadcast, connected
-from .rules import KeyedRulesSpec, RulesSpec
+from .rules import KeyedRulesOperator, KeyedRulesSpec, RulesSpec
 
 BY_TIME = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v[-1])
 RECORDS = [(n * 7 % 11, n, 1_000 + n * 10) for n in range(60)]
@@ -296,3 +297,64 @@ def test_on_spark_new_tasks_know_the_rules_after_a_failure(tmp_path: Path) -> No
     # what waited for its time when the job failed has all of its key's records
     counts = {value: count for _, value, _, count in with_key}
     assert max(counts.values()) == max(Counter(key for key, _, _ in RECORDS).values())
+
+
+@pytest.mark.parametrize("backend", ["heap", "paged"])
+def test_in_a_harness(backend: Any) -> None:
+    spec = KeyedRulesSpec(tells=True)
+    with (
+        KeyedHarness(spec, (0, None), backend=backend) as task,
+        KeyedHarness(spec, (0, None)) as other,
+    ):
+        task.process(("ann", 1, 10), 10)
+        task.process(("a", 5, 11), 11, input=1)
+        task.process(("ann", 2, 12), 12)
+        assert task.output() == [
+            ("ann", ("ann", 1, 10), (), 1),
+            ("learned", ("a", 5, 11)),
+            ("ann", ("ann", 2, 12), (("a", 5),), 2),
+        ]
+        task.advance_watermark(20, input=1)
+        assert (task.watermark, task.input_watermark(1)) == (MIN_WATERMARK, 20)
+        other.restore(task.snapshot())
+        other.process(("b", 7, 21), 21, input=1)
+        other.process(("bob", 3, 22), 22)
+        assert other.output()[1:] == [("bob", ("bob", 3, 22), (("a", 5), ("b", 7)), 1)]
+
+
+def test_in_a_harness_without_keys() -> None:
+    with ProcessHarness(RulesSpec(), broadcast=[1]) as task:
+        task.process(("a", 5, 11), 11, input=1)
+        task.process("record", 12)
+        assert task.output() == [("learned", ("a", 5, 11)), ("record", (("a", 5),))]
+
+
+def test_a_failed_call_is_made_again_with_its_rules(tmp_path: Path) -> None:
+    def program(env: StreamExecutionEnvironment) -> DataStream:
+        records, rules = streams(env)
+        spec = KeyedRulesSpec()
+        by_key = records.key_by(lambda record: record[0])
+        return connected(spec, by_key, rules)
+
+    def fails_at(count: int) -> Any:
+        def process(
+            self: Any, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+        ) -> None:
+            if len(self._rules) == count:
+                raise ValueError(f"{values[0]} sees {[*self._rules.items()]}")
+
+        return process
+
+    env = settings("STREAMING", **{"headrace.failure.capture-dir": str(tmp_path)})
+    env._configuration.set_string("execution.target", "local")
+    program(env).print()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(KeyedRulesOperator, "process", fails_at(3))
+        with pytest.raises(ValueError, match="sees") as first:
+            env.execute("rules")
+        (file,) = tmp_path.glob("*.headrace-call")
+        again = replay_of(read(str(file)))
+        with pytest.raises(ValueError, match="sees") as second:
+            list(again.run())
+        again.close()
+    assert str(first.value) == str(second.value)

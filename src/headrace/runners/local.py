@@ -31,10 +31,11 @@ from headrace.runtime.capture import HeldPages, RecordingBackend
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.coordinator import Coordinator, merge_states
 from headrace.runtime.failure import at_sink, failure_of
-from headrace.runtime.keyed_task import KeyedTask, MakeBackend, StageCall, TaskInput
+from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.source_task import SourceTask, SplitState
+from headrace.runtime.stage_call import MakeBackend, StageCall
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 

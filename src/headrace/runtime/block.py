@@ -275,7 +275,9 @@ def _as_plain(block: Block) -> tuple[Any, ...]:
 def decode(data: bytes) -> Block:
     """The block of its bytes."""
     *fields, named = pickle.loads(data)
-    block: Any = Block(*fields)  # one from before a field was added lacks it
+    if len(fields) < len(Block._fields):  # one from before a field was added
+        fields = [*Block(*fields)]
+    block: Any = _block(fields)
     channels = [*map(Channel._make, named)]
     made: Block = block._replace(
         marks=[_mark((at, channels[number], *rest)) for at, number, *rest in block.marks],
@@ -287,3 +289,4 @@ def decode(data: bytes) -> Block:
 
 
 _mark = partial(tuple.__new__, Mark)  # twice as fast as Mark(...)
+_block = partial(tuple.__new__, Block)

@@ -9,11 +9,14 @@ makes these changes at the same places, and takes them back when it is done. Gro
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Sequence
+from typing import Self
 
-from headrace.runtime.block import Block
+from headrace.runtime.block import Block, decode, encode
 from headrace.runtime.ordering import Reached, Run, batch_order, one_lane
 from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.shared import Change, SharedStates, store
 
 Place = tuple[int, int]
@@ -37,6 +40,20 @@ class BroadcastInput:
         self._loaded: list[SharedStates] = []
         self._changes: dict[Place, tuple[Change, ...]] = {}
         self._is_run = False
+
+    def taken_down(self) -> bytes:
+        """Blocks, and the shared state as it was before the call, while that is not over."""
+        held = [(key, {**entry}) for key, entry in self._backend.scan()]
+        return pickle.dumps(([*map(encode, self.blocks)], [*self._senders], held), 5)
+
+    @classmethod
+    def of(cls, data: bytes) -> Self:
+        """What ``taken_down`` gave, with its state on the heap."""
+        blocks, senders, held = pickle.loads(data)
+        backend = HeapBackend()
+        for key, entry in held:
+            backend.enter(key).update(entry)
+        return cls(backend, [*map(decode, blocks)], senders)
 
     def enter(self, states: SharedStates) -> None:
         """Let states be as they were at the end of the last call."""

@@ -28,6 +28,7 @@ from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.operator import NodeProgram, OperatorSpec
 from headrace.runtime.program import ChainProgram, JobProgram, Settings, VertexProgram
+from headrace.runtime.stage_call import StageCall
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
@@ -61,6 +62,7 @@ class _Harness:
     of their timestamps.
 
     An operator's spec may have several inputs, numbered from 0. Each has a watermark of its own.
+    Those that are ``broadcast`` may change the state that a task shares.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class _Harness:
         watermarks: WatermarkStrategy | None,
         batch: bool,
         clock: ManualClock | None,
+        broadcast: Iterable[int],
     ) -> None:
         site = call_site()
         for function in spec.functions:
@@ -90,13 +93,17 @@ class _Harness:
             ChainProgram(node.id, {node.id: node}, ()),
             tuple(_channel(number) for number in numbers),
             inputs={_channel(number).exchange: number for number in numbers},
+            broadcast=frozenset(broadcast),
         )
+        self._vertex = vertex
         self._numbers = numbers
         job = JobProgram("harness", "", (), ((vertex,),), (), Settings(), 1, batch)
         facts = TaskFacts(max_parallelism=1, is_batch=batch)
         self.metrics = MetricGroup()
         self._store = MemoryStore() if backend == "paged" else None
         self._heap = HeapBackend()
+        self._shared_store = MemoryStore() if backend == "paged" else None
+        self._shared_heap = HeapBackend()
         self._task = KeyedTask(vertex, job, facts, self.metrics)
         self._strategy = watermarks
         self._generator = watermarks.create_generator() if watermarks is not None else None
@@ -176,8 +183,11 @@ class _Harness:
                 self._ended.update(inputs)
             if len(self._ended) < len(self._numbers):
                 return  # one micro-batch, once all of the input is there
-        marks = [Mark(0, _channel(number), to_ms, idle) for number in inputs]
-        self._advance(*self._waiting, Block([], [], None, False, marks, None, 0))
+        marks = [
+            Block([], [], None, False, [Mark(0, _channel(n), to_ms, idle)], None, 0, input=n)
+            for n in inputs
+        ]
+        self._advance(*self._waiting, *marks)
         self._waiting.clear()
 
     def advance_processing_time(self, to_ms: int) -> None:
@@ -199,14 +209,28 @@ class _Harness:
 
     def _advance(self, *blocks: Block) -> None:
         now_ms = self.clock()
-        task = TaskInput(0, [block._replace(now_ms=now_ms) for block in blocks], now_ms)
+        blocks = tuple(block._replace(now_ms=now_ms) for block in blocks)
+        to_all = [block for block in blocks if self._is_broadcast(block)]
+        own = [block for block in blocks if not self._is_broadcast(block)]
+        call = StageCall(lambda vertex, group: self._shared_backend())
+        if to_all:
+            call.broadcast(self._vertex, to_all, [0] * len(to_all))
         with AsRaised():
-            for envelope in self._task.advance(task, self._backend()):
-                raise AssertionError(f"the harness has no receivers, but {envelope} was sent")
+            sent = [*call.work(self._task, TaskInput(0, own, now_ms), self._backend())]
+            sent += call.drain()
+        if sent:
+            raise AssertionError(f"the harness has no receivers, but {sent} was sent")
+
+    def _is_broadcast(self, block: Block) -> bool:
+        return block.input in self._vertex.broadcast
 
     def _backend(self) -> StateBackend:
         # a new one each time, as in a micro-batch: what is not in the store is gone
         return self._heap if self._store is None else PagedBackend(self._store, 1)
+
+    def _shared_backend(self) -> StateBackend:
+        store = self._shared_store
+        return self._shared_heap if store is None else PagedBackend(store, 1)
 
     # Output
 
@@ -248,16 +272,18 @@ class _Harness:
     def snapshot(self) -> Snapshot:
         """State, timers and watermark as they are now; any harness can go on from it."""
         generator = copy.deepcopy(self._generator)
-        if self._store is not None:
-            return Snapshot(dict(self._store.records), self.clock(), generator)
-        return Snapshot.of(self._heap, self.clock(), generator)
+        if self._store is not None and self._shared_store is not None:
+            shared = dict(self._shared_store.records)
+            return Snapshot(dict(self._store.records), self.clock(), generator, shared)
+        return Snapshot.of(self._heap, self.clock(), generator, self._shared_heap)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot, also one of the other backend; the clock does not go back."""
-        if self._store is not None:
+        if self._store is not None and self._shared_store is not None:
             self._store.records = dict(snapshot.records)
+            self._shared_store.records = dict(snapshot.shared)
         else:
-            self._heap = snapshot.on_heap()
+            self._heap, self._shared_heap = snapshot.on_heap()
         if self._strategy is not None:
             generator = copy.deepcopy(snapshot.generator)
             self._generator = generator or self._strategy.create_generator()
@@ -270,14 +296,14 @@ class KeyedHarness(_Harness):
 
     ``function``: a ``KeyedProcessFunction``, or a Map-, FlatMap-, Filter- or ReduceFunction, or an
     operator's spec. ``key_by``: as in ``DataStream.key_by``; of an operator with several inputs a
-    tuple of one for each, or one for all. ``backend``: ``heap``, or ``paged``
-    as on Spark, where all state goes through bytes after each call.
+    tuple of one for each, or one for all; None for an input that is broadcast. ``backend``:
+    ``heap``, or ``paged`` as on Spark, where all state goes through bytes after each call.
     """
 
     def __init__(
         self,
         function: Any,
-        key_by: KeyBy | tuple[KeyBy, ...],
+        key_by: KeyBy | tuple[KeyBy | None, ...],
         *,
         backend: BackendName = "heap",
         watermarks: WatermarkStrategy | None = None,
@@ -289,21 +315,28 @@ class KeyedHarness(_Harness):
         given = key_by if isinstance(key_by, tuple) else (key_by,) * spec.traits.inputs
         if len(given) != spec.traits.inputs:
             raise PlanError(f"{spec.label} has {spec.traits.inputs} inputs, not {len(given)} keys")
-        self._selectors = [key_function(each, "key_by", "the harness", site) for each in given]
-        super().__init__(spec, True, backend, watermarks, batch, clock)
+        self._selectors = {
+            number: key_function(each, "key_by", "the harness", site)
+            for number, each in enumerate(given)
+            if each is not None
+        }
+        others = {*range(len(given))} - self._selectors.keys()
+        super().__init__(spec, True, backend, watermarks, batch, clock, others)
         facts = TaskFacts(max_parallelism=1, is_batch=batch)
-        for selector in self._selectors:
+        for selector in self._selectors.values():
             open_function(selector, TaskContext("key_by", str(site), facts, self.metrics, None))
-        self._key_of = [selector.bound() for selector in self._selectors]
+        self._key_of = {number: each.bound() for number, each in self._selectors.items()}
 
     def close(self) -> None:
         """Close the function and the key selectors, once."""
         if not self._closed:
-            for selector in self._selectors:
+            for selector in self._selectors.values():
                 close_function(selector)
         super().close()
 
-    def _keys(self, value: Any, input: int) -> list[Any]:
+    def _keys(self, value: Any, input: int) -> list[Any] | None:
+        if input not in self._key_of:
+            return None
         # computed from the record itself, as its sender does; then the key is nobody's to change
         key = copied(self._key_of[input](value))
         stable_hash(key)  # raises where the key would scatter
@@ -356,7 +389,8 @@ class KeyedHarness(_Harness):
 class ProcessHarness(_Harness):
     """Runs a function on a stream without keys.
 
-    ``function``: a Process-, Map-, FlatMap- or FilterFunction, or an operator's spec.
+    ``function``: a Process-, Map-, FlatMap- or FilterFunction, or an operator's spec, of which the
+    inputs ``broadcast`` are.
     """
 
     def __init__(
@@ -366,5 +400,7 @@ class ProcessHarness(_Harness):
         watermarks: WatermarkStrategy | None = None,
         batch: bool = False,
         clock: ManualClock | None = None,
+        broadcast: Iterable[int] = (),
     ) -> None:
-        super().__init__(spec_for(function, False), False, "heap", watermarks, batch, clock)
+        spec = spec_for(function, False)
+        super().__init__(spec, False, "heap", watermarks, batch, clock, broadcast)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block
 from headrace.runtime.block import Mark as RealMark
-from headrace.runtime.ordering import Run, batch_order, stream_order
+from headrace.runtime.ordering import Run, batch_order, one_lane, stream_order
 from headrace.runtime.watermarks import ChannelWatermarks
 from tests.unit.runtime.programs import Mark, block, channel
 
@@ -218,3 +218,20 @@ def test_runs_that_are_put_together_keep_their_input() -> None:
     ]
     runs = [run for run in stream_order(sent, [1, 2], {}) if isinstance(run, Run)]
     assert [(run.values, run.block.input) for run in runs] == [(["p", "q"], 1)]
+
+
+def test_one_lane_has_the_order_of_a_stream_and_keeps_the_channels() -> None:
+    one = block(*"abc", marks=marks((1, "x", 10), (2, "x", 30)))
+    two = block(*"pqr", marks=marks((1, "y", 20), (2, "y", 40)), stamps=[1, 2, 3])
+    lane = one_lane([one, two], [1, 2], {})
+    assert "".join(lane.values) == "apbqcr"
+    assert lane.timestamps == [None, 1, None, 2, None, 3]
+    told = [(mark.position, mark.channel.exchange, mark.watermark) for mark in lane.marks]
+    assert told == [(1, "x", 10), (2, "y", 20), (3, "x", 30), (4, "y", 40)]
+    channels = [(at, opened.exchange) for at, opened in lane.openings]
+    assert channels == [*enumerate("xyxyxy")]
+    # merged with what others sent it is read as the blocks would be
+    other = block("z", marks=marks((1, "w", 90)))
+    assert "".join(
+        text for text in read([lane, other], [-1, 1], w=15) if isinstance(text, str)
+    ) == ("apzbqcr")

@@ -19,8 +19,9 @@ from headrace.runners.spark.query.wire import bucket_keys, frames, payload_of, t
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
 from headrace.runtime.block import ALL_GROUPS, Block, Envelope, Kind
 from headrace.runtime.capture import RecordingBackend
-from headrace.runtime.keyed_task import MakeBackend, StageCall, TaskInput, sender_of
+from headrace.runtime.keyed_task import TaskInput, sender_of
 from headrace.runtime.program import VertexProgram
+from headrace.runtime.stage_call import MakeBackend, StageCall
 from headrace.runtime.state.backend import PageStore, StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
