@@ -112,6 +112,8 @@ class InputWatermarks:
 
     def restart(self, state: ChannelState, reached: Sequence[int]) -> None:
         """Go on with these channels, and with what each input had ``reached``."""
+        if len(reached) != len(self._inputs):
+            reached = ()  # it had other inputs then
         for number, inputs in enumerate(self._inputs):
             own = {c: at for c, at in state.items() if self._input_of(c) == number}
             inputs.restart(own, reached[number] if reached else MIN_WATERMARK)

@@ -234,4 +234,4 @@ def test_one_lane_has_the_order_of_a_stream_and_keeps_the_channels() -> None:
     other = block("z", marks=marks((1, "w", 90)))
     assert "".join(
         text for text in read([lane, other], [-1, 1], w=15) if isinstance(text, str)
-    ) == ("apzbqcr")
+    ) == ("apbzqcr")
