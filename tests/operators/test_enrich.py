@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from headrace.common.time import Duration
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK, WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.errors import PlanError
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness, run_pipeline
@@ -134,6 +136,23 @@ SPREAD = {"key_groups": 7, "parallelism": 3}
 )
 def test_however_it_is_run(how: Any) -> None:
     assert sorted(run_pipeline(program, **how).only) == expected()
+
+
+@pytest.mark.parametrize("mode", ["streaming", "batch"])
+@pytest.mark.parametrize("spread", [False, True])
+def test_an_input_without_a_split_ends(tmp_path: Path, mode: Any, spread: bool) -> None:
+    """Nobody waits for ever for a folder that is empty, also where a vertex lies between."""
+
+    def program(env: StreamExecutionEnvironment) -> DataStream:
+        records = env.from_collection(RECORDS).assign_timestamps_and_watermarks(STRATEGY)
+        lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
+        facts = env.from_source(lines.build(), WatermarkStrategy.no_watermarks(), "facts")
+        if spread:
+            facts = facts.rebalance().map(lambda line: line)
+        return connected(SPEC, records.key_by(lambda r: r[0]), facts.key_by(lambda line: line))
+
+    found = run_pipeline(program, mode).only
+    assert sorted(found) == sorted((*record, None, 0) for record in RECORDS)
 
 
 @pytest.mark.spark

@@ -123,11 +123,14 @@ class Coordinator:
         works: list[SplitWork] = []
         for source in self._sources.values():
             before, after = start.source(source.id), end.source(source.id)
+            found: list[SplitWork] = []
             if not before.ended:
-                works.extend(self._split_works(source, before, after, states, others))
-            elif others:
-                # A new receiver would wait for it for ever.
-                works.append(SplitWork(source.id, ALL_SPLITS, finished=True))
+                found = self._split_works(source, before, after, states, others)
+            # Receivers would wait for ever: new ones for a source that ended before, and any for
+            # one that never had a split.
+            if not found and after.ended and (others or not before.ended):
+                found = [SplitWork(source.id, ALL_SPLITS, finished=True)]
+            works.extend(found)
         # A receiver must know of every new split before any other split makes it advance: what
         # the first task sends is read first.
         opening = [

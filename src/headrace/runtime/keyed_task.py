@@ -113,8 +113,6 @@ class KeyedTask:
         self._watermarks = self._channels_of(header)
         self._enter_broadcast(task.broadcast)
         self._quiet.expect(self._watermarks, self._all_blocks(task))
-        if self._inputs is not None:
-            self._inputs.restart(self._watermarks.state, header.get("inputs", ()))
         now_ms = max(task.now_ms, header.get("now", 0))
         watermark = self._watermarks.current
         chain.begin(
@@ -155,7 +153,7 @@ class KeyedTask:
         header["program"] = self.job.fingerprint
         header["watermark"] = self._watermarks.current
         if self._inputs is not None:
-            header["inputs"] = self._inputs.stored()
+            header["inputs"] = self._inputs.reached()
         if self._keyed is not None and self._keyed_uses_clock:
             header["now"] = now_ms
         nodes = chain.snapshot()
@@ -182,7 +180,11 @@ class KeyedTask:
             }
             for channel in expected:
                 state.setdefault(channel, (MIN_WATERMARK, False))
-        return ChannelWatermarks(state, header.get("watermark", MIN_WATERMARK))
+        current = header.get("watermark", MIN_WATERMARK)
+        if self._inputs is None:
+            return ChannelWatermarks(state, current)
+        self._inputs.restart(state, current, header.get("inputs", ()))
+        return self._inputs
 
     @property
     def _keyed_uses_clock(self) -> bool:
@@ -268,8 +270,6 @@ class KeyedTask:
             self._end_of_splits(mark.channel[0])
         elif self._quiet.stays(watermarks, mark):
             return
-        if self._inputs is not None:
-            self._inputs.update(mark.channel, mark.watermark, mark.idle)
         if not watermarks.update(mark.channel, mark.watermark, mark.idle):
             return
         chain, watermark, outbox = self._chain, watermarks.current, self._chain.outbox
@@ -289,8 +289,6 @@ class KeyedTask:
         kept = self._watermarks.state.items()
         state = {c: at for c, at in kept if c[0] != exchange or c[1] is None}
         self._watermarks.restart(state, self._watermarks.current)
-        if self._inputs is not None:
-            self._inputs.restart(state, self._inputs.stored())
 
     def _fire_processing_timers(self, now_ms: int) -> Iterator[Envelope]:
         if self._keyed is None:

@@ -70,8 +70,7 @@ def stream_order(
     """
     watermarks = {channel: watermark for channel, (watermark, _) in reached.items()}
     lanes = _lanes_of(blocks, senders, watermarks)
-    pieces = (item for lane in lanes for _, item in lane if isinstance(item, _Piece))
-    opened = _OpenedBlocks(pieces)
+    opened = _opened(lanes)
     for together, found in groupby(_by_watermark(lanes, watermarks), _belongs_with):
         reads = (opened.read(item) for _, item in found)
         yield from reads if together is None else _put_together(reads)
@@ -107,14 +106,16 @@ def one_lane(blocks: Sequence[Block], senders: Sequence[int], reached: Reached) 
     stamps: list[int | None] = []
     marks: list[Mark] = []
     openings: list[tuple[int, Channel]] = []
-    for channel, item in _by_watermark(_lanes_of(blocks, senders, watermarks), watermarks):
+    lanes = _lanes_of(blocks, senders, watermarks)
+    opened = _opened(lanes)
+    for channel, item in _by_watermark(lanes, watermarks):
         if isinstance(item, Mark):
             marks.append(item._replace(position=len(values)))
             continue
-        block, start, stop = item
+        block, found, start, stop = opened.read(item)
         if isinstance(channel, Channel) and (not openings or openings[-1][1] != channel):
             openings.append((len(values), channel))
-        values += values_of(block)[start:stop]
+        values += found[start:stop]
         known = block.timestamps
         stamps += known[start:stop] if known is not None else [None] * (stop - start)
     now_ms = max((block.now_ms for block in blocks), default=0)
@@ -143,6 +144,10 @@ class _OpenedBlocks:
         if self._left[number]:
             self._values[number] = values
         return Run(block, values, start, stop)
+
+
+def _opened(lanes: Iterable[_Lane]) -> _OpenedBlocks:
+    return _OpenedBlocks(item for lane in lanes for _, item in lane if isinstance(item, _Piece))
 
 
 def _belongs_with(pair: tuple[Any, _Piece | Mark]) -> Any:

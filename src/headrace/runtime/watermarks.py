@@ -95,36 +95,59 @@ class ChannelWatermarks:
         return None
 
 
-class InputWatermarks:
-    """The watermark of each input of an operator that has several.
+class InputWatermarks(ChannelWatermarks):
+    """The watermark of an operator with several inputs: the least of those that are not idle.
 
-    ``input_of`` gives by which input a channel comes. What one input has reached never falls,
-    whatever its channels do.
+    Each input has one of its own, over its channels, which never falls; ``input_of`` gives by which
+    input a channel comes. An input that was not heard of yet holds back the others, as in Flink.
+    While all are idle time stands still, and one that has ended counts only once all have.
     """
+
+    __slots__ = ("_input_of", "_inputs")
 
     def __init__(self, count: int, input_of: Callable[[Channel], int]) -> None:
         self._inputs = [ChannelWatermarks() for _ in range(count)]
         self._input_of = input_of
+        super().__init__()
+
+    def restart(
+        self, state: ChannelState, current: int, reached: Sequence[int] | None = None
+    ) -> None:
+        """Go on with these channels. ``reached``: by each input, where that is another than now."""
+        super().restart(state, current)
+        if reached is None:
+            reached = self.reached()
+        elif len(reached) != len(self._inputs):
+            reached = [MIN_WATERMARK] * len(self._inputs)  # it is new, or had other inputs
+        for number, inputs in enumerate(self._inputs):
+            own = {c: at for c, at in state.items() if self._input_of(c) == number}
+            inputs.restart(own, reached[number])
+        self.idle = self._combined()[1]
 
     def watermark(self, number: int) -> int:
         """The watermark (ms) of an input."""
         return self._inputs[number].current
 
-    def restart(self, state: ChannelState, reached: Sequence[int]) -> None:
-        """Go on with these channels, and with what each input had ``reached``."""
-        if len(reached) != len(self._inputs):
-            reached = ()  # it had other inputs then
-        for number, inputs in enumerate(self._inputs):
-            own = {c: at for c, at in state.items() if self._input_of(c) == number}
-            inputs.restart(own, reached[number] if reached else MIN_WATERMARK)
-
-    def update(self, channel: Channel, watermark: int, idle: bool) -> None:
-        """Take one mark."""
-        self._inputs[self._input_of(channel)].update(channel, watermark, idle)
-
-    def stored(self) -> tuple[int, ...]:
-        """What each input has reached (ms)."""
+    def reached(self) -> tuple[int, ...]:
+        """The watermark (ms) of each input."""
         return tuple(inputs.current for inputs in self._inputs)
+
+    def update(self, channel: Channel, watermark: int, idle: bool = False) -> bool:
+        """Take one mark; True when the combined watermark or the idleness changed."""
+        inputs = self._inputs[self._input_of(channel)]
+        inputs.update(channel, watermark, idle)
+        self.state[channel] = inputs.state[channel]
+        combined, idle = self._combined()
+        changed = combined > self.current or idle != self.idle
+        self.current, self.idle = max(combined, self.current), idle
+        return changed
+
+    def _combined(self) -> tuple[int, bool]:
+        running = [inputs for inputs in self._inputs if inputs.current < MAX_WATERMARK]
+        active = [inputs.current for inputs in running if not inputs.idle]
+        if active:
+            return min(active), False
+        return (self.current, True) if running else (MAX_WATERMARK, False)
 
 
 class NodeInputs:
@@ -135,40 +158,37 @@ class NodeInputs:
     """
 
     def __init__(self, count: int) -> None:
-        self.all = ChannelWatermarks()
-        self._each = InputWatermarks(count, lambda channel: channel.group or 0)
         self.several = count > 1
+        self._each = InputWatermarks(count, lambda channel: channel.group or 0)
+        self.all = self._each if self.several else ChannelWatermarks()
 
     def add(self, channel: Channel) -> None:
         """A way by which records come, before any of them does."""
-        self.all.state[channel] = (MIN_WATERMARK, False)
-        if self.several:
-            self._each.restart(self.all.state, ())
+        self.all.restart({**self.all.state, channel: (MIN_WATERMARK, False)}, self.all.current)
 
     def watermark(self, number: int) -> int:
-        """The watermark (ms) of an input."""
+        """The watermark (ms) of an input, where there are several."""
         return self._each.watermark(number)
 
     def update(self, channel: Channel, watermark: int, idle: bool) -> bool:
         """Take one mark; True when the combined watermark or the idleness changed."""
-        if self.several:
-            self._each.update(channel, watermark, idle)
         return self.all.update(channel, watermark, idle)
 
     def restore(self, stored: tuple[Any, ...] | None) -> None:
         """Go on from what ``stored`` gave, where the ways are the same; None starts afresh."""
         known, current, *reached = stored or ({}, MIN_WATERMARK)
         state = {c: known.get(_name_of(c), (MIN_WATERMARK, False)) for c in self.all.state}
-        self.all.restart(state, current)
         if self.several:
-            self._each.restart(state, *reached or ((),))
+            self._each.restart(state, current, *reached or ((),))
+        else:
+            self.all.restart(state, current)
 
     def stored(self) -> tuple[Any, ...]:
         """As plain data; its second field is the combined watermark."""
         known = {_name_of(channel): mark for channel, mark in self.all.state.items()}
         if not self.several:
             return known, self.all.current
-        return known, self.all.current, self._each.stored()
+        return known, self.all.current, self._each.reached()
 
 
 def _name_of(channel: Channel) -> Any:
