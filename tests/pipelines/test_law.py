@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from headrace.common.configuration import Configuration
@@ -22,7 +22,7 @@ from headrace.runners.launch import program_of
 from headrace.runtime.program import JobProgram
 from headrace.testing import PipelineResults, pipeline, run_pipeline
 
-from .generated import Built, Program, programs
+from .generated import Built, Program, Step, programs
 
 SETTINGS = {"headrace.watermark.chunk-records": "3", "headrace.state.page-bytes": "200"}
 
@@ -112,7 +112,15 @@ def test_the_law_through_the_neutral_form(
 versions = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=3), min_size=1, max_size=2)
 
 
+ENDED_BEFORE = Program(
+    (((0, 0, 1000),) * 6, ((0, 0, 1000),) * 7),
+    (Step("enrich", (0, 1), 0), Step("map", (0, 0), 0)),
+)
+"""One source has ended when an exchange is put in that only it feeds."""
+
+
 @settings(max_examples=20)
+@example(ENDED_BEFORE, [1, 1, 1, 1, 4], [[3]], [(1, 1)], "heap")
 @given(programs, cuts, versions, spreads, st.sampled_from(["heap", "paged"]))
 def test_the_law_of_changed_programs(
     program: Program,

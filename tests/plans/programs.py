@@ -17,9 +17,18 @@ from headrace.datastream import (
     StreamExecutionEnvironment,
 )
 from headrace.datastream.state import ValueStateDescriptor
+from headrace.runtime.user_function import UserFunction
+from tests.operators.comap import CoMapSpec
+from tests.operators.connecting import connected
+from tests.operators.enrich import EnrichSpec
 
 LATE = OutputTag("late")
 BY_TIME = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v[1])
+
+
+COMAP = CoMapSpec(
+    UserFunction(lambda value, seen, times: value), UserFunction(lambda value, seen, times: value)
+)
 
 
 class Visits(KeyedProcessFunction):
@@ -113,7 +122,21 @@ def rebalance(env: StreamExecutionEnvironment) -> DataStream:
     return stream
 
 
+def two_inputs(env: StreamExecutionEnvironment) -> DataStream:
+    """Inputs that lie in one task, in two, and with two keys of their own."""
+    left, right = clicks(env, "left"), clicks(env, "right")
+    together = connected(COMAP, left, left.map(lambda v: v).name("again")).name("together")
+    apart = connected(COMAP, together, right).name("apart")
+    timed, facts = (
+        stream.assign_timestamps_and_watermarks(BY_TIME) for stream in (apart, clicks(env, "facts"))
+    )
+    spec = EnrichSpec(UserFunction(lambda value, fact, age_ms: value))
+    stream = connected(spec, timed.key_by(lambda v: v[0]), facts.key_by(lambda v: v[1]))
+    stream.print()
+    return stream
+
+
 PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment], DataStream]] = {
     program.__name__: program
-    for program in (chain, chain_cut, union, two_stages, side_output, rebalance)
+    for program in (chain, chain_cut, union, two_stages, side_output, rebalance, two_inputs)
 }

@@ -9,7 +9,7 @@ operators that nothing tells apart are numbered in the order of the program.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -23,7 +23,10 @@ from headrace.graph.transformation import (
 _DIGITS = 12
 
 Feeds = frozenset[tuple[str, tuple[str, ...]]]
-"""The ids of the sources and stateful operators upstream, each with the side outputs on the way."""
+"""The ids of the sources and stateful operators upstream, each with what is told of the way.
+
+Those are side outputs, and inputs other than an operator's first.
+"""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,14 @@ class Identities:
         return _unique(f"{self.nodes[target]}/{digest}", self._taken)
 
 
+def _way(edge: Edge) -> Iterator[str]:
+    """What tells an edge from another between the same nodes."""
+    if edge.tag is not None:
+        yield edge.tag.tag_id
+    if edge.input:
+        yield f"input {edge.input}"
+
+
 def _unique(wanted: str, taken: dict[str, int]) -> str:
     taken[wanted] = count = taken.get(wanted, 0) + 1
     return wanted if count == 1 else _unique(f"{wanted}~{count}", taken)
@@ -66,7 +77,7 @@ def identities(nodes: Iterable[Transformation]) -> Identities:
     taken.update((node.uid, 1) for node in nodes if node.uid is not None)
     for node in nodes:
         feeds[node] = fed = frozenset(
-            (feeder, (*tags, edge.tag.tag_id) if edge.tag is not None else tags)
+            (feeder, (*tags, *_way(edge)))
             for edge in node.inputs
             for feeder, tags in feeds[edge.source]
         )
@@ -78,7 +89,7 @@ def identities(nodes: Iterable[Transformation]) -> Identities:
 
 def keeps_state(node: Transformation) -> bool:
     """True for an operator with state of its own, which a later program must find again."""
-    return node.spec is not None and node.spec.traits.state
+    return node.spec is not None and (node.spec.traits.state or node.spec.traits.shared)
 
 
 def _generated(node: Transformation, fed: Feeds) -> str:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from headrace.errors import DuplicateUidError, MissingWatermarksError, PlanError
 from headrace.graph.transformation import (
+    Broadcast,
+    ByKey,
     Edge,
     SinkTransformation,
     SourceTransformation,
@@ -34,6 +36,7 @@ class StreamGraph:
             )
         graph = cls(tuple(_topological(sinks)))
         graph._check_uids()
+        graph._check_inputs()
         graph._check_watermarks()
         return graph
 
@@ -68,6 +71,21 @@ class StreamGraph:
                     hint="a uid names one operator's state: give each its own",
                 )
 
+    def _check_inputs(self) -> None:
+        for node in self.nodes:
+            if node.spec is None or node.spec.traits.inputs == 1:
+                continue
+            traits = node.spec.traits
+            found = {edge.input for edge in node.inputs}
+            if found != {*range(traits.inputs)}:
+                raise PlanError(
+                    f"{node.name!r} has {traits.inputs} inputs, but streams for"
+                    f" {', '.join(map(str, sorted(found))) or 'none'} of them, from 0",
+                    where={"operator": f"built at {node.site}"},
+                )
+            if traits.keyed:
+                _check_keys(node)
+
     def _check_watermarks(self) -> None:
         for node in self.nodes:
             if node.spec is None or not node.spec.traits.event_time:
@@ -85,6 +103,28 @@ class StreamGraph:
                 "WatermarkStrategy.for_monotonous_timestamps()"
                 ".with_timestamp_assigner(lambda record: <ms>)) before it",
             )
+
+
+def _check_keys(node: Transformation) -> None:
+    """Raise where an input of a keyed operator has no key, and is not broadcast either.
+
+    Raises:
+        PlanError: it has none.
+    """
+    keyed = [edge for edge in node.inputs if isinstance(edge.partitioning, ByKey)]
+    bare = [edge for edge in node.inputs if not isinstance(edge.partitioning, ByKey | Broadcast)]
+    if keyed and not bare:
+        return
+    where = {"operator": f"{node.name} (uid={node.uid or 'none'}), built at {node.site}"}
+    where |= {
+        f"input {edge.input}, without a key": f"{edge.source.name}, built at {edge.source.site}"
+        for edge in bare
+    }
+    raise PlanError(
+        f"{node.name!r} keeps state by key, but not each of its inputs has a key",
+        where=where,
+        hint=".key_by(...) each of the streams, or broadcast one to all tasks of the other",
+    )
 
 
 def _topological(sinks: Iterable[Transformation]) -> list[Transformation]:

@@ -45,6 +45,13 @@ class ByKey(Partitioning):
 
 
 @dataclass(frozen=True)
+class Broadcast(Partitioning):
+    """Every task gets every record once."""
+
+    label = "BROADCAST"
+
+
+@dataclass(frozen=True)
 class Rebalance(Partitioning):
     """Round robin over all subtasks."""
 

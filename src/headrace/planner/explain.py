@@ -47,11 +47,19 @@ def _chain_lines(program: JobProgram, chain: ChainProgram, skip_root: bool) -> l
                 lines.append(f"      -> sink {sinks.index(link.target)}{tag}")
             elif link.kind == "exchange":
                 exchange = exchanges[link.target]
-                number = program.vertex(exchange.target).number
-                lines.append(f"      -> {exchange.label} exchange -> vertex {number}{tag}")
+                vertex = program.vertex(exchange.target)
+                tag += _input(vertex.chain.nodes[vertex.id], exchange.input)
+                lines.append(f"      -> {exchange.label} exchange -> vertex {vertex.number}{tag}")
             else:
-                lines.append(f"      -> {chain.nodes[link.target].name} (chained){tag}")
+                target = chain.nodes[link.target]
+                tag += _input(target, link.input)
+                lines.append(f"      -> {target.name} (chained){tag}")
     return lines
+
+
+def _input(node: NodeProgram, number: int) -> str:
+    several = node.spec is not None and node.spec.traits.inputs > 1
+    return f" (input {number})" if several else ""
 
 
 def _traits(node: NodeProgram) -> str:
@@ -62,6 +70,7 @@ def _traits(node: NodeProgram) -> str:
         word
         for word, present in (
             ("keyed state", traits.state),
+            ("shared state", traits.shared),
             ("event-time timers", traits.event_timers),
             ("processing-time timers", traits.processing_timers),
             ("watermarks", traits.assigns_time),

@@ -12,6 +12,7 @@ from headrace.connector import ServedBy
 from headrace.graph.identity import identities
 from headrace.graph.stream_graph import StreamGraph
 from headrace.graph.transformation import (
+    Broadcast,
     ByKey,
     ByPartitioner,
     Edge,
@@ -23,6 +24,7 @@ from headrace.graph.transformation import (
     Transformation,
 )
 from headrace.operators.timestamps import sees_highest_only
+from headrace.planner.placement import apart
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.operator import Link, NodeProgram
 from headrace.runtime.program import (
@@ -80,6 +82,8 @@ class _Planner:
         for node in graph.nodes:
             for edge in node.inputs:
                 self._consumers.setdefault(edge.source, []).append((edge, node))
+        self._apart: frozenset[Transformation] = frozenset()
+        self._apart = apart(graph, lambda edge, node: self._exchange(edge, node) is not None)
 
     def program(self) -> JobProgram:
         """The whole program."""
@@ -107,6 +111,17 @@ class _Planner:
         )
 
     def _fill(self, draft: _Draft) -> None:
+        """Fill in a draft and all that it feeds, depth first, however deep that is."""
+        at_work = [self._filling(draft)]
+        while at_work:
+            fed = next(at_work[-1], None)
+            if fed is None:
+                at_work.pop()
+            else:
+                at_work.append(self._filling(fed))
+
+    def _filling(self, draft: _Draft) -> Iterator[_Draft]:
+        """Fill in a draft; gives out each new one that it feeds, to be filled in at once."""
         pending, seen = [draft.head], {draft.head}
         while pending:
             node = pending.pop(0)
@@ -118,14 +133,16 @@ class _Planner:
                     continue
                 partitioning = self._exchange(edge, target)
                 if partitioning is None:
-                    links.append(Link("node", self._ids.nodes[target], tag))
+                    links.append(Link("node", self._ids.nodes[target], tag, edge.input))
                     if target not in seen:
                         seen.add(target)
                         pending.append(target)
                 else:
-                    links.append(
-                        Link("exchange", self._connect(draft, edge, target, partitioning), tag)
-                    )
+                    if target not in self._vertices:
+                        self._vertices[target] = _Draft(target, len(self._vertices))
+                        yield self._vertices[target]
+                    exchange = self._connect(draft, edge, target, partitioning)
+                    links.append(Link("exchange", exchange, tag, edge.input))
             spec = node.spec
             node_id = self._ids.nodes[node]
             draft.nodes[node_id] = NodeProgram(
@@ -143,7 +160,9 @@ class _Planner:
         return None if self._chainable(edge, target) else partitioning
 
     def _chainable(self, edge: Edge, target: Transformation) -> bool:
-        return self._options.chaining and not (target.starts_chain or edge.source.ends_chain)
+        if target.starts_chain or edge.source.ends_chain or target in self._apart:
+            return False
+        return self._options.chaining
 
     @staticmethod
     def _keyed(node: Transformation) -> bool:
@@ -157,10 +176,7 @@ class _Planner:
     def _connect(
         self, draft: _Draft, edge: Edge, target: Transformation, partitioning: Partitioning
     ) -> str:
-        vertex = self._vertices.get(target)
-        if vertex is None:
-            vertex = self._vertices[target] = _Draft(target, len(self._vertices))
-            self._fill(vertex)
+        vertex = self._vertices[target]
         exchange_id = self._ids.exchange(edge, target, draft.head)
         draft.feeds.append((exchange_id, vertex))
         draft.exchanges.append(
@@ -169,13 +185,14 @@ class _Planner:
                 target=self._ids.nodes[target],
                 stage=0,
                 mode=_mode(partitioning),
-                groups=self._groups(target),
+                groups=1 if isinstance(partitioning, Broadcast) else self._groups(target),
                 label=partitioning.label,
                 name=edge.source.name,
                 site=str(target.site),
                 selector=getattr(partitioning, "selector", None),
                 partitioner=getattr(partitioning, "partitioner", None),
                 key_type=getattr(partitioning, "key_type", None),
+                input=edge.input,
             )
         )
         return exchange_id
@@ -196,6 +213,7 @@ class _Planner:
 
     def _vertex(self, draft: _Draft, sources: list[_Draft]) -> VertexProgram:
         channels: list[Channel] = []
+        inputs = self._inputs(draft, sources)
         for feeder in self._vertices.values():
             for exchange, fed in feeder.feeds:
                 if fed is not draft:
@@ -221,7 +239,24 @@ class _Planner:
             chain=self._chain(draft),
             input_channels=tuple(channels),
             number=draft.number,
+            inputs=inputs,
+            broadcast=frozenset(
+                edge.input for edge in draft.head.inputs if isinstance(edge.partitioning, Broadcast)
+            ),
         )
+
+    def _inputs(self, draft: _Draft, sources: list[_Draft]) -> dict[str, int]:
+        """By which input records come, by exchange; empty for an operator that has one."""
+        spec = draft.head.spec
+        if spec is None or spec.traits.inputs == 1:
+            return {}
+        mine = self._ids.nodes[draft.head]
+        return {
+            exchange.id: exchange.input
+            for feeder in (*sources, *self._vertices.values())
+            for exchange in feeder.exchanges
+            if exchange.target == mine
+        }
 
     def _source(self, draft: _Draft) -> SourceProgram:
         head = draft.head
@@ -305,6 +340,8 @@ def _mode(partitioning: Partitioning) -> str:
         return "key"
     if isinstance(partitioning, ByPartitioner):
         return "custom"
+    if isinstance(partitioning, Broadcast):
+        return "broadcast"
     return "forward" if isinstance(partitioning, Forward) else "round-robin"
 
 

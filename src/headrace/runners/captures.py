@@ -18,10 +18,12 @@ from headrace.common.objects.sealed import ObjectFormat, seal, unseal
 from headrace.errors import CheckpointError, ConfigurationError
 from headrace.runners import program_classes
 from headrace.runtime.block import Envelope, encode
+from headrace.runtime.broadcast import BroadcastInput
 from headrace.runtime.capture import FailedCall, Replay, failed_call
 from headrace.runtime.failure import annotate, original
-from headrace.runtime.keyed_task import KeyedTask, StageCall, TaskInput
+from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import JobProgram
+from headrace.runtime.stage_call import StageCall
 from headrace.runtime.state.backend import StateBackend
 
 FORMAT = ObjectFormat("failed call")
@@ -63,7 +65,8 @@ class Captures:
         except (Exception, SystemExit) as error:
             found = original(error)
             annotate(found)  # its note comes first
-            found.add_note(self._told(task, given, backend, blocks, unwritten, found))
+            shared = groups.broadcast(task.vertex) if task.vertex.broadcast else None
+            found.add_note(self._told(task, given, backend, blocks, unwritten, found, shared))
             raise
 
     def _told(
@@ -74,13 +77,14 @@ class Captures:
         blocks: Sequence[bytes] | None,
         unwritten: Exception | None,
         error: BaseException,
+        shared: BroadcastInput | None,
     ) -> str:
         """The note for the exception, after the call was written to a file."""
         try:
             if blocks is None:
                 assert unwritten is not None
                 raise unwritten
-            call = failed_call(task, given, blocks, backend, self._program(), error)
+            call = failed_call(task, given, blocks, backend, self._program(), error, shared)
             path = write(self._folder, call)
         except Exception as problem:  # it must not hide what the user's function raised
             reason = str(problem).partition("\n")[0]
@@ -115,7 +119,7 @@ def _digest(call: FailedCall) -> str:
     """Equal for all attempts at one call: the job's run, where it is, and what it was given."""
     where = f"{call.vertex} {call.group} {call.now_ms}".encode()
     found = sha256()
-    for part in (call.program, where, *call.blocks):
+    for part in (call.program, where, call.shared or b"", *call.blocks):
         found.update(len(part).to_bytes(8, "big") + part)
     return found.hexdigest()[:_DIGEST_CHARACTERS]
 

@@ -26,19 +26,19 @@ from headrace.runners.sinks import (
     write_records,
 )
 from headrace.runners.tasks import Tasks
-from headrace.runtime.block import Envelope, Kind, own, values_of
+from headrace.runtime.block import ALL_GROUPS, Envelope, Kind, own, values_of
 from headrace.runtime.capture import HeldPages, RecordingBackend
 from headrace.runtime.coordinator import Coordinator, merge_states
 from headrace.runtime.failure import at_sink, failure_of
-from headrace.runtime.keyed_task import StageCall, TaskInput
+from headrace.runtime.keyed_task import TaskInput
 from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.source_task import SplitState
+from headrace.runtime.stage_call import MakeBackend, StageCall
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 
 Clock = Callable[[], int]
-MakeBackend = Callable[[VertexProgram, int], StateBackend]
 IDLE_SLEEP_SECONDS = 0.01
 EVERYTHING = 1 << 60
 
@@ -185,13 +185,19 @@ class LocalRun:
     ) -> None:
         vertices = {vertex.id: vertex for vertex in self.program.stages[number - 1]}
         by_group: dict[tuple[str, int], list[Envelope]] = {}
-        for envelope in envelopes:
+        for envelope in sorted(envelopes, key=lambda e: (e.sender, e.seq)):
             by_group.setdefault((envelope.target, envelope.group), []).append(envelope)
-        work = StageCall()
-        for target, group in sorted(by_group):
-            received = sorted(by_group[target, group], key=lambda e: (e.sender, e.seq))
+        work = StageCall(self._backend)
+        for target, group in [at for at in by_group if at[1] == ALL_GROUPS]:
+            received = by_group.pop((target, group))
             blocks = [envelope.payload for envelope in received]
-            now_ms = max(block.now_ms for block in blocks)
+            work.broadcast(vertices[target], blocks, [envelope.sender for envelope in received])
+            for each in range(vertices[target].groups):
+                by_group.setdefault((target, each), [])
+        for target, group in sorted(by_group):
+            received = by_group[target, group]
+            blocks = [envelope.payload for envelope in received]
+            now_ms = max((block.now_ms for block in blocks), default=0)
             task = TaskInput(group, blocks, now_ms, [envelope.sender for envelope in received])
             vertex = vertices[target]
             keyed, backend = self._tasks.keyed(vertex, group), self._backend(vertex, group)
@@ -216,7 +222,8 @@ class LocalRun:
         if self._captures is None or self.program.batch:
             return HeapBackend()
         pages = self._pages.setdefault((vertex.id, group), HeldPages())
-        return RecordingBackend(pages, vertex.groups, self.program.settings.page_bytes)
+        page_bytes = self.program.settings.page_bytes
+        return RecordingBackend(pages, vertex.spread_of(group), page_bytes)
 
     def _write(self, envelopes: list[Envelope]) -> None:
         by_sink: dict[str, list[Envelope]] = {sink.id: [] for sink in self.program.sinks}

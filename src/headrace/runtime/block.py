@@ -61,7 +61,8 @@ class Block(NamedTuple):
     are common to all senders, or None.
     ``checked``: the values are isolated, or nobody will change them; else they are for ``encode``
     or ``own``. ``openings``: from which position on records belong to which channel, where a sender
-    has several channels (``Mark.channel``).
+    has several channels (``Mark.channel``). ``input``: by which of its inputs an operator that has
+    several gets the records.
     """
 
     keys: ColumnKeys | list[Any] | None
@@ -75,13 +76,19 @@ class Block(NamedTuple):
     checked: bool = True
     layouts: tuple[RecordLayout, ...] = ()
     openings: tuple[tuple[int, Channel], ...] = ()
+    input: int = 0
+
+
+ALL_GROUPS = -1
+"""The group of an envelope that each task of its target gets, for all of its groups."""
 
 
 class Envelope(NamedTuple):
     """An addressed payload: one row on the wire.
 
     ``stage``: the stage that shall read it (sinks and the driver stand behind the last).
-    ``group``: the key group or subtask. ``target``: the id of the vertex or sink.
+    ``group``: the key group or subtask, or ``ALL_GROUPS``. ``target``: the id of the vertex or
+    sink.
     ``sender``, ``seq``: the order in which the receiver reads, whatever a shuffle did.
     """
 
@@ -153,6 +160,7 @@ def take(
     now_ms: int,
     merged_channel: Channel | None,
     checked: bool = True,
+    input: int = 0,
 ) -> Block:
     """The block that a buffer holds; the buffer must not be used afterwards."""
     timestamps: Sequence[int | None] | None = buffer.timestamps
@@ -170,6 +178,7 @@ def take(
         checked or buffer.isolated,
         (*buffer.layouts,),
         (*buffer.openings,),
+        input,
     )
 
 
@@ -287,7 +296,9 @@ def decode(data: bytes) -> Block:
 def from_plain(plain: tuple[Any, ...]) -> Block:
     """The block of what ``as_plain`` gives."""
     *fields, named = plain
-    block: Any = Block._make(fields)
+    if len(fields) < len(Block._fields):  # one from before a field was added
+        fields = [*Block(*fields)]
+    block: Any = _block(fields)
     channels = [*map(Channel._make, named)]
     made: Block = block._replace(
         marks=[_mark((at, channels[number], *rest)) for at, number, *rest in block.marks],
@@ -299,3 +310,4 @@ def from_plain(plain: tuple[Any, ...]) -> Block:
 
 
 _mark = partial(tuple.__new__, Mark)  # twice as fast as Mark(...)
+_block = partial(tuple.__new__, Block)

@@ -13,6 +13,7 @@ from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import JobError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, decode
+from headrace.runtime.broadcast import BroadcastInput
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import JobProgram
@@ -96,7 +97,8 @@ class FailedCall:
     ``operator``: the name of the vertex's head. ``blocks``: as ``block.encode`` gives them.
     ``pages``: what was read of the state; None where the call began without any, on the heap (a
     batch). ``program``: the job's, as it was sent to the workers. ``failure``: what the call
-    failed with, in a line.
+    failed with, in a line. ``shared``: what its task got by broadcast, and the state that this
+    changes (``BroadcastInput.taken_down``); None where it has no such input.
     """
 
     job: str
@@ -114,6 +116,7 @@ class FailedCall:
     max_parallelism: int
     program: bytes
     failure: str
+    shared: bytes | None = None
 
 
 def failed_call(
@@ -123,11 +126,12 @@ def failed_call(
     backend: StateBackend,
     program: bytes,
     error: BaseException,
+    shared: BroadcastInput | None = None,
 ) -> FailedCall:
     """The call that just failed with ``error``.
 
     ``blocks``: those of ``given`` in bytes, from before the call, as functions may have changed
-    the records since.
+    the records since. ``shared``: what the vertex got by broadcast, if anything.
     """
     vertex, facts = task.vertex, task.facts
     pages = None
@@ -151,6 +155,7 @@ def failed_call(
         max_parallelism=facts.max_parallelism,
         program=program,
         failure=f"{type(error).__name__}: {text}" if text else type(error).__name__,
+        shared=None if shared is None else shared.taken_down(),
     )
 
 
@@ -298,7 +303,8 @@ class Replay:
     def run(self) -> Iterator[Envelope]:
         """Make the call; what it sends comes out, and what its functions raise."""
         call = self._call
-        given = TaskInput(call.group, self._blocks, call.now_ms, call.senders)
+        shared = None if call.shared is None else BroadcastInput.of(call.shared)
+        given = TaskInput(call.group, self._blocks, call.now_ms, call.senders, shared)
         yield from self._task.advance(given, self._backend())
 
     def close(self) -> None:

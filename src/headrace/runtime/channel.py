@@ -7,6 +7,9 @@ from typing import NamedTuple
 ALL_TASKS = -1
 """The ``group`` of a channel that all tasks of a DataFrame share."""
 
+ALL_SPLITS = ""
+"""The ``split`` of a channel that stands for those of a source that ended: they are forgotten."""
+
 
 class Channel(NamedTuple):
     """Anything upstream that has a watermark of its own.

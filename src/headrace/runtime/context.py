@@ -11,6 +11,7 @@ from headrace.errors import NotKeyedError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.overflow import HeldOverflow, Overflow
 from headrace.runtime.state.handles import KeyContext, StateStore
+from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.state.typed import (
     typed_aggregating,
     typed_list,
@@ -47,6 +48,8 @@ class TaskContext:
         self._facts = facts
         self._metrics = metrics
         self.states = StateStore(cell, name) if cell is not None else None
+        self.shared: SharedStates | None = None
+        """State that the whole task shares; None for an operator without a broadcast input."""
 
     @property
     def is_batch(self) -> bool:

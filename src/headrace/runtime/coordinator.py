@@ -15,6 +15,7 @@ from typing import Any
 from headrace.connector import Budget, JsonValue, SplitEnumerator, SplitRange
 from headrace.runtime.alignment import Alignment, LoadStates
 from headrace.runtime.alignment import States as States
+from headrace.runtime.channel import ALL_SPLITS
 from headrace.runtime.offset import Cut, Offset, SourceProgress, source_key
 from headrace.runtime.program import JobProgram, Settings, SourceProgram
 from headrace.runtime.progress_rules import check_range, checked, first_positions
@@ -122,8 +123,14 @@ class Coordinator:
         works: list[SplitWork] = []
         for source in self._sources.values():
             before, after = start.source(source.id), end.source(source.id)
+            found: list[SplitWork] = []
             if not before.ended:
-                works.extend(self._split_works(source, before, after, states, others))
+                found = self._split_works(source, before, after, states, others)
+            # Receivers would wait for ever: new ones for a source that ended before, and any for
+            # one that never had a split.
+            if not found and after.ended and (others or not before.ended):
+                found = [SplitWork(source.id, ALL_SPLITS, finished=True)]
+            works.extend(found)
         # A receiver must know of every new split before any other split makes it advance: what
         # the first task sends is read first.
         opening = [

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain as one_after_another
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, Mark
+from headrace.runtime.broadcast import BroadcastInput
 from headrace.runtime.chain.chain import Chain
+from headrace.runtime.channel import ALL_SPLITS, Channel
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
@@ -17,8 +20,14 @@ from headrace.runtime.ordering import Read, batch_order, channels_of, stream_ord
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.quiescence import quiescent
+from headrace.runtime.state.shared import Change, SharedStates
 from headrace.runtime.state.ttl import CLEANUP
-from headrace.runtime.watermarks import ChannelState, ChannelWatermarks, QuietChannels
+from headrace.runtime.watermarks import (
+    ChannelState,
+    ChannelWatermarks,
+    InputWatermarks,
+    QuietChannels,
+)
 
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
@@ -32,36 +41,20 @@ once, while they are in the processor's cache (docs/adr/0010-cost-per-record.md)
 class TaskInput(NamedTuple):
     """What one group of one vertex gets in one micro-batch, in the order of (sender, seq).
 
-    ``senders``: whose each block is; empty where all are of one sender.
+    ``senders``: whose each block is; empty where all are of one sender. ``broadcast``: what all
+    groups of the task get, for a vertex that has a broadcast input.
     """
 
     group: int
     blocks: Sequence[Block]
     now_ms: int
     senders: Sequence[int] = ()
+    broadcast: BroadcastInput | None = None
 
 
 def sender_of(vertex: VertexProgram, group: int) -> int:
     """The sender number of a group of a vertex; those of sources lie below all of them."""
     return (vertex.number + 1) * SENDERS_PER_VERTEX + group
-
-
-class StageCall:
-    """The groups that one call works through: what they send goes to the same blocks."""
-
-    def __init__(self) -> None:
-        self._begun: dict[KeyedTask, None] = {}
-
-    def work(self, task: KeyedTask, given: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
-        """Work through a group's micro-batch."""
-        appends = task in self._begun
-        self._begun[task] = None
-        return task.work(given, backend, appends)
-
-    def drain(self) -> Iterator[Envelope]:
-        """What still waits to be sent."""
-        for task in self._begun:
-            yield from task.drain()
 
 
 class KeyedTask:
@@ -78,15 +71,34 @@ class KeyedTask:
         self.vertex = vertex
         self.job = job
         self.facts = facts
-        self._chain = Chain(vertex.chain, job, facts, metrics, merged_marks=True)
+        root = vertex.chain.nodes[vertex.chain.root].spec
+        count = 1 if root is None else root.traits.inputs
+        self._shared = SharedStates() if vertex.broadcast else None
+        self._inputs = InputWatermarks(count, self._input_of) if count > 1 else None
+        self._chain = Chain(
+            vertex.chain,
+            job,
+            facts,
+            metrics,
+            merged_marks=True,
+            root_inputs=self._inputs,
+            shared=self._shared,
+        )
         self._chain.cell.clocked = True
         head = self._chain.operators[vertex.chain.root]
         self._keyed = head if isinstance(head, KeyedOperator) and vertex.keyed else None
-        spec = vertex.chain.nodes[vertex.chain.root].spec
         self._takes_columns = self._chain.push_columns is not None or (
-            self._keyed is not None and spec is not None and spec.traits.takes_columns
+            self._keyed is not None
+            and count == 1
+            and root is not None
+            and root.traits.takes_columns
         )
+        self._processors = () if self._keyed is None else self._keyed.processors()
         self._quiet = QuietChannels(vertex, job)
+        self._given: BroadcastInput | None = None
+        self._runs_broadcast = False
+        self._changes: list[Change] = []
+        """What the group at work sees of the shared state, beyond what it began with."""
         self._context = self._chain.contexts[vertex.chain.root]
         self._records_in = self._context.get_metrics_group().counter("numRecordsIn")
 
@@ -109,7 +121,8 @@ class KeyedTask:
         chain, cell, header = self._chain, self._chain.cell, backend.header
         self._backend = backend
         self._watermarks = self._channels_of(header)
-        self._quiet.expect(self._watermarks, task.blocks)
+        self._enter_broadcast(task.broadcast)
+        self._quiet.expect(self._watermarks, self._all_blocks(task))
         now_ms = max(task.now_ms, header.get("now", 0))
         watermark = self._watermarks.current
         chain.begin(
@@ -145,9 +158,12 @@ class KeyedTask:
         except Exception as error:
             annotate(error)
             raise
+        self._leave_broadcast()
         header["channels"] = self._watermarks.stored()
         header["program"] = self.job.fingerprint
         header["watermark"] = self._watermarks.current
+        if self._inputs is not None:
+            header["inputs"] = self._inputs.reached()
         if self._keyed is not None and self._keyed_uses_clock:
             header["now"] = now_ms
         nodes = chain.snapshot()
@@ -166,7 +182,7 @@ class KeyedTask:
         """
         state: ChannelState = header.get("channels", {})
         if header.get("program") != self.job.fingerprint:
-            exchanges, expected = self.job.inputs_of(self.vertex), self.vertex.input_channels
+            exchanges, expected = self.job.exchanges_to(self.vertex), self.vertex.input_channels
             state = {
                 channel: at
                 for channel, at in state.items()
@@ -174,21 +190,73 @@ class KeyedTask:
             }
             for channel in expected:
                 state.setdefault(channel, (MIN_WATERMARK, False))
-        return ChannelWatermarks(state, header.get("watermark", MIN_WATERMARK))
+        current = header.get("watermark", MIN_WATERMARK)
+        if self._inputs is None:
+            return ChannelWatermarks(state, current)
+        self._inputs.restart(state, current, header.get("inputs", ()))
+        return self._inputs
 
     @property
     def _keyed_uses_clock(self) -> bool:
         return self._backend.processing_timers.earliest_ms() is not None
 
+    def _input_of(self, channel: Channel) -> int:
+        return self.vertex.inputs.get(channel[0], 0)
+
     def _in_order(self, task: TaskInput) -> Iterator[Read]:
         """Records and marks, in the one order that every run of a micro-batch agrees on."""
-        state = self._watermarks.state
+        state, shared = self._watermarks.state, task.broadcast
         if not self.facts.is_batch:
-            return stream_order(task.blocks, task.senders, state)
-        channels = channels_of(task.blocks, state)
+            if shared is None:
+                return stream_order(task.blocks, task.senders, state)
+            # Under equal watermarks what comes by broadcast is first.
+            lanes = shared.lanes(state)
+            senders = [*range(-len(lanes), 0), *(task.senders or [0] * len(task.blocks))]
+            return stream_order([*lanes, *task.blocks], senders, state)
+        channels = channels_of(self._all_blocks(task), state)
         for channel in channels:
             state.setdefault(channel, (MIN_WATERMARK, False))
-        return batch_order(task.blocks, channels)
+        first = shared.of_batch() if shared is not None else ()
+        return one_after_another(first, batch_order(task.blocks, channels))
+
+    @staticmethod
+    def _all_blocks(task: TaskInput) -> Sequence[Block]:
+        return task.blocks if task.broadcast is None else [*task.broadcast.blocks, *task.blocks]
+
+    def _enter_broadcast(self, given: BroadcastInput | None) -> None:
+        self._given, self._changes = given, []
+        if given is not None:
+            assert self._shared is not None
+            given.enter(self._shared)
+            self._runs_broadcast = given.run_by_first() or not self.vertex.keyed
+
+    def _leave_broadcast(self) -> None:
+        """The next group begins with the shared state as this one did."""
+        if self._shared is not None:
+            self._shared.take_back(self._changes)
+
+    def _broadcast_records(self, block: Block, start: int, values: list[Any], stamps: Any) -> None:
+        """Run the operator on broadcast records, or make again what they changed."""
+        given, shared, place = self._given, self._shared, (block.input, start)
+        assert given is not None and shared is not None
+        if self._runs_broadcast:
+            self._records_in.inc(len(values))
+            self._chain.cell.key = self._chain.cell.entry = None
+            self._chain.cell.event_ms = None
+            shared.writable = True
+            try:
+                if self._keyed is not None:
+                    self._processors[block.input]([], values, stamps)
+                else:
+                    self._chain.push_alls[block.input](values, stamps)
+            finally:
+                shared.writable = False
+            changes = shared.taken()
+            given.note(place, changes)
+        else:
+            changes = given.changes_at(place)
+            shared.make(changes)
+        self._changes += changes
 
     def _records(self, block: Block, values: Any, start: int, stop: int) -> None:
         keys: Any = block.keys
@@ -197,6 +265,9 @@ class KeyedTask:
             values = values[start:stop]
             keys = keys[start:stop] if keys is not None else None
             timestamps = timestamps[start:stop] if timestamps is not None else None
+        if self._given is not None and block.input in self.vertex.broadcast:
+            self._broadcast_records(block, start, values, timestamps)
+            return
         self._records_in.inc(len(values))
         if type(values) is not list:
             if self._takes_columns:
@@ -207,9 +278,9 @@ class KeyedTask:
             timestamps = timestamps and [*timestamps]
         if self._keyed is not None:
             assert keys is not None
-            self._keyed.process(keys, values, timestamps)
+            self._processors[block.input](keys, values, timestamps)
             return
-        self._chain.push_all(values, timestamps)
+        self._chain.push_alls[block.input](values, timestamps)
 
     def _columns(self, keys: ColumnKeys, columns: Columns) -> None:
         if self._keyed is not None:
@@ -221,7 +292,9 @@ class KeyedTask:
 
     def _mark(self, mark: Mark) -> Iterator[Envelope]:
         watermarks = self._watermarks
-        if self._quiet.stays(watermarks, mark):
+        if mark.channel[1] == ALL_SPLITS:  # channels of a header are plain tuples
+            self._end_of_splits(mark.channel[0])
+        elif self._quiet.stays(watermarks, mark):
             return
         if not watermarks.update(mark.channel, mark.watermark, mark.idle):
             return
@@ -236,6 +309,12 @@ class KeyedTask:
                     if outbox.weight_bytes >= BYTES_GATHERED or outbox.overflow:
                         yield from chain.drain()
         chain.signal(watermark, watermarks.idle)
+
+    def _end_of_splits(self, exchange: str) -> None:
+        """A source ended while another program ran, which had no use for this exchange."""
+        kept = self._watermarks.state.items()
+        state = {c: at for c, at in kept if c[0] != exchange or c[1] is None}
+        self._watermarks.restart(state, self._watermarks.current)
 
     def _fire_processing_timers(self, now_ms: int) -> Iterator[Envelope]:
         if self._keyed is None:

@@ -24,7 +24,8 @@ SOURCE, OPERATOR, SINK = "source", "operator", "sink"
 class Part:
     """A source, an operator with keyed state, or a sink that may hold records back.
 
-    ``stage``: where its state lies in Spark. ``key_groups``: over how many its keys are spread.
+    ``stage``: where its state lies in Spark. ``key_groups``: over how many its keys are spread; 0
+    where it has no keys, only state that its tasks share.
     """
 
     id: str
@@ -107,7 +108,7 @@ def _parts(program: JobProgram) -> Iterator[Part]:
             head = vertex.chain.nodes[vertex.chain.root]
             if _keeps_state(head):
                 assert head.spec is not None, "it keeps state"
-                kind, groups = head.spec.kind, vertex.groups
+                kind, groups = head.spec.kind, vertex.groups if vertex.keyed else 0
                 yield Part(head.id, OPERATOR, kind, head.name, head.uid, vertex.stage, groups)
     for sink in program.sinks:
         if sink.keeps_state:
@@ -115,7 +116,7 @@ def _parts(program: JobProgram) -> Iterator[Part]:
 
 
 def _keeps_state(node: NodeProgram) -> bool:
-    return node.spec is not None and node.spec.traits.state
+    return node.spec is not None and (node.spec.traits.state or node.spec.traits.shared)
 
 
 States = Mapping[str, Iterable[str]]

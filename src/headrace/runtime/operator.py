@@ -56,9 +56,11 @@ class Traits:
     ``keyed``: it must run downstream of a key exchange. ``state`` and ``timers``: what it keeps.
     ``event_time``: it is of no use without watermarks. ``assigns_time``: it replaces timestamps
     and watermarks. ``side_outputs``: it may emit to tags. ``keeps_emitted``: what it emits stays
-    its state. ``takes_columns``: where its input has columns it is given these (``bind_columns``,
-    ``process_columns``), else records. ``passes_columns``: it can be, which is of use only where
-    something after it takes them.
+    its state. ``inputs``: how many inputs it has; a union is one. ``shared``: it keeps state that a
+    whole task shares, and that a broadcast input changes. ``takes_columns``: where its input has
+    columns it is given these (``bind_columns``, ``process_columns``), else records; one with
+    several inputs is given records. ``passes_columns``: it can be given columns, which is of use
+    only where something after it takes them.
     """
 
     keyed: bool = False
@@ -69,6 +71,8 @@ class Traits:
     assigns_time: bool = False
     side_outputs: bool = False
     keeps_emitted: bool = False
+    inputs: int = 1
+    shared: bool = False
     takes_columns: bool = False
     passes_columns: bool = False
 
@@ -115,12 +119,14 @@ class OperatorSpec(ABC):
 class Link:
     """Where an output of a node goes: to a ``node``, an ``exchange`` or a ``sink``, by its id.
 
-    ``tag`` None is the main output, else a side output's id.
+    ``tag`` None is the main output, else a side output's id. ``input``: by which input of a node
+    the records come.
     """
 
     kind: str
     target: str
     tag: str | None = None
+    input: int = 0
 
 
 @dataclass(frozen=True)
@@ -139,8 +145,18 @@ class NodeProgram:
     links: tuple[Link, ...]
 
 
+ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]
+"""Takes keys (none of a broadcast input), values and timestamps (ms) of records, in order."""
+
+
 class Operator:
     """The mutable logic of one operator in one task, made by its spec."""
+
+    input_watermark: Callable[[int], int]
+    """Gives the watermark (ms) of one input, by its number; it never falls.
+
+    The task sets it before ``bind``, for operators with several inputs.
+    """
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Prepare for records; called once before ``bind``."""
@@ -159,6 +175,10 @@ class Operator:
         assert step is not None, "an operator without a step binds itself"
         return pushing((step, calling(outputs.main)), self.node.name)
 
+    def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
+        """The functions that take the records of each input; by default there is one input."""
+        return (self.bind(outputs),)
+
     def bind_columns(self, outputs: Outputs) -> PushColumns:
         """The function that takes columns, where ``Traits`` say that the operator can.
 
@@ -167,7 +187,10 @@ class Operator:
         raise NotImplementedError(f"{type(self).__name__} says that it takes columns, and does not")
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
-        """Take the input's watermark; by default it is passed on."""
+        """Take the input's watermark; by default it is passed on.
+
+        Of several inputs it is the least, except for those that are idle.
+        """
         signal(watermark, idle)
 
     def tick(self) -> None:
@@ -193,7 +216,11 @@ class KeyedOperator(Operator, ABC):
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Take the records of a block, in order."""
+        """Take the records of a block, in order; of several inputs those of the first."""
+
+    def processors(self) -> tuple[ProcessBlock, ...]:
+        """What takes the blocks of each input; by default there is one input."""
+        return (self.process,)
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         """Take the records of a block of columns, in order; with ``Traits.takes_columns``.

@@ -73,6 +73,16 @@ def stream_order(
         are of one sender.
     """
     watermarks = {channel: watermark for channel, (watermark, _) in reached.items()}
+    lanes = _lanes_of(blocks, senders, watermarks)
+    opened = _opened(lanes)
+    for together, found in groupby(_by_watermark(lanes, watermarks), _belongs_with):
+        reads = (opened.read(item) for _, item in found)
+        yield from reads if together is None else _put_together(reads)
+
+
+def _lanes_of(
+    blocks: Sequence[Block], senders: Sequence[int], watermarks: Mapping[Any, int]
+) -> list[_Lane]:
     merged: dict[Channel, list[Block]] = {}
     by_sender: dict[int, list[Block]] = {}
     for number, block in enumerate(blocks):
@@ -87,11 +97,33 @@ def stream_order(
         else:
             items = _merged_order(channel, sent, watermarks.get(channel, MIN_WATERMARK))
         lanes.append(deque((channel, item) for item in items))
-    pieces = (item for lane in lanes for _, item in lane if isinstance(item, _Piece))
-    opened = _OpenedBlocks(pieces)
-    for together, found in groupby(_by_watermark(lanes, watermarks), _belongs_with):
-        reads = (opened.read(item) for _, item in found)
-        yield from reads if together is None else _put_together(reads)
+    return lanes
+
+
+def one_lane(blocks: Sequence[Block], senders: Sequence[int], reached: Reached) -> Block:
+    """The records and marks of blocks as if one sender had sent them in the order of a stream.
+
+    Records keep their channels, so that they can be merged with what others sent.
+    """
+    watermarks = {channel: watermark for channel, (watermark, _) in reached.items()}
+    values: list[Any] = []
+    stamps: list[int | None] = []
+    marks: list[Mark] = []
+    openings: list[tuple[int, Channel]] = []
+    lanes = _lanes_of(blocks, senders, watermarks)
+    opened = _opened(lanes)
+    for channel, item in _by_watermark(lanes, watermarks):
+        if isinstance(item, Mark):
+            marks.append(item._replace(position=len(values)))
+            continue
+        block, found, start, stop = opened.read(item)
+        if isinstance(channel, Channel) and (not openings or openings[-1][1] != channel):
+            openings.append((len(values), channel))
+        values += found[start:stop]
+        known = block.timestamps
+        stamps += known[start:stop] if known is not None else [None] * (stop - start)
+    now_ms = max((block.now_ms for block in blocks), default=0)
+    return Block(None, values, stamps, False, marks, None, now_ms, openings=(*openings,))
 
 
 class _OpenedBlocks:
@@ -116,6 +148,10 @@ class _OpenedBlocks:
         if self._left[number]:
             self._values[number] = values
         return Run(block, values, start, stop)
+
+
+def _opened(lanes: Iterable[_Lane]) -> _OpenedBlocks:
+    return _OpenedBlocks(item for lane in lanes for _, item in lane if isinstance(item, _Piece))
 
 
 def _belongs_with(pair: tuple[Any, _Piece | Mark]) -> Any:
@@ -256,17 +292,49 @@ def _dataframe_order(blocks: list[Block]) -> Iterator[_Piece | Mark]:
 def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Read]:
     """All records by timestamp (those without one first), then the end of time, as in Flink.
 
+    Of equal timestamps the records of the first input come first.
     ``channels``: those that are known already; those of the blocks are added. A batch is all there
     is: after its records every input has ended.
     """
-    full = [block for block in blocks if block.values]
-    every = (Run(block, _found_in(block), 0, len(block.values)) for block in full)
-    if all(block.timestamps is None for block in full):
+    by_input: dict[int, list[Block]] = {}
+    for block in blocks:
+        if block.values:
+            by_input.setdefault(block.input, []).append(block)
+    in_time = [_input_by_time(full) for _, full in sorted(by_input.items())]
+    yield from in_time[0] if len(in_time) == 1 else _inputs_by_time(map(_whole, in_time))
+    for channel in channels_of(blocks, channels):
+        yield Mark(0, channel, MAX_WATERMARK)
+
+
+def _input_by_time(blocks: Sequence[Block]) -> Iterator[Run]:
+    """The records of one input by timestamp."""
+    every = (Run(block, _found_in(block), 0, len(block.values)) for block in blocks)
+    if all(block.timestamps is None for block in blocks):
         yield from _put_together(every)
     else:
         yield _by_time(_one_run([*every]))
-    for channel in channels_of(blocks, channels):
-        yield Mark(0, channel, MAX_WATERMARK)
+
+
+def _whole(runs: Iterable[Run]) -> Run:
+    return _one_run([*runs])
+
+
+def _inputs_by_time(inputs: Iterable[Run]) -> Iterator[Run]:
+    """The records of several inputs, each by timestamp already, merged by timestamp."""
+    runs = [*inputs]
+    moments = [
+        [MIN_WATERMARK if stamp is None else stamp for stamp in run.block.timestamps or ()]
+        or [MIN_WATERMARK] * len(run.values)
+        for run in runs
+    ]
+    # A sort that keeps the order of equals merges sequences that are in order in linear time.
+    turns = [(stamp, number) for number, stamps in enumerate(moments) for stamp in stamps]
+    turns.sort(key=itemgetter(0))
+    at = [0] * len(runs)
+    for number, found in groupby(turns, key=itemgetter(1)):
+        start = at[number]
+        at[number] += sum(1 for _ in found)
+        yield Run(runs[number].block, runs[number].values, start, at[number])
 
 
 def channels_of(blocks: Iterable[Block], known: Iterable[Any]) -> list[Any]:
@@ -330,4 +398,6 @@ def _one_run(runs: list[Run]) -> Run:
             keys += block.keys[start:stop]
         known = block.timestamps
         stamps += known[start:stop] if known is not None else [None] * (stop - start)
-    return Run(Block(keys or None, values, stamps, False, [], None, 0), values, 0, len(values))
+    number = runs[0].block.input
+    block = Block(keys or None, values, stamps, False, [], None, 0, input=number)
+    return Run(block, values, 0, len(values))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.connector import ServedBy
+from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.channel import Channel
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.pacing import Pace
@@ -25,9 +26,10 @@ from headrace.runtime.user_function import UserFunction
 class ExchangeProgram:
     """How records leave a vertex for another.
 
-    ``target``: the id of the vertex. ``mode``: ``key``, ``custom``, ``round-robin`` or ``forward``.
-    ``groups``: how many key groups (or subtasks) the target has. ``name`` and ``site`` are those of
-    the stream that feeds it.
+    ``target``: the id of the vertex. ``mode``: ``key``, ``custom``, ``round-robin``, ``forward`` or
+    ``broadcast``. ``groups``: how many key groups (or subtasks) the target has; where all of them
+    get every record, one stands for them. ``name`` and ``site`` are those of
+    the stream that feeds it. ``input``: by which input of the target's operator the records come.
     """
 
     id: str
@@ -41,6 +43,7 @@ class ExchangeProgram:
     selector: UserFunction | None = None
     partitioner: UserFunction | None = None
     key_type: Any = None
+    input: int = 0
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,8 @@ class VertexProgram:
     """What stands after an exchange: ``groups`` key groups (``keyed``) or subtasks.
 
     ``id``: that of its head operator. ``number``: its place in the job, which orders senders.
+    ``inputs``: by the id of an exchange, by which input of the head its records come; those that
+    are not there come by the first. ``broadcast``: the inputs of which every task gets each record.
     """
 
     id: str
@@ -111,6 +116,12 @@ class VertexProgram:
     chain: ChainProgram
     input_channels: tuple[Channel, ...] = ()
     number: int = 0
+    inputs: Mapping[str, int] = field(default_factory=dict)
+    broadcast: frozenset[int] = frozenset()
+
+    def spread_of(self, group: int) -> int:
+        """Over how many groups the keys of a group's state are spread; shared state is in one."""
+        return self.groups if group != ALL_GROUPS else 1
 
 
 @dataclass(frozen=True)
@@ -173,7 +184,7 @@ class JobProgram:
     scope: str = ""
     partitions: int = 1
 
-    def inputs_of(self, vertex: VertexProgram) -> frozenset[str]:
+    def exchanges_to(self, vertex: VertexProgram) -> frozenset[str]:
         """The ids of the exchanges that lead to a vertex."""
         chains = [source.chain for source in self.sources]
         chains += [feeder.chain for stage in self.stages for feeder in stage]

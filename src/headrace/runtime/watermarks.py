@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -93,6 +93,106 @@ class ChannelWatermarks:
                 return watermark
             heappop(active)
         return None
+
+
+class InputWatermarks(ChannelWatermarks):
+    """The watermark of an operator with several inputs: the least of those that are not idle.
+
+    Each input has one of its own, over its channels, which never falls; ``input_of`` gives by which
+    input a channel comes. An input that was not heard of yet holds back the others, as in Flink.
+    While all are idle time stands still, and one that has ended counts only once all have.
+    """
+
+    __slots__ = ("_input_of", "_inputs")
+
+    def __init__(self, count: int, input_of: Callable[[Channel], int]) -> None:
+        self._inputs = [ChannelWatermarks() for _ in range(count)]
+        self._input_of = input_of
+        super().__init__()
+
+    def restart(
+        self, state: ChannelState, current: int, reached: Sequence[int] | None = None
+    ) -> None:
+        """Go on with these channels. ``reached``: by each input, where that is another than now."""
+        super().restart(state, current)
+        if reached is None:
+            reached = self.reached()
+        elif len(reached) != len(self._inputs):
+            reached = [MIN_WATERMARK] * len(self._inputs)  # it is new, or had other inputs
+        for number, inputs in enumerate(self._inputs):
+            own = {c: at for c, at in state.items() if self._input_of(c) == number}
+            inputs.restart(own, reached[number])
+        self.idle = self._combined()[1]
+
+    def watermark(self, number: int) -> int:
+        """The watermark (ms) of an input."""
+        return self._inputs[number].current
+
+    def reached(self) -> tuple[int, ...]:
+        """The watermark (ms) of each input."""
+        return tuple(inputs.current for inputs in self._inputs)
+
+    def update(self, channel: Channel, watermark: int, idle: bool = False) -> bool:
+        """Take one mark; True when the combined watermark or the idleness changed."""
+        inputs = self._inputs[self._input_of(channel)]
+        inputs.update(channel, watermark, idle)
+        self.state[channel] = inputs.state[channel]
+        combined, idle = self._combined()
+        changed = combined > self.current or idle != self.idle
+        self.current, self.idle = max(combined, self.current), idle
+        return changed
+
+    def _combined(self) -> tuple[int, bool]:
+        running = [inputs for inputs in self._inputs if inputs.current < MAX_WATERMARK]
+        active = [inputs.current for inputs in running if not inputs.idle]
+        if active:
+            return min(active), False
+        return (self.current, True) if running else (MAX_WATERMARK, False)
+
+
+class NodeInputs:
+    """The watermarks of a node that several others feed, or one other by several inputs.
+
+    ``all``: those of all its inputs together. The channel of a node upstream is its id, with the
+    input as the group where the node has ``several``.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.several = count > 1
+        self._each = InputWatermarks(count, lambda channel: channel.group or 0)
+        self.all = self._each if self.several else ChannelWatermarks()
+
+    def add(self, channel: Channel) -> None:
+        """A way by which records come, before any of them does."""
+        self.all.restart({**self.all.state, channel: (MIN_WATERMARK, False)}, self.all.current)
+
+    def watermark(self, number: int) -> int:
+        """The watermark (ms) of an input, where there are several."""
+        return self._each.watermark(number)
+
+    def update(self, channel: Channel, watermark: int, idle: bool) -> bool:
+        """Take one mark; True when the combined watermark or the idleness changed."""
+        return self.all.update(channel, watermark, idle)
+
+    def restore(self, stored: tuple[Any, ...] | None) -> None:
+        """Go on from what ``stored`` gave, where the ways are the same; None starts afresh."""
+        known, current, *reached = stored or ({}, MIN_WATERMARK)
+        state = {c: known.get(_name_of(c), (MIN_WATERMARK, False)) for c in self.all.state}
+        if self.several:
+            self._each.restart(state, current, *reached or ((),))
+        else:
+            self.all.restart(state, current)
+
+    def stored(self) -> tuple[Any, ...]:
+        """As plain data; its second field is the combined watermark."""
+        known = {_name_of(channel): mark for channel, mark in self.all.state.items()}
+        if not self.several:
+            return known, self.all.current
+        return known, self.all.current, self._each.reached()
+
+
+def _name_of(channel: Channel) -> Any:
+    return channel.exchange if channel.group is None else (channel.exchange, channel.group)
 
 
 class QuietChannels:

@@ -17,6 +17,7 @@ from headrace.runtime.operator import (
     Operator,
     OperatorSpec,
     Outputs,
+    ProcessBlock,
     Signal,
     Traits,
 )
@@ -126,18 +127,30 @@ class CapturedOperator(KeyedOperator):
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         self._captured.context, self._captured.cell = context, cell
+        if node.spec is not None and node.spec.traits.inputs > 1:
+            self._inner.input_watermark = self.input_watermark
         self._inner.open(node, context, cell)
 
     def bind(self, outputs: Outputs) -> Push:
         """The operator's push, with its output captured."""
+        return self._inner.bind(self._capturing(outputs))
 
+    def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
+        """The pushes of its inputs, with its output captured."""
+        return self._inner.bind_inputs(self._capturing(outputs))
+
+    def _capturing(self, outputs: Outputs) -> CapturingOutputs:
         def signal(watermark: int, idle: bool) -> None:
             if not idle:
                 self._captured.watermarks.append(watermark)
             outputs.signal(watermark, idle)
 
         self._signal = signal
-        return self._inner.bind(CapturingOutputs(self._captured, signal))
+        return CapturingOutputs(self._captured, signal)
+
+    def processors(self) -> tuple[ProcessBlock, ...]:
+        """What takes the blocks of each input."""
+        return self._keyed.processors() if isinstance(self._inner, KeyedOperator) else ()
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
         """The operator's push of columns, with its output captured."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple, Self
 
 from headrace.common.output_tag import OutputTag
@@ -28,6 +28,7 @@ from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.operator import NodeProgram, OperatorSpec
 from headrace.runtime.program import ChainProgram, JobProgram, Settings, VertexProgram
+from headrace.runtime.stage_call import StageCall
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
@@ -39,8 +40,11 @@ from headrace.testing.function_specs import spec_for
 from headrace.testing.snapshot import MemoryStore, Snapshot, pending_timers
 
 BackendName = Literal["heap", "paged"]
+KeyBy = Callable[[Any], Any] | KeySelector | int | str
 
-_CHANNEL = Channel("harness")
+
+def _channel(input: int) -> Channel:
+    return Channel(f"input {input}")
 
 
 class PendingTimer(NamedTuple):
@@ -56,6 +60,9 @@ class _Harness:
 
     ``batch``: as a batch runs it. Records wait for ``end_input``, and are then taken in the order
     of their timestamps.
+
+    An operator's spec may have several inputs, numbered from 0. Each has a watermark of its own.
+    Those that are ``broadcast`` may change the state that a task shares.
     """
 
     def __init__(
@@ -66,6 +73,7 @@ class _Harness:
         watermarks: WatermarkStrategy | None,
         batch: bool,
         clock: ManualClock | None,
+        broadcast: Iterable[int],
     ) -> None:
         site = call_site()
         for function in spec.functions:
@@ -75,17 +83,33 @@ class _Harness:
         node = NodeProgram(
             "under test", spec.label, None, str(site), CapturedSpec(spec, self._captured), ()
         )
-        vertex = VertexProgram(node.id, 1, keyed, 1, 1, ChainProgram(node.id, {node.id: node}, ()))
+        numbers = range(spec.traits.inputs)
+        vertex = VertexProgram(
+            node.id,
+            1,
+            keyed,
+            1,
+            1,
+            ChainProgram(node.id, {node.id: node}, ()),
+            tuple(_channel(number) for number in numbers),
+            inputs={_channel(number).exchange: number for number in numbers},
+            broadcast=frozenset(broadcast),
+        )
+        self._vertex = vertex
+        self._numbers = numbers
         job = JobProgram("harness", "", (), ((vertex,),), (), Settings(), 1, batch)
         facts = TaskFacts(max_parallelism=1, is_batch=batch)
         self.metrics = MetricGroup()
         self._store = MemoryStore() if backend == "paged" else None
         self._heap = HeapBackend()
+        self._shared_store = MemoryStore() if backend == "paged" else None
+        self._shared_heap = HeapBackend()
         self._task = KeyedTask(vertex, job, facts, self.metrics)
         self._strategy = watermarks
         self._generator = watermarks.create_generator() if watermarks is not None else None
         self._is_batch = batch
         self._waiting: list[Block] = []
+        self._ended: set[int] = set()
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -102,23 +126,28 @@ class _Harness:
 
     # Input
 
-    def _keys(self, value: Any) -> list[Any] | None:
+    def _keys(self, value: Any, input: int) -> list[Any] | None:
         return None
 
-    def process(self, value: Any, timestamp: int | None = None) -> None:
-        """Let the function take one record, with a timestamp in ms.
+    def process(self, value: Any, timestamp: int | None = None, *, input: int = 0) -> None:
+        """Let the function take one record by an input, with a timestamp in ms.
 
-        With a watermark strategy the timestamp and the watermark after the record follow from it.
+        With a watermark strategy the timestamp, and the watermark of that input after the record,
+        follow from it.
 
         Raises:
-            PlanError: the input has ended.
+            PlanError: the input has ended, or there is none of this number.
         """
-        if self.watermark >= MAX_WATERMARK:
+        if input not in self._numbers:
+            raise PlanError(f"there is no input {input}: they are numbered from 0")
+        if self.input_watermark(input) >= MAX_WATERMARK:
             raise PlanError("a record was given after the end of the input")
         strategy, generator = self._strategy, self._generator
         if strategy is not None and strategy.timestamp_of is not None:
             timestamp = strategy.timestamp_of(value, timestamp)
-        block = Block(self._keys(value), [copied(value)], [timestamp], False, [], None, 0)
+        keys, values = self._keys(value, input), [copied(value)]
+        opening = ((0, _channel(input)),)
+        block = Block(keys, values, [timestamp], False, [], None, 0, openings=opening, input=input)
         if self._is_batch:
             self._waiting.append(block)
             return
@@ -128,10 +157,12 @@ class _Harness:
             generator.on_event(value, timestamp, output)
             generator.on_periodic_emit(output)
             for moment in output.emitted:
-                self.advance_watermark(moment)
+                self.advance_watermark(moment, input)
 
-    def advance_watermark(self, to_ms: int) -> None:
+    def advance_watermark(self, to_ms: int, input: int | None = None) -> None:
         """Let event time reach ``to_ms``; timers that are due fire. It never goes back.
+
+        ``input``: the only one whose time moves; the operator's is the least of all.
 
         Raises:
             PlanError: in a batch, where no watermark stands before the last.
@@ -140,9 +171,23 @@ class _Harness:
             raise PlanError(
                 "event time stands still in a batch until its input ends", hint="end_input()"
             )
-        self._advance(
-            *self._waiting, Block([], [], None, False, [Mark(0, _CHANNEL, to_ms)], None, 0)
-        )
+        self._mark(to_ms, False, self._numbers if input is None else [input])
+
+    def mark_idle(self, input: int) -> None:
+        """Let an input hold no other back until its next watermark."""
+        self._mark(self.input_watermark(input), True, [input])
+
+    def _mark(self, to_ms: int, idle: bool, inputs: Iterable[int]) -> None:
+        if self._is_batch:
+            if to_ms == MAX_WATERMARK:
+                self._ended.update(inputs)
+            if len(self._ended) < len(self._numbers):
+                return  # one micro-batch, once all of the input is there
+        marks = [
+            Block([], [], None, False, [Mark(0, _channel(n), to_ms, idle)], None, 0, input=n)
+            for n in inputs
+        ]
+        self._advance(*self._waiting, *marks)
         self._waiting.clear()
 
     def advance_processing_time(self, to_ms: int) -> None:
@@ -155,20 +200,37 @@ class _Harness:
         if not self._is_batch:  # it has one micro-batch, at its end
             self._advance(Block([], [], None, False, [], None, 0))
 
-    def end_input(self) -> None:
-        """End the input: event time reaches its end, and a batch gives its results."""
-        self.advance_watermark(MAX_WATERMARK)
+    def end_input(self, input: int | None = None) -> None:
+        """End the input: event time reaches its end, and a batch gives its results.
+
+        ``input``: the only one that ends.
+        """
+        self.advance_watermark(MAX_WATERMARK, input)
 
     def _advance(self, *blocks: Block) -> None:
         now_ms = self.clock()
-        task = TaskInput(0, [block._replace(now_ms=now_ms) for block in blocks], now_ms)
+        blocks = tuple(block._replace(now_ms=now_ms) for block in blocks)
+        to_all = [block for block in blocks if self._is_broadcast(block)]
+        own = [block for block in blocks if not self._is_broadcast(block)]
+        call = StageCall(lambda vertex, group: self._shared_backend())
+        if to_all:
+            call.broadcast(self._vertex, to_all, [0] * len(to_all))
         with AsRaised():
-            for envelope in self._task.advance(task, self._backend()):
-                raise AssertionError(f"the harness has no receivers, but {envelope} was sent")
+            sent = [*call.work(self._task, TaskInput(0, own, now_ms), self._backend())]
+            sent += call.drain()
+        if sent:
+            raise AssertionError(f"the harness has no receivers, but {sent} was sent")
+
+    def _is_broadcast(self, block: Block) -> bool:
+        return block.input in self._vertex.broadcast
 
     def _backend(self) -> StateBackend:
         # a new one each time, as in a micro-batch: what is not in the store is gone
         return self._heap if self._store is None else PagedBackend(self._store, 1)
+
+    def _shared_backend(self) -> StateBackend:
+        store = self._shared_store
+        return self._shared_heap if store is None else PagedBackend(store, 1)
 
     # Output
 
@@ -200,19 +262,28 @@ class _Harness:
         watermark: int = self._backend().header.get("watermark", MIN_WATERMARK)
         return watermark
 
+    def input_watermark(self, input: int) -> int:
+        """The watermark (ms) of one input."""
+        if input in self._ended:
+            return MAX_WATERMARK
+        reached = self._backend().header.get("inputs")
+        return self.watermark if reached is None else int(reached[input])
+
     def snapshot(self) -> Snapshot:
         """State, timers and watermark as they are now; any harness can go on from it."""
         generator = copy.deepcopy(self._generator)
-        if self._store is not None:
-            return Snapshot(dict(self._store.records), self.clock(), generator)
-        return Snapshot.of(self._heap, self.clock(), generator)
+        if self._store is not None and self._shared_store is not None:
+            shared = dict(self._shared_store.records)
+            return Snapshot(dict(self._store.records), self.clock(), generator, shared)
+        return Snapshot.of(self._heap, self.clock(), generator, self._shared_heap)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot, also one of the other backend; the clock does not go back."""
-        if self._store is not None:
+        if self._store is not None and self._shared_store is not None:
             self._store.records = dict(snapshot.records)
+            self._shared_store.records = dict(snapshot.shared)
         else:
-            self._heap = snapshot.on_heap()
+            self._heap, self._shared_heap = snapshot.on_heap()
         if self._strategy is not None:
             generator = copy.deepcopy(snapshot.generator)
             self._generator = generator or self._strategy.create_generator()
@@ -224,14 +295,15 @@ class KeyedHarness(_Harness):
     """Runs a function with keyed state and timers.
 
     ``function``: a ``KeyedProcessFunction``, or a Map-, FlatMap-, Filter- or ReduceFunction, or an
-    operator's spec. ``key_by``: as in ``DataStream.key_by``. ``backend``: ``heap``, or ``paged``
-    as on Spark, where all state goes through bytes after each call.
+    operator's spec. ``key_by``: as in ``DataStream.key_by``; of an operator with several inputs a
+    tuple of one for each, or one for all; None for an input that is broadcast. ``backend``:
+    ``heap``, or ``paged`` as on Spark, where all state goes through bytes after each call.
     """
 
     def __init__(
         self,
         function: Any,
-        key_by: Callable[[Any], Any] | KeySelector | int | str,
+        key_by: KeyBy | tuple[KeyBy | None, ...],
         *,
         backend: BackendName = "heap",
         watermarks: WatermarkStrategy | None = None,
@@ -239,21 +311,34 @@ class KeyedHarness(_Harness):
         clock: ManualClock | None = None,
     ) -> None:
         site = call_site()
-        self._selector = key_function(key_by, "key_by", "the harness", site)
-        super().__init__(spec_for(function, True), True, backend, watermarks, batch, clock)
+        spec = spec_for(function, True)
+        given = key_by if isinstance(key_by, tuple) else (key_by,) * spec.traits.inputs
+        if len(given) != spec.traits.inputs:
+            raise PlanError(f"{spec.label} has {spec.traits.inputs} inputs, not {len(given)} keys")
+        self._selectors = {
+            number: key_function(each, "key_by", "the harness", site)
+            for number, each in enumerate(given)
+            if each is not None
+        }
+        others = {*range(len(given))} - self._selectors.keys()
+        super().__init__(spec, True, backend, watermarks, batch, clock, others)
         facts = TaskFacts(max_parallelism=1, is_batch=batch)
-        open_function(self._selector, TaskContext("key_by", str(site), facts, self.metrics, None))
-        self._key_of = self._selector.bound()
+        for selector in self._selectors.values():
+            open_function(selector, TaskContext("key_by", str(site), facts, self.metrics, None))
+        self._key_of = {number: each.bound() for number, each in self._selectors.items()}
 
     def close(self) -> None:
-        """Close the function and the key selector, once."""
+        """Close the function and the key selectors, once."""
         if not self._closed:
-            close_function(self._selector)
+            for selector in self._selectors.values():
+                close_function(selector)
         super().close()
 
-    def _keys(self, value: Any) -> list[Any]:
+    def _keys(self, value: Any, input: int) -> list[Any] | None:
+        if input not in self._key_of:
+            return None
         # computed from the record itself, as its sender does; then the key is nobody's to change
-        key = copied(self._key_of(value))
+        key = copied(self._key_of[input](value))
         stable_hash(key)  # raises where the key would scatter
         return [key]
 
@@ -304,7 +389,8 @@ class KeyedHarness(_Harness):
 class ProcessHarness(_Harness):
     """Runs a function on a stream without keys.
 
-    ``function``: a Process-, Map-, FlatMap- or FilterFunction, or an operator's spec.
+    ``function``: a Process-, Map-, FlatMap- or FilterFunction, or an operator's spec, of which the
+    inputs ``broadcast`` are.
     """
 
     def __init__(
@@ -314,5 +400,7 @@ class ProcessHarness(_Harness):
         watermarks: WatermarkStrategy | None = None,
         batch: bool = False,
         clock: ManualClock | None = None,
+        broadcast: Iterable[int] = (),
     ) -> None:
-        super().__init__(spec_for(function, False), False, "heap", watermarks, batch, clock)
+        spec = spec_for(function, False)
+        super().__init__(spec, False, "heap", watermarks, batch, clock, broadcast)

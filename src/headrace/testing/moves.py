@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.connector import Committer
+from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.neutral.arrow import from_batches, to_batches
 from headrace.runtime.neutral.form import NeutralForm, Parts, part_name
 from headrace.runtime.neutral.header import header_from_neutral, header_to_neutral
@@ -41,6 +42,9 @@ def neutral_form(
     for vertex in (vertex for stage in program.stages for vertex in stage):
         id_ = vertex.id
         groups = {group: backends[at, group] for at, group in backends if at == vertex.id}
+        shared = groups.pop(ALL_GROUPS, None)
+        if shared is not None:
+            parts.put(part_name("states", id_, ALL_GROUPS), export_states(id_, shared, ALL_GROUPS))
         for group, backend in sorted(groups.items()):
             parts.put(part_name("states", id_, group), export_states(id_, backend, group))
             parts.put(part_name("timers", id_, group), export_timers(id_, backend, group))
@@ -105,6 +109,8 @@ def restore(
                 vertex.input_channels,
             )
         )
+        if vertex.broadcast:
+            import_backend(form.shared(id_), backend_of(vertex, ALL_GROUPS))
         keyed = form.keyed(id_, vertex.groups)
         for group in range(vertex.groups):
             backend = backend_of(vertex, group)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headrace.common.watermark_strategy import WatermarkGenerator
 from headrace.runtime.neutral.read import import_backend
@@ -37,29 +37,43 @@ class MemoryStore:
 class Snapshot:
     """State, timers and watermark of one operator, and the time (ms) it was taken. Picklable.
 
-    ``generator``: where the harness has a watermark strategy, its generator as it was.
+    ``generator``: where the harness has a watermark strategy, its generator as it was. ``shared``:
+    state that the whole task shares.
     """
 
     records: Mapping[str, bytes]
     now_ms: int
     generator: WatermarkGenerator | None = None
+    shared: Mapping[str, bytes] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, backend: StateBackend, now_ms: int, generator: WatermarkGenerator | None = None
+        cls,
+        backend: StateBackend,
+        now_ms: int,
+        generator: WatermarkGenerator | None,
+        shared: StateBackend,
     ) -> Snapshot:
-        """The state of a backend."""
-        store = MemoryStore()
-        paged = PagedBackend(store, 1)
-        copy_state(backend, paged)
-        paged.flush()
-        return cls(store.records, now_ms, generator)
+        """The state of a backend, and of one with shared state."""
+        return cls(_records_of(backend), now_ms, generator, _records_of(shared))
 
-    def on_heap(self) -> HeapBackend:
-        """A backend in memory with this state."""
-        backend = HeapBackend()
-        copy_state(PagedBackend(MemoryStore(self.records), 1), backend)
-        return backend
+    def on_heap(self) -> tuple[HeapBackend, HeapBackend]:
+        """Backends in memory with this state: of keys, and shared."""
+        return _heap_of(self.records), _heap_of(self.shared)
+
+
+def _records_of(backend: StateBackend) -> dict[str, bytes]:
+    store = MemoryStore()
+    paged = PagedBackend(store, 1)
+    copy_state(backend, paged)
+    paged.flush()
+    return store.records
+
+
+def _heap_of(records: Mapping[str, bytes]) -> HeapBackend:
+    backend = HeapBackend()
+    copy_state(PagedBackend(MemoryStore(records), 1), backend)
+    return backend
 
 
 def copy_state(source: StateBackend, target: StateBackend) -> None:

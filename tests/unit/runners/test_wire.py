@@ -18,7 +18,7 @@ from headrace.runners.spark.query.wire import (
     to_arrow,
     unpacked,
 )
-from headrace.runtime.block import Block, Envelope, Kind
+from headrace.runtime.block import ALL_GROUPS, Block, Envelope, Kind
 
 GROUPS = 16
 
@@ -94,3 +94,16 @@ def test_every_partition_has_a_bucket(partitions: int) -> None:
     keys = bucket_keys(partitions)
     assert len(keys) == len(set(keys)) == partitions
     assert min(keys) >= 0
+
+
+def test_what_is_for_all_tasks_goes_to_every_partition_of_its_stage() -> None:
+    to_all = Envelope(2, ALL_GROUPS, "v", Kind.METRICS, 7, 0, {"n": 1})
+    for make in (packed, one_by_one):
+        there = list(make([to_all, envelope(0, 1)], 3, 2))
+        assert [row[0] for row in there if to_all.group in {e.group for e in unpacked(row[4])}] == [
+            *bucket_keys(3)
+        ]
+        # on its way to a later stage it is sent once
+        on_the_way = list(make([to_all], 3, 1))
+        assert [row[0] for row in on_the_way] == [bucket_keys(3)[7 % 3]]
+    assert {row[1] for row in one_by_one([to_all], 3, 2)} == {ALL_GROUPS}

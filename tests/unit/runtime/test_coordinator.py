@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace.connector import Budget
+from headrace.runtime.channel import ALL_SPLITS
 from headrace.runtime.offset import SourceProgress
 from headrace.runtime.source_task import SplitState
 from tests.unit.runtime.folders import Desk, Folder, records, works
@@ -124,8 +125,9 @@ def test_a_bounded_source_without_splits_has_ended() -> None:
     desk = Desk(Folder({}))
     tasks = desk.step()
     assert desk.coordinator.ended(desk.offset)
-    assert works(tasks) == []
-    assert len(tasks) == 1  # the micro-batch has a task all the same
+    (work,) = works(tasks)  # who reads it would wait for ever
+    assert (work.split, work.finished, work.ranges) == (ALL_SPLITS, True, ())
+    assert len(tasks) == 1
 
 
 def test_a_source_that_is_added_later_starts_at_its_beginning() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.connector import Budget
+from headrace.runtime.channel import ALL_SPLITS
 from headrace.runtime.coordinator import merge_states
 from headrace.runtime.source_task import NEW_SPLIT, SplitState
 from tests.unit.runtime.folders import Desk, Folder, records, works
@@ -194,3 +195,17 @@ def test_a_micro_batch_of_the_program_before_is_told_anew_as_well() -> None:
     start, planned = desk.offset, desk.latest(budget=Budget(10, 10**9))
     desk.coordinator._job = replace(desk.coordinator._job, fingerprint="another")
     assert [work.announce for work in works(desk.coordinator.plan(start, planned))] == [True, True]
+
+
+def test_another_program_hears_that_a_source_has_ended() -> None:
+    desk = Desk(Folder({"a": 3}))
+    before = desk.offset
+    desk.step()
+    ended = desk.offset
+    assert desk.coordinator.ended(ended)
+    later = replace(ended, epoch=ended.epoch + 1)
+    assert desk.coordinator.plan(ended, later) != []
+    assert works(desk.coordinator.plan(ended, later)) == []
+    (work,) = works(desk.coordinator.plan(replace(ended, program="another"), later))
+    assert (work.split, work.finished, work.announce, work.ranges) == (ALL_SPLITS, True, False, ())
+    assert before.epoch == 0

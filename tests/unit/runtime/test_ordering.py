@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block
 from headrace.runtime.block import Mark as RealMark
-from headrace.runtime.ordering import Run, batch_order, stream_order
+from headrace.runtime.ordering import Run, batch_order, one_lane, stream_order
 from headrace.runtime.watermarks import ChannelWatermarks
 from tests.unit.runtime.programs import Mark, block, channel
 
@@ -174,3 +174,64 @@ def test_what_any_order_must_keep(sending: tuple[list[Block], list[int]]) -> Non
     for part in (0, 1):
         for name in {record[part] for record in sent}:
             assert [r for r in seen if r[part] == name] == [r for r in sent if r[part] == name]
+
+
+def test_a_batch_of_two_inputs_is_merged_by_time_the_first_input_first() -> None:
+    records = block(*"acd", stamps=[10, 30, 30])
+    facts = block(*"qpr", stamps=[30, 10, None])._replace(input=1)
+    runs = [
+        ("".join(run.values[run.start : run.stop]), run.block.input)
+        for run in batch_order([facts, records], [])
+        if isinstance(run, Run)
+    ]
+    assert runs == [("r", 1), ("a", 0), ("p", 1), ("cd", 0), ("q", 1)]
+
+
+def test_without_time_a_batch_has_the_first_input_first() -> None:
+    blocks = [block("p")._replace(input=1), block("a"), block("q")._replace(input=1), block("b")]
+    runs = [run for run in batch_order(blocks, []) if isinstance(run, Run)]
+    assert [(run.values, run.block.input) for run in runs] == [(["a", "b"], 0), (["p", "q"], 1)]
+
+
+def test_inputs_are_merged_by_watermark_however_the_input_is_cut() -> None:
+    """What an input sends under a lower watermark is read first, in whichever micro-batch it is."""
+    records = block(*"ab", marks=marks((1, "x", 20), (2, "x", 50)))
+    facts = block(*"pq", marks=marks((1, "y", 30), (2, "y", 60)))._replace(input=1)
+    whole = read([records, facts], [1, 2], x=0, y=0)
+    assert whole == ["a", ("x", 20), "p", ("y", 30), "b", ("x", 50), "q", ("y", 60)]
+    first = [
+        block("a", marks=marks((1, "x", 20))),
+        block("p", marks=marks((1, "y", 30)))._replace(input=1),
+    ]
+    rest = [
+        block("b", marks=marks((1, "x", 50))),
+        block("q", marks=marks((1, "y", 60)))._replace(input=1),
+    ]
+    cut = read(first, [1, 2], x=0, y=0) + read(rest, [1, 2], x=20, y=30)
+    assert cut == whole
+
+
+def test_runs_that_are_put_together_keep_their_input() -> None:
+    sent = [
+        block(value)._replace(merged_channel=channel("z"), first_watermark_ms=5, input=1)
+        for value in "pq"
+    ]
+    runs = [run for run in stream_order(sent, [1, 2], {}) if isinstance(run, Run)]
+    assert [(run.values, run.block.input) for run in runs] == [(["p", "q"], 1)]
+
+
+def test_one_lane_has_the_order_of_a_stream_and_keeps_the_channels() -> None:
+    one = block(*"abc", marks=marks((1, "x", 10), (2, "x", 30)))
+    two = block(*"pqr", marks=marks((1, "y", 20), (2, "y", 40)), stamps=[1, 2, 3])
+    lane = one_lane([one, two], [1, 2], {})
+    assert "".join(lane.values) == "apbqcr"
+    assert lane.timestamps == [None, 1, None, 2, None, 3]
+    told = [(mark.position, mark.channel.exchange, mark.watermark) for mark in lane.marks]
+    assert told == [(1, "x", 10), (2, "y", 20), (3, "x", 30), (4, "y", 40)]
+    channels = [(at, opened.exchange) for at, opened in lane.openings]
+    assert channels == [*enumerate("xyxyxy")]
+    # merged with what others sent it is read as the blocks would be
+    other = block("z", marks=marks((1, "w", 90)))
+    assert "".join(
+        text for text in read([lane, other], [-1, 1], w=15) if isinstance(text, str)
+    ) == ("apbzqcr")

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block
 from headrace.runtime.program import VertexProgram
-from headrace.runtime.watermarks import ChannelWatermarks, QuietChannels
+from headrace.runtime.watermarks import (
+    ChannelWatermarks,
+    InputWatermarks,
+    NodeInputs,
+    QuietChannels,
+)
 from tests.unit.runtime.programs import Mark, block, chain_of, channel, exchange, job_of, node
 
 
@@ -276,3 +281,74 @@ def test_subtasks_are_waited_for() -> None:
     quiet, watermarks = quiet_groups(keyed=False)
     assert take(quiet, watermarks, Mark(0, "8", 100), Mark(0, "7@1", 10)) == MIN_WATERMARK
     assert take(quiet, watermarks, Mark(0, "7@0", 10), Mark(0, "7@2", 7)) == 7
+
+
+def test_an_input_has_the_least_of_its_channels_and_never_falls() -> None:
+    inputs = InputWatermarks(2, lambda channel: int(channel.exchange == "b"))
+    state = {channel(name): (MIN_WATERMARK, False) for name in ("a", "a.0", "b")}
+    inputs.restart(state, MIN_WATERMARK, ())
+    inputs.update(channel("a"), 10, False)
+    assert inputs.reached() == (MIN_WATERMARK, MIN_WATERMARK)
+    inputs.update(channel("a.0"), 4, True)
+    inputs.update(channel("b"), 7, False)
+    assert inputs.reached() == (10, 7)
+    inputs.update(channel("a.0"), 5, False)
+    assert inputs.reached() == (10, 7)
+    again = InputWatermarks(2, lambda channel: int(channel.exchange == "b"))
+    again.restart({channel("a"): (10, False), channel("a.0"): (5, False)}, 7, inputs.reached())
+    assert (again.watermark(0), again.watermark(1)) == (10, 7)
+
+
+def two_inputs() -> InputWatermarks:
+    return InputWatermarks(2, lambda channel: int(channel.exchange == "b"))
+
+
+def test_an_input_that_was_not_heard_of_holds_back_the_other() -> None:
+    inputs = two_inputs()
+    assert not inputs.update(channel("a"), 10)
+    assert inputs.update(channel("b"), 4)
+    assert inputs.current == 4
+
+
+def test_while_all_inputs_are_idle_time_stands_still() -> None:
+    """As in Flink: when the slower one speaks again it is not late."""
+    inputs = two_inputs()
+    inputs.update(channel("a"), 100)
+    inputs.update(channel("b"), 50)
+    assert not inputs.update(channel("a"), 100, True)
+    assert inputs.update(channel("b"), 50, True)
+    assert (inputs.current, inputs.idle) == (50, True)
+    assert inputs.update(channel("b"), 60)
+    assert (inputs.current, inputs.idle) == (60, False)
+
+
+def test_an_input_that_ended_counts_once_all_have() -> None:
+    inputs = two_inputs()
+    inputs.update(channel("b"), 50)
+    inputs.update(channel("a"), MAX_WATERMARK)
+    assert inputs.current == 50
+    inputs.update(channel("b"), 50, True)
+    assert (inputs.current, inputs.idle) == (50, True)
+    later = two_inputs()
+    later.restart({channel("b"): (50, True)}, 50, inputs.reached())
+    assert (later.current, later.idle, later.reached()) == (50, True, (MAX_WATERMARK, 50))
+    assert later.update(channel("b"), MAX_WATERMARK)
+    assert (later.current, later.idle) == (MAX_WATERMARK, False)
+
+
+def test_a_node_that_is_fed_by_one_other_through_both_inputs() -> None:
+    inputs = NodeInputs(2)
+    first, second = channel("p")._replace(group=0), channel("p")._replace(group=1)
+    inputs.add(first)
+    inputs.add(second)
+    assert not inputs.update(first, 5, False)
+    assert (inputs.watermark(0), inputs.watermark(1)) == (5, MIN_WATERMARK)
+    assert inputs.update(second, 3, False)
+    assert inputs.all.current == 3
+    again = NodeInputs(2)
+    again.add(first)
+    again.add(second)
+    again.restore(pickle.loads(pickle.dumps(inputs.stored())))
+    assert (again.all.current, again.watermark(0), again.watermark(1)) == (3, 5, 3)
+    again.restore(None)
+    assert (again.all.current, again.watermark(0)) == (MIN_WATERMARK, MIN_WATERMARK)

@@ -6,7 +6,6 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.exchange import ColumnsEndpoint, columns_of_exchange
@@ -27,8 +26,9 @@ from headrace.runtime.operator import (
 )
 from headrace.runtime.program import ChainProgram, JobProgram
 from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.user_function import open_function
-from headrace.runtime.watermarks import ChannelWatermarks
+from headrace.runtime.watermarks import InputWatermarks, NodeInputs
 
 _FEW_FUNCTIONS = 50
 _USUAL_CALLS = 1000
@@ -38,8 +38,9 @@ _CALLS_PER_FUNCTION = 8
 class ChainParts:
     """The functions and operators of a chain, made from their ends to the root.
 
-    ``push_all`` takes a chunk of records at the root. ``inputs``: the watermarks of the nodes that
-    several others feed, by node id. ``ticking``: operators that want to know when a chunk passed.
+    ``push_all`` takes a chunk of records at the root; where that has several inputs, ``push_alls``
+    of one of them. ``inputs``: the watermarks of the nodes that several others feed, by node id.
+    ``ticking``: operators that want to know when a chunk passed.
     """
 
     def __init__(
@@ -50,6 +51,8 @@ class ChainParts:
         metrics: MetricGroup,
         outbox: Outbox,
         merged: bool,
+        root_inputs: InputWatermarks | None,
+        shared: SharedStates | None,
     ) -> None:
         program = self.program = _with_own_functions(program)
         self._facts, self._metrics, self._job, self._outbox = facts, metrics, job, outbox
@@ -58,15 +61,27 @@ class ChainParts:
         self.contexts: dict[str, TaskContext] = {}
         self.pushes: dict[str, Push] = {}
         self.signals: dict[str, Signal] = {}
-        self.inputs: dict[str, ChannelWatermarks] = {}
+        self.inputs: dict[str, NodeInputs] = {}
+        self._root_inputs, self._shared = root_inputs, shared
         way_out = KeyedEndpoint if merged else Endpoint
         self.exchanges = {
-            e.id: way_out(outbox, e.stage, e.target, e.groups, e.mode == "key", e.id)
+            e.id: way_out(
+                outbox,
+                e.stage,
+                e.target,
+                e.groups,
+                e.mode == "key",
+                e.id,
+                e.input,
+                e.mode == "broadcast",
+            )
             for e in program.exchanges
         }
         if not merged:
             self._let_columns_out()
         self.sinks: dict[str, Endpoint] = {}
+        self._input_pushes: dict[str, tuple[Push, ...]] = {}
+        """By node with several inputs, that of each."""
         self._steps: dict[str, Step | None] = {}
         self._outputs_made: dict[str, Outputs] = {}
         self._nested: dict[str, Nesting] = {}
@@ -81,7 +96,8 @@ class ChainParts:
         for node_id in reversed(order):
             self._build(program.nodes[node_id], node_id in called)
         _allow_calls(len(self.pushes))
-        self.push_all = self._loop()
+        self.push_alls = self._loops()
+        self.push_all = self.push_alls[0]
         self.ticking = [
             self.operators[i] for i in order if i in self.operators and _ticks(self.operators[i])
         ]
@@ -92,7 +108,7 @@ class ChainParts:
             if names is not None:
                 self.exchanges[e.id] = ColumnsEndpoint(
                     self._outbox,
-                    *(e.stage, e.target, e.groups, True, e.id),
+                    *(e.stage, e.target, e.groups, True, e.id, e.input),
                     key_columns=names,
                     partitions=self._job.partitions,
                 )
@@ -126,9 +142,13 @@ class ChainParts:
             self._steps[node.id] = None
         else:
             operator = node.spec.build()
+            if node.spec.traits.inputs > 1:
+                operator.input_watermark = self._inputs_of(node).watermark
             keyed = node.spec.traits.keyed
             cell = self.cell if keyed else None
             context = self._context(node.name, node.site, cell, node.id)
+            if node.id == self.program.root:
+                context.shared = self._shared
             self.contexts[node.id] = context
             self.operators[node.id] = operator
             try:
@@ -138,6 +158,14 @@ class ChainParts:
                 raise
             self._steps[node.id] = operator.step()
         self._next[node.id] = self._follower(node)
+
+    def _inputs_of(self, node: NodeProgram) -> NodeInputs | InputWatermarks:
+        """The watermarks of an operator with several inputs; the root's are those of its task."""
+        assert node.spec is not None
+        if node.id != self.program.root:
+            return self.inputs.setdefault(node.id, NodeInputs(node.spec.traits.inputs))
+        assert self._root_inputs is not None, "a root with several inputs is that of a keyed task"
+        return self._root_inputs
 
     def _follower(self, node: NodeProgram) -> str | None:
         """The node whose step can follow this one's, unless the code would be too deep.
@@ -173,7 +201,10 @@ class ChainParts:
             outputs = self.outputs(node)
             self.pushes[node.id], self.signals[node.id] = outputs.main, outputs.signal
             return
-        if step is None or step.only_in_loops:
+        if node.spec is not None and node.spec.traits.inputs > 1:
+            pushes = self._input_pushes[node.id] = operator.bind_inputs(self.outputs(node))
+            self.pushes[node.id] = pushes[0]
+        elif step is None or step.only_in_loops:
             self.pushes[node.id] = operator.bind(self.outputs(node))
         elif called:
             self.pushes[node.id] = pushing((step, *self._row_after(node)), node.name)
@@ -211,6 +242,8 @@ class ChainParts:
                 step = self._steps[link.target]
                 assert step is not None
                 self.pushes[link.target] = pushing((step, *self._row_after(child)), child.name)
+            if link.target in self._input_pushes:
+                return self._input_pushes[link.target][link.input]
             return self.pushes[link.target]
         if link.kind == "exchange":
             return self._exchange_pushes[link.target]
@@ -226,17 +259,17 @@ class ChainParts:
         """What takes a node's watermarks: every node and exchange that it feeds, each once."""
         signals: list[Signal] = []
         links = sorted(node.links, key=lambda link: link.kind == "node")
-        for kind, index in dict.fromkeys((link.kind, link.target) for link in links):
+        ways = dict.fromkeys((link.kind, link.target, link.input) for link in links)
+        for kind, index, number in ways:
             if kind == "exchange":
                 signals.append(self.exchanges[index].mark)
             elif kind == "sink":
                 signals.append(self._sink(index).mark)
             else:
                 signal = self.signals[index]
-                several = self._parents[index] > 1
-                signals.append(
-                    self._merging_watermarks(node.id, index, signal) if several else signal
-                )
+                if self._parents[index] > 1 or index in self.inputs:
+                    signal = self._merging_watermarks(node.id, index, number, signal)
+                signals.append(signal)
         return _fan_out_signal(signals)
 
     def _copying(self, push: Push) -> Push:
@@ -251,8 +284,8 @@ class ChainParts:
 
     # Rows of operators: what follows a node in one generated function with it.
 
-    def _loop(self) -> PushAll:
-        """A function that takes a chunk of records at the root."""
+    def _loops(self) -> tuple[PushAll, ...]:
+        """The functions that take a chunk of records at the root, for each of its inputs."""
         root = self.program.nodes[self.program.root]
         step = self._steps[root.id]
         if root.spec is None:
@@ -260,8 +293,9 @@ class ChainParts:
         elif step is not None:
             row = (step, *self._row_after(root, in_loop=True, fresh=step.passes_on))
         else:
-            row = (calling(self.pushes[root.id]),)
-        return pushing_all(row, root.name)
+            pushes = self._input_pushes.get(root.id) or (self.pushes[root.id],)
+            return tuple(pushing_all((calling(push),), root.name) for push in pushes)
+        return (pushing_all(row, root.name),)
 
     def _row_after(
         self, node: NodeProgram, in_loop: bool = False, fresh: bool = False
@@ -300,19 +334,19 @@ class ChainParts:
         if link.kind == "sink":
             return pushing_all((sink_step(self._sink(link.target), True),), f"sink {link.target}")
         node, step = self.program.nodes[link.target], self._steps[link.target]
-        if step is None:
+        if step is None or link.target in self._input_pushes:
             return pushing_all((calling(self._push_into(link)),), node.name)
         rest = self._row_after(node, in_loop=True, fresh=step.passes_on)
         return pushing_all((step, *rest), node.name)
 
-    def _merging_watermarks(self, parent: str, child: str, signal: Signal) -> Signal:
-        inputs = self.inputs.setdefault(child, ChannelWatermarks())
-        channel = Channel(parent)
-        inputs.state[channel] = (MIN_WATERMARK, False)
+    def _merging_watermarks(self, parent: str, child: str, number: int, signal: Signal) -> Signal:
+        inputs = self.inputs.setdefault(child, NodeInputs(1))
+        channel = Channel(parent, group=number if inputs.several else None)
+        inputs.add(channel)
 
         def into(watermark: int, idle: bool) -> None:
             if inputs.update(channel, watermark, idle):
-                signal(inputs.current, inputs.idle)
+                signal(inputs.all.current, inputs.all.idle)
 
         return into
 

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.connector import ColumnChunk
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Envelope
@@ -22,7 +21,9 @@ from headrace.runtime.operator import (
     Outputs,
 )
 from headrace.runtime.program import ChainProgram, JobProgram
+from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.user_function import close_function
+from headrace.runtime.watermarks import InputWatermarks
 
 
 class Chain:
@@ -40,18 +41,22 @@ class Chain:
         facts: TaskFacts,
         metrics: MetricGroup,
         merged_marks: bool,
+        root_inputs: InputWatermarks | None = None,
+        shared: SharedStates | None = None,
     ) -> None:
         self._job = job
         self.outbox = Outbox(job.settings.object_reuse, facts.overflow())
         self.outbox.relieve = self._put_aside
         # A chain that makes watermarks has one sequence of them per group.
         self.merged = merged_marks and not program.assigns_time
-        parts = ChainParts(program, job, facts, metrics, self.outbox, self.merged)
+        parts = ChainParts(
+            program, job, facts, metrics, self.outbox, self.merged, root_inputs, shared
+        )
         self._parts = parts
         self.program, self.cell = parts.program, parts.cell
         self.operators, self.contexts = parts.operators, parts.contexts
         self._exchanges, self._sinks = parts.exchanges, parts.sinks
-        self.push_all = parts.push_all
+        self.push_all, self.push_alls = parts.push_all, parts.push_alls
         self.push_columns = ColumnPaths(parts).push
         """Takes columns at the root; None where the chain is given rows."""
 
@@ -132,9 +137,7 @@ class Chain:
         for node_id, operator in self.operators.items():
             operator.restore(states.get(node_id))
         for node_id, inputs in self._parts.inputs.items():
-            known, current = states.get(_inputs_of(node_id), ({}, MIN_WATERMARK))
-            state = {c: known.get(c.exchange, (MIN_WATERMARK, False)) for c in inputs.state}
-            inputs.restart(state, current)
+            inputs.restore(states.get(_inputs_of(node_id)))
 
     def snapshot(self) -> dict[str, Any]:
         """What operators must find again in the next micro-batch, by node id.
@@ -143,8 +146,7 @@ class Chain:
         """
         states = {node_id: operator.snapshot() for node_id, operator in self.operators.items()}
         for node_id, inputs in self._parts.inputs.items():
-            known = {channel.exchange: mark for channel, mark in inputs.state.items()}
-            states[_inputs_of(node_id)] = (known, inputs.current)
+            states[_inputs_of(node_id)] = inputs.stored()
         return {node_id: state for node_id, state in states.items() if state is not None}
 
     def waiting(self) -> int:

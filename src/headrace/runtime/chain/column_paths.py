@@ -35,6 +35,8 @@ class ColumnPaths:
 
     def _wants(self, node: NodeProgram) -> bool:
         """Whether columns are of use to a node, or to one after it that they come to."""
+        if node.spec is not None and node.spec.traits.inputs > 1:
+            return False
         if node.spec is not None and node.spec.traits.takes_columns:
             return True
         passes_on = node.spec is None or node.spec.traits.passes_columns

@@ -39,7 +39,9 @@ def columns_of_exchange(program: ExchangeProgram, job: JobProgram) -> tuple[str,
         return None
     chain = job.vertex(program.target).chain
     head = chain.nodes[chain.root].spec
-    return names if head is not None and head.traits.takes_columns else None
+    if head is None or head.traits.inputs > 1:
+        return None
+    return names if head.traits.takes_columns else None
 
 
 class _Event(NamedTuple):
@@ -70,11 +72,12 @@ class ColumnsEndpoint(Endpoint):
         groups: int,
         keyed: bool,
         exchange: str | None,
+        input: int,
         *,
         key_columns: tuple[str, ...],
         partitions: int,
     ) -> None:
-        super().__init__(outbox, stage, target, groups, keyed, exchange)
+        super().__init__(outbox, stage, target, groups, keyed, exchange, input)
         self._key_columns = key_columns
         self._known = KeyGroups(groups)
         self._side_by_side = sorted(range(groups), key=lambda group: (group % partitions, group))
@@ -221,6 +224,7 @@ class ColumnsEndpoint(Endpoint):
             now_ms=outbox.now_ms,
             merged_channel=self.channel if self.merged else None,
             openings=(*openings,),
+            input=self.input,
         )
         if not len(columns):
             block = block._replace(keys=[], values=[], timestamps=None)

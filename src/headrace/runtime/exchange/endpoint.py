@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Any
 
-from headrace.runtime.block import BlockBuffer, Envelope, Kind, Mark, take
+from headrace.runtime.block import ALL_GROUPS, BlockBuffer, Envelope, Kind, Mark, take
 from headrace.runtime.channel import Channel
 from headrace.runtime.detached import RecordLayout
 from headrace.runtime.exchange.outbox import Outbox
@@ -14,7 +14,10 @@ from headrace.runtime.overflow import bytes_of
 
 
 class Endpoint:
-    """Gathers records for ``groups`` receivers and gives them back as envelopes."""
+    """Gathers records for ``groups`` receivers and gives them back as envelopes.
+
+    ``to_all``: the only receiver stands for all tasks.
+    """
 
     def __init__(
         self,
@@ -24,6 +27,8 @@ class Endpoint:
         groups: int,
         keyed: bool,
         exchange: str | None,
+        input: int = 0,
+        to_all: bool = False,
     ) -> None:
         self.outbox = outbox
         self.stage = stage
@@ -31,6 +36,8 @@ class Endpoint:
         self.groups = groups
         self.keyed = keyed
         self.exchange = exchange
+        self.input = input
+        self.to_all = to_all
         self.buffers: list[BlockBuffer | None] = [None] * groups
         self.unchecked = False
         """Whether records may have come that nobody has looked at."""
@@ -111,8 +118,11 @@ class Endpoint:
     def _envelope(self, group: int, buffer: BlockBuffer) -> Envelope:
         outbox = self.outbox
         merged_channel = self.channel if self.merged and self.exchange else None
-        block = take(buffer, self.keyed, outbox.now_ms, merged_channel, not self.unchecked)
+        checked = not self.unchecked
+        block = take(buffer, self.keyed, outbox.now_ms, merged_channel, checked, self.input)
         where = group if self.exchange is not None else outbox.current_group
+        if self.to_all:
+            where = ALL_GROUPS
         return Envelope(
             self.stage, where, self.target, Kind.DATA, outbox.sender, next(outbox.seq), block
         )

@@ -19,6 +19,8 @@ from headrace.runtime.program import ExchangeProgram
 
 def exchange_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
     """A step that sends each record to its receiver; ``fresh`` as in ``_gather``."""
+    if program.mode == "broadcast":
+        return sink_step(endpoint, fresh)  # one buffer, whose block goes to all
     make = key_step if program.mode == "key" else subtask_step
     return make(endpoint, program, fresh)
 

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from headrace.errors import CheckpointError
+from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.neutral.manifest import Manifest, Part, Tally, verified
 from headrace.runtime.neutral.read import regrouped
 from headrace.runtime.neutral.records import StateRecord, TimerRecord
@@ -72,6 +73,13 @@ class NeutralForm:
         for timer in sorted(regrouped(timers, key_groups), key=_turn):
             groups.setdefault(timer.key_group, []).append(timer)
         return groups
+
+    def shared(self, operator: str) -> Iterator[StateRecord]:
+        """The state that the tasks of an operator share, the same for each of them.
+
+        Its key group is ``ALL_GROUPS``, however many key groups there are.
+        """
+        return self.read(part_name("states", operator, ALL_GROUPS))
 
 
 def _turn(timer: TimerRecord) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pandas
@@ -16,6 +16,7 @@ from pyspark.sql.streaming.stateful_processor import (
 from headrace.runners.spark.query.moved_state import Claims
 from headrace.runners.spark.query.spill import SpilledEnvelopes
 from headrace.runners.spark.query.wire import (
+    bucket_keys,
     frames,
     payload_bytes,
     payload_of,
@@ -23,15 +24,14 @@ from headrace.runners.spark.query.wire import (
     unpacked,
 )
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
-from headrace.runtime.block import Block, Envelope, Kind
+from headrace.runtime.block import ALL_GROUPS, Block, Envelope, Kind
 from headrace.runtime.capture import RecordingBackend
-from headrace.runtime.keyed_task import StageCall, TaskInput, sender_of
+from headrace.runtime.keyed_task import TaskInput, sender_of
 from headrace.runtime.program import VertexProgram
+from headrace.runtime.stage_call import MakeBackend, StageCall
 from headrace.runtime.state.backend import PageStore, StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
-
-MakeBackend = Callable[[VertexProgram, int], StateBackend]
 
 
 def run_group(
@@ -40,10 +40,16 @@ def run_group(
     group: int,
     received: Iterable[Envelope],
     backend_of: MakeBackend,
+    also: Iterable[str] = (),
 ) -> Iterator[Envelope]:
-    """One key group's part of a stage; ``received`` is sorted by (sender, seq)."""
+    """One key group's part of a stage; ``received`` is sorted by (sender, seq).
+
+    ``also``: vertices that are run without an envelope of the group's own.
+    """
     by_target: dict[str, tuple[list[Block], list[int], list[bytes]]] = {}
     captures = job.captures
+    for target in also:
+        by_target[target] = ([], [], [])
     for envelope in received:
         blocks, senders, sent = by_target.setdefault(envelope.target, ([], [], []))
         blocks.append(payload_of(Kind.DATA, envelope.payload))
@@ -53,12 +59,61 @@ def run_group(
     for target in sorted(by_target):
         vertex = job.program.vertex(target)
         blocks, senders, sent = by_target.pop(target)
-        given = TaskInput(group, blocks, max(block.now_ms for block in blocks), senders)
+        now_ms = max((block.now_ms for block in blocks), default=0)
+        given = TaskInput(group, blocks, now_ms, senders)
         task, backend = job.keyed(vertex, group), backend_of(vertex, group)
         if captures is None:
             yield from groups.work(task, given, backend)
         else:
             yield from captures.work(groups, task, given, backend, sent)
+
+
+class _ToAll:
+    """What all groups of one partition get, of a call of a stage.
+
+    ``index``: the number of the partition. Subtasks may be fewer than partitions: a partition
+    without any works as one whose output nobody reads, so that its copy of the shared state is
+    there when subtasks are added.
+    """
+
+    def __init__(self, job: WorkerJob, index: int) -> None:
+        self._job, self._index = job, index
+        self._groups: dict[int, list[str]] = {}
+        self._alone: list[str] = []
+
+    def take(self, work: StageCall, received: Iterable[Envelope]) -> None:
+        """Hand the envelopes, sorted by (sender, seq), to their vertices' tasks."""
+        by_target: dict[str, tuple[list[Block], list[int]]] = {}
+        for envelope in received:
+            blocks, senders = by_target.setdefault(envelope.target, ([], []))
+            blocks.append(payload_of(Kind.DATA, envelope.payload))
+            senders.append(envelope.sender)
+        for target, (blocks, senders) in by_target.items():
+            vertex = self._job.program.vertex(target)
+            work.broadcast(vertex, blocks, senders)
+            groups = range(self._index, vertex.groups, self._job.program.partitions)
+            for group in groups:
+                self._groups.setdefault(group, []).append(target)
+            if not groups and not vertex.keyed:
+                self._alone.append(target)
+
+    def groups(self) -> Iterable[int]:
+        """The groups that must be run."""
+        return self._groups
+
+    def targets(self, group: int) -> Sequence[str]:
+        """The vertices for which a group must be run."""
+        return self._groups.get(group, ())
+
+    def work_alone(self, work: StageCall, backend_of: MakeBackend) -> None:
+        """Let vertices without a group here learn what all learn."""
+        for target in self._alone:
+            for _ in run_group(self._job, work, self._index, (), backend_of, [target]):
+                pass  # other tasks say the same
+
+    def drain(self, work: StageCall) -> Iterator[Envelope]:
+        """What waits to be sent, except for what vertices without a group here said."""
+        return work.drain(except_for=self._alone)
 
 
 class _BucketState:
@@ -157,9 +212,10 @@ class StageProcessor(StatefulProcessor):
         ``pyspark/worker.py``).
         """
         job = worker_job(self._ref)
-        yield from frames(wire_rows(job, self._envelopes(job, rows)))
+        index = bucket_keys(job.program.partitions).index(int(key[0]))
+        yield from frames(wire_rows(job, self._envelopes(job, rows, index), self._stage + 1))
 
-    def _envelopes(self, job: WorkerJob, rows: Any) -> Iterator[Envelope]:
+    def _envelopes(self, job: WorkerJob, rows: Any, index: int) -> Iterator[Envelope]:
         """What is for this stage is worked on, group by group; the rest passes through."""
         received: SpilledEnvelopes[int] = SpilledEnvelopes()
         for frame in rows:
@@ -175,17 +231,25 @@ class StageProcessor(StatefulProcessor):
         make = PagedBackend if job.captures is None else RecordingBackend
 
         def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
-            return make(state.of(vertex, group), vertex.groups, settings.page_bytes)
+            spread = vertex.spread_of(group)
+            return make(state.of(vertex, group), spread, settings.page_bytes)
 
-        work = StageCall()
+        work, to_all = StageCall(backend_of), _ToAll(job, index)
         first = min(
             map(job.program.vertex, {*received.targets()}), key=lambda vertex: vertex.number
         )
-        sender = sender_of(first, received.readers()[0])
-        for group in received.readers():
-            yield from run_group(job, work, group, received.take(group), backend_of)
+        readers = {*received.readers()}
+        if ALL_GROUPS in readers:
+            readers.remove(ALL_GROUPS)
+            to_all.take(work, received.take(ALL_GROUPS))
+            readers.update(to_all.groups())
+        sender = sender_of(first, min(readers, default=index))
+        for group in sorted(readers):
+            mine = received.take(group)
+            yield from run_group(job, work, group, mine, backend_of, to_all.targets(group))
         received.close()
-        yield from work.drain()
+        to_all.work_alone(work, backend_of)
+        yield from to_all.drain(work)
         state.flush()
         metrics = job.metrics_envelope(sender, sender)
         if metrics is not None:
@@ -209,31 +273,60 @@ class BatchStage:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The stage's packets for those of a partition."""
         job = worker_job(self._ref)
-        yield from to_arrow(wire_rows(job, self._envelopes(job, batches)))
+        yield from to_arrow(wire_rows(job, self._envelopes(job, batches), self._stage + 1))
 
     def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
-        work = StageCall()
+        work = StageCall(_on_the_heap)
+        to_all: _ToAll | None = None
         group: int | None = None
         received: list[Envelope] = []
         sender = 0
-        for batch in batches:
-            for packet in batch.column("payload").to_pylist():
-                for envelope in unpacked(packet):
-                    if envelope.stage != self._stage:
-                        yield envelope
-                        continue
-                    if envelope.group != group:
-                        if group is not None:
-                            yield from run_group(job, work, group, received, _on_the_heap)
-                        group, received = envelope.group, []
-                        sender = sender_of(job.program.vertex(envelope.target), group)
-                    received.append(envelope)
-        if group is not None:
-            yield from run_group(job, work, group, received, _on_the_heap)
-            yield from work.drain()
+        for bucket, envelope in _in_buckets(batches):
+            if envelope.stage != self._stage:
+                yield envelope
+                continue
+            if to_all is None:
+                keys = bucket_keys(job.program.partitions)
+                to_all = _ToAll(job, keys.index(bucket))
+            if envelope.group != group:
+                if group is not None:
+                    yield from self._group(job, work, group, received, to_all, envelope.group)
+                group, received = envelope.group, []
+                sender = sender_of(job.program.vertex(envelope.target), max(group, bucket))
+            received.append(envelope)
+        if group is not None and to_all is not None:
+            yield from self._group(job, work, group, received, to_all, None)
+            yield from to_all.drain(work)
             metrics = job.metrics_envelope(sender, group)
             if metrics is not None:
                 yield metrics
+
+    def _group(
+        self,
+        job: WorkerJob,
+        work: StageCall,
+        group: int,
+        received: list[Envelope],
+        to_all: _ToAll,
+        following: int | None,
+    ) -> Iterator[Envelope]:
+        """Work on a group, and on those before the ``following`` that only hear what all get."""
+        if group == ALL_GROUPS:
+            to_all.take(work, received)
+        else:
+            yield from run_group(job, work, group, received, _on_the_heap, to_all.targets(group))
+        for other in sorted(to_all.groups()):
+            if group < other and (following is None or other < following):
+                yield from run_group(job, work, other, (), _on_the_heap, to_all.targets(other))
+
+
+def _in_buckets(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Envelope]]:
+    """The envelopes of packets, each with the bucket that it is for."""
+    for batch in batches:
+        packets = batch.column("payload").to_pylist()
+        for bucket, packet in zip(batch.column("bucket").to_pylist(), packets, strict=True):
+            for envelope in unpacked(packet):
+                yield bucket, envelope
 
 
 def _on_the_heap(vertex: VertexProgram, group: int) -> StateBackend:

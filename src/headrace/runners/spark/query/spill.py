@@ -128,7 +128,7 @@ class SpilledEnvelopes(Generic[Reader]):
 
     def take(self, reader: Reader) -> Iterator[Envelope]:
         """A reader's envelopes, one after another; they are forgotten."""
-        waiting = self._by_reader.pop(reader)
+        waiting = self._by_reader.pop(reader, [])
         waiting.sort(key=_sender_and_seq)
         for _, _, envelope, found in waiting:
             yield envelope._replace(payload=self._spill.get(found))

@@ -9,7 +9,7 @@ groups, those whose number leaves the same remainder.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +17,7 @@ import pandas
 import pyarrow as pa
 
 from headrace.runners.spark.failures import raise_encoded
-from headrace.runtime.block import Block, Envelope, Kind, decode, encode
+from headrace.runtime.block import ALL_GROUPS, Block, Envelope, Kind, decode, encode
 from headrace.runtime.columns.shared import Part, has_columns, share
 
 WIRE_DDL = "bucket int, key_group int, sender long, seq long, payload binary"
@@ -90,12 +90,26 @@ def payload_of(kind: int, data: bytes | Part) -> Any:
     return decode(data) if kind == Kind.DATA else pickle.loads(data)
 
 
-def packed(envelopes: Iterable[Envelope], partitions: int) -> Iterator[Row]:
+def indexes(envelope: Envelope, partitions: int, reader: int) -> Sequence[int]:
+    """The partitions that get an envelope, where stage ``reader`` is next to read.
+
+    What is for all tasks goes to every partition of its stage; on the way there it is sent once.
+    """
+    if envelope.group != ALL_GROUPS:
+        return (envelope.group % partitions,)
+    if envelope.stage == reader:
+        return range(partitions)
+    return (envelope.sender % partitions,)
+
+
+def packed(envelopes: Iterable[Envelope], partitions: int, reader: int = 1) -> Iterator[Row]:
     """Envelopes as packets of a few megabytes, each for one bucket, in the order of their seq.
 
+    ``reader``: the stage that is next to read.
+
     Shapes:
-        envelopes: n. Result: at most n rows, at least one for each bucket that gets an envelope;
-        at most 32 MB of payloads wait at a time.
+        envelopes: n. Result: at least one row for each bucket that gets an envelope, at most one
+        for each envelope and bucket; at most 32 MB of payloads wait at a time.
     """
     keys = bucket_keys(partitions)
     waiting: list[list[tuple[Any, ...]]] = [[] for _ in keys]
@@ -103,17 +117,18 @@ def packed(envelopes: Iterable[Envelope], partitions: int) -> Iterator[Row]:
     held = 0
     for envelope in envelopes:
         data, size = _packable(envelope)
-        index = envelope.group % partitions
-        waiting[index].append((*envelope[:6], data))
-        sizes[index] += size
-        held += size
-        if sizes[index] < _BYTES_PER_PACKET:
-            if held < _BYTES_WAITING:
-                continue
-            index = max(range(partitions), key=sizes.__getitem__)
-        yield keys[index], 0, 0, 0, _packet(waiting[index])
-        held -= sizes[index]
-        waiting[index], sizes[index] = [], 0
+        row = (*envelope[:6], data)
+        for index in indexes(envelope, partitions, reader):
+            waiting[index].append(row)
+            sizes[index] += size
+            held += size
+            if sizes[index] < _BYTES_PER_PACKET:
+                if held < _BYTES_WAITING:
+                    continue
+                index = max(range(partitions), key=sizes.__getitem__)
+            yield keys[index], 0, 0, 0, _packet(waiting[index])
+            held -= sizes[index]
+            waiting[index], sizes[index] = [], 0
     for index, rows in enumerate(waiting):
         if rows:
             yield keys[index], 0, 0, 0, _packet(rows)
@@ -134,13 +149,16 @@ def _packet(rows: list[tuple[Any, ...]]) -> bytes:
     return pickle.dumps([*share(rows)], 5)
 
 
-def one_by_one(envelopes: Iterable[Envelope], partitions: int) -> Iterator[Row]:
-    """Each envelope as a packet of its own, for a stage whose rows are sorted by Spark."""
+def one_by_one(envelopes: Iterable[Envelope], partitions: int, reader: int = 1) -> Iterator[Row]:
+    """Each envelope as a packet of its own, for a stage whose rows are sorted by Spark.
+
+    What is for all groups of a partition comes first there. ``reader`` as in ``packed``.
+    """
     keys = bucket_keys(partitions)
     for envelope in envelopes:
         data = pickle.dumps([(*envelope[:6], payload_bytes(envelope))], 5)
-        group = envelope.group
-        yield keys[group % partitions], group, envelope.sender, envelope.seq, data
+        for index in indexes(envelope, partitions, reader):
+            yield keys[index], envelope.group, envelope.sender, envelope.seq, data
 
 
 def unpacked(payload: bytes) -> list[Envelope]:

@@ -1,0 +1,47 @@
+"""Which operators with several inputs cannot share a task with all that feeds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headrace.graph.stream_graph import StreamGraph
+from headrace.graph.transformation import (
+    Edge,
+    SinkTransformation,
+    SourceTransformation,
+    Transformation,
+)
+
+Crosses = Callable[[Edge, Transformation], bool]
+"""Whether an edge leads through an exchange to a node."""
+
+
+def apart(graph: StreamGraph, crosses: Crosses) -> frozenset[Transformation]:
+    """The operators with several inputs that need a task of their own.
+
+    An operator with one input is put into each chain that feeds it (a union's are several). One
+    with several inputs must get all of them in one task: where they do not come from one chain, or
+    some come by an exchange, all come by exchanges.
+    """
+    found = set()
+    chains: dict[Transformation, frozenset[Transformation]] = {}
+    """By node, the heads of the chains that it is part of."""
+    for node in graph.nodes:
+        if isinstance(node, SourceTransformation):
+            chains[node] = frozenset([node])
+            continue
+        if isinstance(node, SinkTransformation):
+            continue
+        feeding = {chains[edge.source] for edge in node.inputs if not crosses(edge, node)}
+        heads = (
+            next(iter(feeding))
+            if len(feeding) == 1
+            else frozenset[Transformation]().union(*feeding)
+        )
+        exchanged = any(crosses(edge, node) for edge in node.inputs)
+        several = node.spec is not None and node.spec.traits.inputs > 1
+        if several and heads and (exchanged or len(heads) > 1):
+            found.add(node)
+            heads, exchanged = frozenset(), True
+        chains[node] = heads | {node} if exchanged else heads
+    return frozenset(found)

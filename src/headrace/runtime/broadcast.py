@@ -1,0 +1,103 @@
+"""What a task gets by broadcast: once for all of its key groups, which are worked one by one.
+
+Each key group must see the shared state as of its own place in the merged order of its inputs. So
+the broadcast records are put in one order for the whole task, as if one sender had sent them. The
+first group runs the operator on them, and what they change is noted by place; each other group
+makes these changes at the same places, and takes them back when it is done. Groups without keys
+(subtasks) all run the operator: each has an instance, and results, of its own.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+from headrace.runtime.block import Block, decode, encode
+from headrace.runtime.ordering import Reached, Run, batch_order, one_lane
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.state.shared import Change, SharedStates, store
+
+Place = tuple[int, int]
+"""An input, and the position of a run of its records."""
+
+
+class BroadcastInput:
+    """What one vertex gets by broadcast in one call of its stage, and its shared state.
+
+    ``blocks``: in the order of (sender, seq). ``backend``: of the shared state. The groups of a
+    call are worked in the same order whenever a micro-batch is repeated.
+    """
+
+    def __init__(
+        self, backend: StateBackend, blocks: Sequence[Block] = (), senders: Sequence[int] = ()
+    ) -> None:
+        self.blocks = blocks
+        self.now_ms = max((block.now_ms for block in blocks), default=0)
+        self._backend, self._senders = backend, senders
+        self._lanes: list[Block] | None = None
+        self._loaded: list[SharedStates] = []
+        self._changes: dict[Place, tuple[Change, ...]] = {}
+        self._is_run = False
+
+    def taken_down(self) -> bytes:
+        """Blocks, and the shared state as it was before the call, while that is not over."""
+        held = [(key, {**entry}) for key, entry in self._backend.scan()]
+        return pickle.dumps(([*map(encode, self.blocks)], [*self._senders], held), 5)
+
+    @classmethod
+    def of(cls, data: bytes) -> Self:
+        """What ``taken_down`` gave, with its state on the heap."""
+        blocks, senders, held = pickle.loads(data)
+        backend = HeapBackend()
+        for key, entry in held:
+            backend.enter(key).update(entry)
+        return cls(backend, [*map(decode, blocks)], senders)
+
+    def enter(self, states: SharedStates) -> None:
+        """Let states be as they were at the end of the last call."""
+        if not any(states is known for known in self._loaded):
+            states.load(self._backend)
+            self._loaded.append(states)
+
+    def run_by_first(self) -> bool:
+        """True for the first to ask: its group runs the operator."""
+        first, self._is_run = not self._is_run, True
+        return first
+
+    def lanes(self, reached: Reached) -> list[Block]:
+        """The records and marks of each broadcast input as one block, in the order of the task."""
+        if self._lanes is None:
+            self._lanes = [
+                one_lane(blocks, senders, reached)._replace(input=number)
+                for number, (blocks, senders) in sorted(self._by_input().items())
+            ]
+        return self._lanes
+
+    def of_batch(self) -> Iterator[Run]:
+        """All records of each broadcast input by timestamp: in a batch they come first."""
+        for _, (blocks, _) in sorted(self._by_input().items()):
+            yield from (read for read in batch_order(blocks, ()) if isinstance(read, Run))
+
+    def _by_input(self) -> dict[int, tuple[list[Block], list[int]]]:
+        found: dict[int, tuple[list[Block], list[int]]] = {}
+        for block, sender in zip(self.blocks, self._senders, strict=True):
+            blocks, senders = found.setdefault(block.input, ([], []))
+            blocks.append(block)
+            senders.append(sender)
+        return found
+
+    def note(self, place: Place, changes: tuple[Change, ...]) -> None:
+        """Remember what the records at a place changed."""
+        self._changes.setdefault(place, changes)
+
+    def changes_at(self, place: Place) -> tuple[Change, ...]:
+        """What the records at a place changed."""
+        return self._changes[place]
+
+    def finish(self) -> None:
+        """Write what has changed, once all groups are done."""
+        changes = [change for each in self._changes.values() for change in each]
+        if changes:
+            store(changes, self._backend)

@@ -1,0 +1,184 @@
+"""State that a whole task shares: one copy, which only its broadcast input changes.
+
+It is held in dictionaries while a call is at work, and lies in the pages of a backend between
+calls, so that a small change of it rewrites a page. Every change is noted: it can be taken back and
+made again, as each key group of a task must see the state as it was at its own place in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from headrace.errors import PlanError
+from headrace.runtime.detached import copied
+from headrace.runtime.state.backend import MISSING, StateBackend
+from headrace.runtime.state.kinds import VALUE, StateKind
+
+
+class Change(NamedTuple):
+    """What a key of a map held, and holds: a pair (order, value), or ``MISSING``."""
+
+    state: str
+    key: Any
+    before: Any
+    after: Any
+
+
+class SharedMap:
+    """A map that a task shares. Only the side of the broadcast input may change it.
+
+    Items come in the order in which their keys were first put. What is put is kept as it was then,
+    and what the writing side gets is its own: an object that is changed must be put again.
+    """
+
+    __slots__ = ("_held", "_in_order", "_owner", "name")
+
+    def __init__(self, owner: SharedStates, name: str) -> None:
+        self._owner, self.name = owner, name
+        self._held: dict[Any, tuple[int, Any]] = {}
+        self._in_order = True
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The value of a key, or ``default``."""
+        found = self._held.get(key)
+        if found is None:
+            return default
+        return copied(found[1]) if self._owner.writable else found[1]
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._held
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def items(self) -> Iterator[tuple[Any, Any]]:
+        """The keys and values; the map may change meanwhile."""
+        if not self._in_order:
+            self.sort()
+        writable = self._owner.writable
+        for key, (_, value) in [*self._held.items()]:
+            yield key, copied(value) if writable else value
+
+    def put(self, key: Any, value: Any) -> None:
+        """Set the value of a key.
+
+        Raises:
+            PlanError: this is not the side of the broadcast input.
+        """
+        before = self._held.get(key, MISSING)
+        order = self._owner.next_order() if before is MISSING else before[0]
+        self._change(Change(self.name, copied(key), before, (order, copied(value))))
+
+    def remove(self, key: Any) -> None:
+        """Forget a key; one that is not there is no error.
+
+        Raises:
+            PlanError: this is not the side of the broadcast input.
+        """
+        before = self._held.get(key, MISSING)
+        self._change(Change(self.name, key, before, MISSING))
+
+    def clear(self) -> None:
+        """Forget all keys.
+
+        Raises:
+            PlanError: this is not the side of the broadcast input.
+        """
+        for key in [*self._held]:
+            self.remove(key)
+
+    def _change(self, change: Change) -> None:
+        if not self._owner.writable:
+            raise PlanError(
+                f"the shared state {self.name!r} is changed for a record that was not broadcast",
+                hint="only the side of the broadcast input may change it: tasks would differ",
+            )
+        self.hold(change.key, change.after)
+        self._owner.changes.append(change)
+
+    def hold(self, key: Any, found: Any) -> None:
+        """Hold a pair (order, value), or ``MISSING``, under a key; nothing is noted."""
+        if found is MISSING:
+            self._held.pop(key, None)
+        elif key not in self._held:
+            self._held[key] = found
+            self._in_order = False
+        else:
+            self._held[key] = found
+
+    def sort(self) -> None:
+        """Bring the keys into their order."""
+        self._held = dict(sorted(self._held.items(), key=lambda item: item[1][0]))
+        self._in_order = True
+
+    def forget(self) -> None:
+        """Hold nothing."""
+        self._held = {}
+        self._in_order = True
+
+
+class SharedStates:
+    """The shared maps of one operator in one task, by name."""
+
+    def __init__(self) -> None:
+        self._maps: dict[str, SharedMap] = {}
+        self._order = 0
+        self.writable = False
+        """Whether the broadcast input is at work."""
+        self.changes: list[Change] = []
+        """What was changed since ``taken``."""
+
+    def map(self, name: str) -> SharedMap:
+        """The map of a name; asked for twice it is the same."""
+        found = self._maps.get(name)
+        if found is None:
+            found = self._maps[name] = SharedMap(self, name)
+        return found
+
+    def next_order(self) -> int:
+        """The place of a key that is new."""
+        self._order += 1
+        return self._order
+
+    def load(self, backend: StateBackend) -> None:
+        """Hold what a backend holds."""
+        self._order, self.writable = 0, False
+        self.changes.clear()
+        for each in self._maps.values():
+            each.forget()
+        for key, entry in backend.scan():
+            for name, found in entry.items():
+                self.map(name).hold(key, found)
+                self._order = max(self._order, found[0])
+
+    def taken(self) -> tuple[Change, ...]:
+        """What was changed since this was asked last."""
+        found = tuple(self.changes)
+        self.changes.clear()
+        return found
+
+    def make(self, changes: Iterable[Change]) -> None:
+        """Make changes again."""
+        for name, key, _, after in changes:
+            self.map(name).hold(key, after)
+
+    def take_back(self, changes: Iterable[Change]) -> None:
+        """Take changes back, the last of them first."""
+        for name, key, before, _ in reversed([*changes]):
+            self.map(name).hold(key, before)
+
+
+def store(changes: Iterable[Change], backend: StateBackend) -> None:
+    """Write changes into a backend, and flush it."""
+    changes = [*changes]
+    for name in dict.fromkeys(change.state for change in changes):
+        backend.declare(name, StateKind(VALUE))
+    for name, key, _, after in changes:
+        entry = backend.enter(key)
+        if after is MISSING:
+            entry.pop(name, None)
+        else:
+            entry[name] = after
+        backend.changed(key)
+    backend.flush()
