@@ -22,6 +22,7 @@ from headrace.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
+from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.channel import Channel
 from headrace.runtime.key_groups import key_group_of
 from headrace.runtime.neutral.arrow import from_batches, schema_of, to_batches
@@ -35,6 +36,8 @@ from headrace.runtime.offset import Cut, Offset, SourceProgress
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext, StateStore
 from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.shared import SharedStates
+from headrace.runtime.state.shared import store as store_shared
 from headrace.testing.snapshot import MemoryStore
 
 KEYS: list[Any] = ["ann", ("bo", 1), 7, None, b"k", 2.5, Row(1, "x")]
@@ -55,6 +58,8 @@ OFFSET = Offset(
     "a fingerprint",
 )
 HELD = ["one", "two", "three"]
+RULES = {"least": 5, ("a", 1): Row(1, "x")}
+"""State that tasks share, in the order in which it was put."""
 
 
 class _Average(AggregateFunction):
@@ -146,7 +151,13 @@ def expected(number: int) -> tuple[Any, ...]:
 def header() -> dict[str, Any]:
     """What the tasks of the operator keep."""
     channels = {Channel("in", split="a"): (40, False), Channel("in", split="b"): (30, True)}
-    return {"channels": channels, "watermark": 30, "now": 1_700, "nodes": {"next": (2, 30)}}
+    return {
+        "channels": channels,
+        "watermark": 30,
+        "now": 1_700,
+        "nodes": {"next": (2, 30)},
+        "inputs": (40, 30),
+    }
 
 
 def form() -> NeutralForm:
@@ -158,6 +169,7 @@ def form() -> NeutralForm:
     for group, backend in backends.items():
         parts.put(part_name("states", "sums", group), export_states("sums", backend, group))
         parts.put(part_name("timers", "sums", group), export_timers("sums", backend, group))
+    parts.put(part_name("states", "sums", ALL_GROUPS), export_states("sums", _rules(), ALL_GROUPS))
     watermarks, tasks = header_to_neutral("sums", [header()])
     parts.put("watermarks", watermarks)
     parts.put("tasks", tasks)
@@ -173,6 +185,15 @@ def form() -> NeutralForm:
     operator = OperatorEntry("sums", "process", "Sums", "sums", GROUPS, kinds, spaced)
     manifest = Manifest("golden", GROUPS, 9, (operator,), OFFSET.to_json(), parts.sums)
     return NeutralForm(manifest, parts.records)
+
+
+def _rules() -> StateBackend:
+    shared, backend = SharedStates(), PagedBackend(MemoryStore(), GROUPS)
+    shared.writable = True
+    for key, rule in RULES.items():
+        shared.map("rules").put(key, rule)
+    store_shared(shared.taken(), backend)
+    return backend
 
 
 def sink(folder: Path) -> FileSink:

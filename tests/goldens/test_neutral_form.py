@@ -19,6 +19,7 @@ from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
 from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.shared import SharedStates
 from headrace.testing.snapshot import MemoryStore
 from tests.goldens import VERSIONS, job, state
 from tests.goldens.pickles import is_pickle, of_headrace
@@ -100,6 +101,15 @@ def test_each_record_of_a_key(form: NeutralForm) -> None:
             ],
         )
     )
+
+
+@pytest.mark.parametrize("kind", ["heap", "paged"])
+def test_state_that_tasks_share(form: NeutralForm, kind: str) -> None:
+    backend: StateBackend = HeapBackend() if kind == "heap" else PagedBackend(MemoryStore(), 1)
+    import_backend(form.shared("sums"), backend)
+    shared = SharedStates()
+    shared.load(backend)
+    assert [*shared.map("rules").items()] == [*state.RULES.items()]
 
 
 def test_the_manifest(form: NeutralForm) -> None:

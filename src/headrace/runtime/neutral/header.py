@@ -62,6 +62,9 @@ def header_to_neutral(
         fields["now"] = max(header["now"] for header in used if "now" in header)
     if "finished" in fields:
         fields["finished"] = all(header.get("finished", False) for header in used)
+    if "inputs" in fields:
+        reached = [header["inputs"] for header in used if "inputs" in header]
+        fields["inputs"] = tuple(map(min, zip(*reached, strict=True)))
     for field in ("channels", "watermark", NODES):
         fields.pop(field, None)
     tasks += [TaskRecord(operator, field, None, encode(value)) for field, value in fields.items()]

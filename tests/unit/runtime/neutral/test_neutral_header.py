@@ -55,6 +55,12 @@ def test_groups_that_disagree_hold_nothing_back_too_early() -> None:
     assert stored == {channel("0:a"): 45, channel("9:b"): 40, None: 45}
 
 
+def test_what_an_input_has_reached_is_the_least_of_all_groups() -> None:
+    headers = [{"watermark": 5, "inputs": (9, 5)}, {}, {"watermark": 5, "inputs": (5, 7)}]
+    restored = header_from_neutral(*header_to_neutral("a", headers))
+    assert restored["inputs"] == (5, 5)
+
+
 def test_channels_of_key_groups_that_are_others_now() -> None:
     before = {
         channel("0:a"): (9, False),
