@@ -60,7 +60,7 @@ def started(folder: Path, number: int, deeper: bool) -> JobClient:
         Configuration.from_dict(
             {
                 "parallelism.default": str(number % 3 + 1),
-                "execution.checkpointing.dir": str(folder / "checkpoint"),
+                "execution.checkpointing.dir": str(folder / "check point"),
                 "execution.state-recovery.ignore-unclaimed-state": "true",
             }
         )
@@ -111,7 +111,7 @@ def test_timers_fire_once_at_their_time_after_their_operator_has_moved(tmp_path:
 
 def read_up_to(folder: Path) -> int:
     """The position in the log at the end of the last micro-batch that Spark calls done."""
-    logs = map(log_of, map(str, (folder / "checkpoint" / "reminders").glob("spark*")))
+    logs = map(log_of, map(str, (folder / "check point" / "reminders").glob("spark*")))
     ends = [log.end["sources"]["log"]["positions"]["p0"] for log in logs if log.end is not None]
     return max(ends, default=0)
 
@@ -124,7 +124,7 @@ def summing(folder: Path, dealt: bool) -> JobClient:
         Configuration.from_dict(
             {
                 "parallelism.default": "2",
-                "execution.checkpointing.dir": str(folder / "checkpoint"),
+                "execution.checkpointing.dir": str(folder / "check point"),
                 "headrace.source.max-records-per-batch": "100",
             }
         )
@@ -183,7 +183,7 @@ def windows(folder: Path, chained: bool, parallelism: int) -> JobClient:
             {
                 "parallelism.default": str(parallelism),
                 "pipeline.max-parallelism": "8",
-                "execution.checkpointing.dir": str(folder / "checkpoint"),
+                "execution.checkpointing.dir": str(folder / "check point"),
                 "headrace.source.max-records-per-batch": "20",
             }
         )
@@ -205,7 +205,7 @@ def test_windows_fire_once_whichever_tasks_make_the_watermarks(tmp_path: Path) -
     """Without chaining they are made after an exchange, and timers fire in later micro-batches."""
     for chained, parallelism in ((True, 1), (False, 3), (True, 2)):
         cancel_soon(windows(tmp_path, chained, parallelism))
-        logs = map(log_of, map(str, (tmp_path / "checkpoint" / "windows").glob("spark*")))
+        logs = map(log_of, map(str, (tmp_path / "check point" / "windows").glob("spark*")))
         assert {log.planned for log in logs} == {None}
     windows(tmp_path, chained=False, parallelism=1).get_job_execution_result().result()
     files = [path for path in (tmp_path / "out").rglob("part-*") if path.is_file()]

@@ -19,10 +19,16 @@ from headrace.errors import CheckpointError, ConfigurationError
 from headrace.runners import program_classes
 from headrace.runtime.block import Envelope, encode
 from headrace.runtime.broadcast import BroadcastInput
-from headrace.runtime.capture import FailedCall, Replay, failed_call
+from headrace.runtime.capture import (
+    FailedCall,
+    HeldPages,
+    RecordingBackend,
+    Replay,
+    failed_call,
+)
 from headrace.runtime.failure import annotate, original
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
-from headrace.runtime.program import JobProgram
+from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.stage_call import StageCall
 from headrace.runtime.state.backend import StateBackend
 
@@ -91,6 +97,20 @@ class Captures:
             return f"captured: nothing, as that failed too: {type(problem).__name__}: {reason}"
         command = f"headrace replay {shlex.quote(path)}"
         return f"captured: {path} on {socket.gethostname()}\nreplay:   {command}"
+
+
+class LocalCaptures(Captures):
+    """Those of a job in the local runner; a stream's state is in pages there, as on Spark."""
+
+    def __init__(self, folder: str, program: JobProgram) -> None:
+        super().__init__(folder, lambda: program_bytes(program))
+        self._page_bytes = program.settings.page_bytes
+        self._pages: dict[tuple[str, int], HeldPages] = {}
+
+    def backend(self, vertex: VertexProgram, group: int) -> StateBackend:
+        """The backend of a group, whose reads are recorded."""
+        pages = self._pages.setdefault((vertex.id, group), HeldPages())
+        return RecordingBackend(pages, vertex.spread_of(group), self._page_bytes)
 
 
 def write(folder: str, call: FailedCall) -> str:

@@ -12,13 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from headrace.connector import Budget, CommitBy, WriterContext
 from headrace.errors import JobError
 from headrace.metrics.merging import MetricId, Number, Part, figures, merged
 from headrace.planner.single_key_group import single_key_group
-from headrace.runners.captures import Captures, program_bytes
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import (
     Records,
@@ -27,7 +27,6 @@ from headrace.runners.sinks import (
 )
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import ALL_GROUPS, Envelope, Kind, own, values_of
-from headrace.runtime.capture import HeldPages, RecordingBackend
 from headrace.runtime.coordinator import Coordinator, merge_states
 from headrace.runtime.failure import at_sink, failure_of
 from headrace.runtime.keyed_task import TaskInput
@@ -37,6 +36,9 @@ from headrace.runtime.source_task import SplitState
 from headrace.runtime.stage_call import MakeBackend, StageCall
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
+
+if TYPE_CHECKING:
+    from headrace.runners.captures import LocalCaptures
 
 Clock = Callable[[], int]
 IDLE_SLEEP_SECONDS = 0.01
@@ -74,11 +76,12 @@ class LocalRun:
         self.batch_id = 0
         self._clock, self._budgets = clock, budgets
         folder = program.settings.capture_dir
-        self._captures: Captures | None = None
+        self._captures: LocalCaptures | None = None
         if folder and backends is None:  # what other backends hold is not recorded
-            self._captures = Captures(folder, lambda: program_bytes(program))
+            from headrace.runners.captures import LocalCaptures  # a tenth of the time to start
+
+            self._captures = LocalCaptures(folder, program)
         self._backends = backends or self._own_backend
-        self._pages: dict[tuple[str, int], HeldPages] = {}
         self._states: dict[tuple[str, str], SplitState] = {}
         self._heap: dict[tuple[str, int], StateBackend] = {}
         self._directory = tempfile.TemporaryDirectory(prefix="headrace-local-")
@@ -221,9 +224,7 @@ class LocalRun:
         """
         if self._captures is None or self.program.batch:
             return HeapBackend()
-        pages = self._pages.setdefault((vertex.id, group), HeldPages())
-        page_bytes = self.program.settings.page_bytes
-        return RecordingBackend(pages, vertex.spread_of(group), page_bytes)
+        return self._captures.backend(vertex, group)
 
     def _write(self, envelopes: list[Envelope]) -> None:
         by_sink: dict[str, list[Envelope]] = {sink.id: [] for sink in self.program.sinks}

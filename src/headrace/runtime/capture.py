@@ -6,7 +6,7 @@ the input and the program that is enough to run the call again in another proces
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
@@ -44,6 +44,10 @@ class HeldPages:
     def remove(self, name: str) -> None:
         """Forget a name."""
         self._pages.pop(name, None)
+
+    def items(self) -> Iterable[tuple[str, bytes]]:
+        """All names with their bytes."""
+        return self._pages.items()
 
 
 class RecordingStore:

@@ -1,87 +1,10 @@
-"""A local run's state through the neutral form: into another run, with other key groups."""
+"""A neutral form on its way through bytes."""
 
 from __future__ import annotations
 
-import json
-import pickle
-from collections.abc import Callable, Mapping
-from typing import Any
-
-from headrace.connector import Committer
-from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.neutral.arrow import from_batches, to_batches
-from headrace.runtime.neutral.form import NeutralForm, Parts, part_name
-from headrace.runtime.neutral.header import header_from_neutral, header_to_neutral
-from headrace.runtime.neutral.manifest import Manifest, OperatorEntry
-from headrace.runtime.neutral.read import import_backend
-from headrace.runtime.neutral.records import SplitRecord, decode, encode
-from headrace.runtime.neutral.sinks import export_sinks
-from headrace.runtime.neutral.write import export_states, export_timers
-from headrace.runtime.program import JobProgram, VertexProgram
-from headrace.runtime.source_task import SplitState
-from headrace.runtime.state.backend import StateBackend
-from headrace.runtime.state.kinds import StateKind
-
-Backends = Mapping[tuple[str, int], StateBackend]
-"""The backends of a run by vertex and key group."""
-
-Splits = Mapping[tuple[str, str], SplitState]
-
-
-def neutral_form(
-    program: JobProgram,
-    backends: Backends,
-    splits: Splits,
-    offset: Mapping[str, Any],
-    batch_id: int,
-    committers: Mapping[str, Committer] | None = None,
-) -> NeutralForm:
-    """All of a run's state, as it is after a micro-batch."""
-    parts, operators = Parts(), []
-    watermarks, tasks = [], []
-    for vertex in (vertex for stage in program.stages for vertex in stage):
-        id_ = vertex.id
-        groups = {group: backends[at, group] for at, group in backends if at == vertex.id}
-        shared = groups.pop(ALL_GROUPS, None)
-        if shared is not None:
-            parts.put(part_name("states", id_, ALL_GROUPS), export_states(id_, shared, ALL_GROUPS))
-        for group, backend in sorted(groups.items()):
-            parts.put(part_name("states", id_, group), export_states(id_, backend, group))
-            parts.put(part_name("timers", id_, group), export_timers(id_, backend, group))
-        marks, others = header_to_neutral(id_, [groups[group].header for group in sorted(groups)])
-        watermarks += marks
-        tasks += others
-        operators.append(_entry(vertex, groups))
-    parts.put("watermarks", watermarks)
-    parts.put("tasks", tasks)
-    parts.put(
-        "splits",
-        [
-            SplitRecord(source, split, state.watermark, encode(dict(state.nodes)))
-            for (source, split), state in splits.items()
-        ],
-    )
-    parts.put("sinks", export_sinks(committers or {}))
-    manifest = Manifest(
-        program.name,
-        max((vertex.groups for stage in program.stages for vertex in stage), default=1),
-        batch_id,
-        tuple(operators),
-        json.loads(json.dumps(offset)),
-        parts.sums,
-    )
-    return NeutralForm(manifest, parts.records)
-
-
-def _entry(vertex: VertexProgram, groups: Mapping[int, StateBackend]) -> OperatorEntry:
-    node = vertex.chain.nodes[vertex.chain.root]
-    states: dict[str, StateKind] = {}
-    namespaced: dict[str, StateKind] = {}
-    for backend in groups.values():
-        states.update(backend.kinds())
-        namespaced.update(backend.in_namespaces.kinds())
-    kind = node.spec.kind if node.spec is not None else ""
-    return OperatorEntry(vertex.id, kind, node.name, node.uid, vertex.groups, states, namespaced)
+from headrace.runtime.neutral.form import NeutralForm
+from headrace.runtime.neutral.manifest import Manifest
 
 
 def written_and_read(form: NeutralForm) -> NeutralForm:
@@ -91,36 +14,3 @@ def written_and_read(form: NeutralForm) -> NeutralForm:
         table = name.partition("/")[0]
         parts[name] = list(from_batches(table, to_batches(table, records)))
     return NeutralForm(Manifest.from_json(form.manifest.to_json()), parts)
-
-
-def restore(
-    form: NeutralForm, program: JobProgram, backend_of: Callable[[VertexProgram, int], StateBackend]
-) -> None:
-    """Put a neutral form into new backends of a program."""
-    for vertex in (vertex for stage in program.stages for vertex in stage):
-        id_ = vertex.id
-        entry = form.manifest.operator(id_)
-        if entry is None:
-            continue
-        header = pickle.dumps(
-            header_from_neutral(
-                [record for record in form.read("watermarks") if record.operator == id_],
-                [record for record in form.read("tasks") if record.operator == id_],
-                vertex.input_channels,
-            )
-        )
-        if vertex.broadcast:
-            import_backend(form.shared(id_), backend_of(vertex, ALL_GROUPS))
-        keyed = form.keyed(id_, vertex.groups)
-        for group in range(vertex.groups):
-            backend = backend_of(vertex, group)
-            backend.header.update(pickle.loads(header))
-            import_backend(keyed.get(group, ()), backend, entry.states, entry.namespaced)
-
-
-def splits_of(form: NeutralForm) -> dict[tuple[str, str], SplitState]:
-    """The split states of a neutral form."""
-    return {
-        (record.source, record.split): SplitState(record.watermark_ms, decode(record.nodes))
-        for record in form.read("splits")
-    }

@@ -24,13 +24,14 @@ from headrace.runners.launch import program_of
 from headrace.runners.local import LocalRun
 from headrace.runtime.neutral.form import NeutralForm
 from headrace.runtime.neutral.sinks import import_sinks
+from headrace.runtime.neutral.whole import neutral_form, restore, splits_of
 from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.testing.clock import ManualClock
-from headrace.testing.moves import neutral_form, restore, splits_of, written_and_read
+from headrace.testing.moves import written_and_read
 from headrace.testing.snapshot import MemoryStore
 
 Streams = DataStream | Mapping[str, DataStream]

@@ -14,10 +14,10 @@ from headrace.common.objects.object_store import ObjectStore
 from headrace.common.objects.sealed import ObjectFormat, get_json, json_bytes, missing, seal
 from headrace.errors import CheckpointError
 from headrace.runners.processes import Machine, this_machine
-from headrace.runners.spark.checkpoint import owners, progress, spark_files
+from headrace.runners.spark.checkpoint import owners, progress, restored, spark_files
 from headrace.runners.spark.checkpoint.facts import Facts, check, check_repetition
 from headrace.runners.spark.checkpoint.generations import Generation, Stages
-from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, Place
+from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, RESTORED, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.layout import Layout, States
@@ -121,6 +121,8 @@ class Checkpoint:
         """
         origin = self.generation.origin
         if origin is not None and origin.planned is None and not progress.has_planned(self.spark):
+            if origin.number == RESTORED:
+                return progress.have_ended(origin.start, self._sources)
             return progress.is_finished(self._place.spark(origin.number), self._sources)
         return progress.is_finished(self.spark, self._sources)
 
@@ -168,7 +170,7 @@ class Checkpoint:
             CheckpointLockedError: another driver has taken over.
         """
         owners.check_owner(self._place.store, self.owner)
-        _begin(self._place)
+        begin_here(self._place)
 
     def claim(self, jvm_pid: int | None) -> None:
         """Write down in which process Spark runs on the checkpoint."""
@@ -206,11 +208,12 @@ def commit_of(place: Place, owner: int, batch: int) -> Iterator[None]:
     store = place.store
     with owners.committing(store, place.signals, owner, this_machine()):
         if batch == 0:
-            _begin(place)
+            begin_here(place)
         yield
 
 
-def _begin(place: Place) -> None:
+def begin_here(place: Place) -> None:
+    """Say that something may be published from here: no other program may begin here."""
     if place.store.get(BEGUN) is None:
         place.store.put_if_absent(BEGUN, seal(_BEGUN, json_bytes({})))
 
@@ -255,7 +258,7 @@ def _going_on(
     folder = place.spark(facts.generation.number)
     facts = replace(facts, generation=facts.generation.settled(progress.has_committed(folder)))
     origin = facts.generation.origin
-    _check_spark(place, facts)
+    check_spark(place, facts)
     states = None
     if read_states is not None:
         states = partial(_kept_states, place, facts, read_states)
@@ -283,8 +286,12 @@ def _kept_states(place: Place, facts: Facts, read_states: ReadStates) -> States:
     return read_states(place.spark(number), stages, batch) if batch >= 0 else {}
 
 
-def _check_spark(place: Place, facts: Facts) -> None:
-    """Look at Spark's own part, as far as it is small; its state, Spark looks at itself."""
+def check_spark(place: Place, facts: Facts) -> None:
+    """Look at Spark's own part, as far as it is small; its state, Spark looks at itself.
+
+    Raises:
+        CheckpointError: a file is missing or damaged.
+    """
     generation = facts.generation
     folder, origin = place.spark(generation.number), generation.origin
     if origin is None:
@@ -292,6 +299,8 @@ def _check_spark(place: Place, facts: Facts) -> None:
             raise missing("Spark's log of offsets", folder)
         committed = progress.check_logs(folder, SplitStates(place.store).last)
         _check_files(folder, committed, len(Layout.from_json(facts.layout).stages))
+    elif origin.number == RESTORED:
+        restored.check(place)
     elif origin.batch >= 0:
         older = place.spark(origin.number)
         if not progress.is_committed(older, origin.batch):

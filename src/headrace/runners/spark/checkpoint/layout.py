@@ -9,9 +9,10 @@
     splits/<epoch>   what splits remember at the end of an epoch
     source-<n>/      what a source's enumerator keeps
     dataframe-<n>/   a batch DataFrame, as files
+    restored/        state from a neutral form, until the first micro-batch has taken it over
     spark/           Spark's own checkpoint; spark-<n>/ its n-th generation (``generations.py``)
 
-All but the last three are objects in an ``ObjectStore``.
+All but the last four are objects in an ``ObjectStore``.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ LEASES = "leases"
 COMMITTING = "committing"
 SPLITS = "splits"
 _SPARK = "spark"
+_RESTORED = "restored"
+RESTORED = -1
+"""Instead of a generation's number: state that comes from a neutral form."""
+
 _GENERATION = re.compile(f"{_SPARK}(?:-([1-9][0-9]*))?")
 _KEPT_WHEN_ANEW = (OWNERS, LEASES, COMMITTING)
 
@@ -68,14 +73,17 @@ class Place:
         return FolderStore(self.directory, durable=False)
 
     def spark(self, generation: int) -> str:
-        """The folder for a generation of Spark's own checkpoint."""
+        """The folder for a generation of Spark's own checkpoint, or for restored state."""
+        if generation == RESTORED:
+            return os.path.join(self.directory, _RESTORED)
         return os.path.join(self.directory, f"{_SPARK}-{generation}" if generation else _SPARK)
 
     def generations(self) -> list[int]:
-        """The generations of Spark's own checkpoint that have a folder."""
+        """The generations of Spark's own checkpoint, and ``RESTORED``, that have a folder."""
         with suppress(FileNotFoundError):
-            found = map(_GENERATION.fullmatch, os.listdir(self.directory))
-            return sorted(int(each[1] or 0) for each in found if each is not None)
+            names = os.listdir(self.directory)
+            found = [int(each[1] or 0) for each in map(_GENERATION.fullmatch, names) if each]
+            return sorted([*found, *([RESTORED] if _RESTORED in names else [])])
         return []
 
     def of_source(self, source: int | str) -> str:
@@ -102,6 +110,11 @@ class Place:
         """Remove a temporary place; another one stays."""
         if self.temporary:
             shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def is_restored(folder: str) -> bool:
+    """True for a folder with restored state, False for one of Spark's."""
+    return os.path.basename(folder) == _RESTORED
 
 
 def folder_name(name: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,11 @@ def all_sources_ended(
     ``sources``: the ids of those that count; one that the micro-batch does not know has not ended.
     """
     offset = _planned(Path(spark_folder) / "offsets" / str(batch))
-    if offset is None:
-        return False
+    return offset is not None and have_ended(offset, sources)
+
+
+def have_ended(offset: Mapping[str, Any], sources: Collection[str] | None = None) -> bool:
+    """True when an offset lies at the end of every source; ``sources`` as above."""
     read = offset["sources"]
     keys = read if sources is None else map(source_key, sources)
     return all(key in read and read[key]["ended"] for key in keys)

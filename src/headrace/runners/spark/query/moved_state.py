@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import pickle
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 
 from pyspark.sql import DataFrame, GroupedData, SparkSession
 from pyspark.sql import functions as F
 
 from headrace.runners.spark.checkpoint.generations import Origin, Stages
+from headrace.runners.spark.checkpoint.layout import is_restored
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 
@@ -75,8 +78,39 @@ class _Header:
         raise NotImplementedError("a header that is only read")
 
 
+def records(
+    spark: SparkSession, folder: str, stages: Stages, batch: int
+) -> Iterator[tuple[int, str, bytes]]:
+    """The records of all stages: bucket, name and data of each, stage by stage."""
+    for number in range(1, len(stages) + 1):
+        for row in _stage(spark, folder, stages, batch, number).toLocalIterator():
+            yield row["bucket"], row["name"], bytes(row["data"])
+
+
+_ESCAPED = frozenset(' "<>\\^`{|}%')
+"""What a URL cannot hold as it is."""
+
+_links: dict[str, tempfile.TemporaryDirectory[str]] = {}
+"""By folder, where a link to it lies as long as this process lives."""
+
+
+def _without_signs(folder: str) -> str:
+    """The folder, or a link to it on this machine where its path has signs that a URL escapes.
+
+    Spark's state data source escapes the path, and then looks for the escaped one (4.3.0).
+    """
+    if _ESCAPED.isdisjoint(folder):
+        return folder
+    if folder not in _links:
+        _links[folder] = tempfile.TemporaryDirectory(prefix="headrace-state-")
+        os.symlink(folder, os.path.join(_links[folder].name, "spark"))
+    return os.path.join(_links[folder].name, "spark")
+
+
 def _stage(spark: SparkSession, folder: str, stages: Stages, batch: int, number: int) -> DataFrame:
-    reader = spark.read.format("statestore").option("path", folder)
+    if is_restored(folder):
+        return spark.read.parquet(folder).where(F.col("stage") == number)
+    reader = spark.read.format("statestore").option("path", _without_signs(folder))
     # Spark counts a query's operators from its sink.
     reader = reader.option("operatorId", len(stages) - number)
     reader = reader.option("stateVarName", "pages").option("batchId", batch)

@@ -1,0 +1,238 @@
+"""The neutral form of a job on Spark: read from its checkpoint, and the beginning of another one.
+
+The state passes through this process: as much as lies in it must fit into its memory.
+"""
+
+from __future__ import annotations
+
+import pickle
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from headrace.connector import Committer
+from headrace.errors import CheckpointError
+from headrace.runners.processes import this_machine
+from headrace.runners.sinks import committer_of, served_by_committer
+from headrace.runners.spark.checkpoint import progress, restored
+from headrace.runners.spark.checkpoint.checkpoint import begin_here, check_spark
+from headrace.runners.spark.checkpoint.facts import Facts
+from headrace.runners.spark.checkpoint.generations import Generation, Origin
+from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, Place
+from headrace.runners.spark.checkpoint.owners import Ownership
+from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runners.spark.query.moved_state import records
+from headrace.runners.spark.query.wire import bucket_keys
+from headrace.runners.spark.startup.session import settings_of_query
+from headrace.runtime.block import ALL_GROUPS
+from headrace.runtime.capture import HeldPages
+from headrace.runtime.layout import OPERATOR, SOURCE, Layout, Part, check
+from headrace.runtime.neutral.form import NeutralForm
+from headrace.runtime.neutral.sinks import import_sinks
+from headrace.runtime.neutral.whole import Backends, neutral_form, restore, splits_of
+from headrace.runtime.offset import source_key
+from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.pages.backend import HEADER, PagedBackend
+
+_RECORDS = pa.schema(
+    [("bucket", pa.int32()), ("stage", pa.int32()), ("name", pa.string()), ("data", pa.binary())]
+)
+
+
+def export_form(spark: SparkSession, base: str, program: JobProgram) -> NeutralForm:
+    """All of a stopped job's state, as it is after its last micro-batch.
+
+    ``base``: the folder of checkpoints; ``program``: the one that the job ran last.
+
+    Raises:
+        CheckpointError: there is no checkpoint, it is damaged, or its last micro-batch was not
+            completed: sinks may have some of it.
+        CheckpointLockedError: the job runs.
+    """
+    place = Place.of_job(base, program.name)
+    with _owned(place):
+        facts = Facts.read(place.store)
+        if facts is None:
+            raise CheckpointError(
+                f"there is no checkpoint of the job {program.name!r}",
+                where={"checkpoint": place.directory},
+                hint="look at execution.checkpointing.dir and pipeline.name",
+            )
+        facts = replace(facts, generation=facts.generation.settled(_has_committed(place, facts)))
+        check_spark(place, facts)
+        folder = place.spark(facts.generation.number)
+        log = progress.log_of(folder)
+        if facts.generation.origin is not None or log.planned is not None or log.end is None:
+            raise CheckpointError(
+                f"the last micro-batch of {program.name!r} was not completed",
+                where={"checkpoint": place.directory},
+                hint="start the job, and cancel it: it completes its micro-batch first",
+            )
+        program = replace(program, scope=facts.scope)
+        with settings_of_query(spark, 1, None, dataframes=True):
+            stages = Layout.from_json(facts.layout).stages
+            backends = _backends(program, records(spark, folder, stages, log.committed))
+        return neutral_form(
+            program,
+            backends,
+            SplitStates(place.store).load(log.end["epoch"]),
+            log.end,
+            facts.generation.first_batch + log.committed + 1,
+            _committers(program),
+        )
+
+
+def begin_from(
+    form: NeutralForm, base: str, program: JobProgram, ignore_unclaimed: bool = False
+) -> None:
+    """Make a checkpoint from which the program goes on where the form was taken.
+
+    The program may have other key groups, another parallelism and other stages. It takes the state
+    over in its first micro-batch; until then each start begins with it.
+
+    Raises:
+        CheckpointError: the job has a checkpoint there already, the form is damaged, or the program
+            has no owner for what is in it (unless ``ignore_unclaimed``).
+        CheckpointLockedError: a job runs there.
+    """
+    _check_claims(form, program, ignore_unclaimed)
+    place = Place.of_job(base, program.name)
+    with _owned(place):
+        if place.store.get(JOB) is not None:
+            raise CheckpointError(
+                f"the job {program.name!r} has a checkpoint already",
+                where={"checkpoint": place.directory},
+                hint="choose another pipeline.name or another execution.checkpointing.dir",
+            )
+        place.clear()
+        facts = Facts.of(program)
+        program = replace(program, scope=facts.scope, partitions=facts.partitions)
+        _write(_records_of(form, program), place)
+        import_sinks(form.read("sinks"), _committers(program), ignore_unclaimed)
+        start = dict(form.manifest.offset)
+        SplitStates(place.store).save(start["epoch"], splits_of(form))
+        stages = Layout.of(program).stages
+        origin = Origin(RESTORED, 0, stages, start)
+        begin_here(place)
+        replace(facts, generation=Generation(0, form.manifest.batch_id, origin)).write(place.store)
+
+
+@contextmanager
+def _owned(place: Place) -> Iterator[None]:
+    """Nobody else runs on the checkpoint meanwhile."""
+    ownership = Ownership(place.store, place.signals, this_machine())
+    ownership.take(uuid.uuid4().hex)
+    try:
+        ownership.keep_renewing()
+        yield
+    finally:
+        ownership.release()
+
+
+def _has_committed(place: Place, facts: Facts) -> bool:
+    return progress.has_committed(place.spark(facts.generation.number))
+
+
+def _committers(program: JobProgram) -> dict[str, Committer]:
+    return {
+        sink.id: committer_of(program, sink) for sink in program.sinks if served_by_committer(sink)
+    }
+
+
+def _check_claims(form: NeutralForm, program: JobProgram, ignore_unclaimed: bool) -> None:
+    """Key groups may be others than before, so they are not compared."""
+    now = Layout.of(program)
+    known = {part.id: part for part in now.parts}
+    before: list[Part] = []
+    for entry in form.manifest.operators:
+        groups = known[entry.id].key_groups if entry.id in known else 0
+        if entry.states or entry.namespaced or entry.id in known:
+            name = (entry.id, OPERATOR, entry.kind, entry.name, entry.uid)
+            before.append(Part(*name, key_groups=groups))
+    read = form.manifest.offset["sources"]
+    for source in program.sources:
+        if source_key(source.id) in read:
+            before.append(known[source.id])
+    gone = set(read) - {source_key(source.id) for source in program.sources}
+    before += [Part(key, SOURCE, "", key, None) for key in sorted(gone)]
+    states = {entry.id: [*entry.states, *entry.namespaced] for entry in form.manifest.operators}
+    check(Layout(tuple(before), now.stages), now, ignore_unclaimed, lambda: states)
+
+
+def _backends(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -> Backends:
+    """The records of Spark's state stores as backends, by vertex and key group.
+
+    Every bucket has a copy of what its task shares; that of the first one found counts.
+    """
+    pages: dict[tuple[str, int], HeldPages] = {}
+    of_bucket: dict[tuple[str, int], int] = {}
+
+    def put(bucket: int, prefix: str, name: str, data: bytes) -> None:
+        vertex, group = prefix.rsplit("/", 1)
+        at = vertex, int(group)
+        if of_bucket.setdefault(at, bucket) == bucket:
+            pages.setdefault(at, HeldPages()).put(name, data)
+
+    for bucket, name, data in stored:
+        if name == HEADER:
+            headers: Mapping[str, bytes] = pickle.loads(data)
+            for prefix, header in headers.items():
+                put(bucket, prefix.removesuffix("/"), HEADER, header)
+        else:
+            prefix, _, page = name.rpartition("/")
+            put(bucket, prefix, page, data)
+    vertices = {vertex.id: vertex for stage in program.stages for vertex in stage}
+    return {
+        (at, group): PagedBackend(held, vertices[at].spread_of(group))
+        for (at, group), held in pages.items()
+        if at in vertices
+    }
+
+
+def _records_of(form: NeutralForm, program: JobProgram) -> Iterator[dict[str, Any]]:
+    """The form as records of Spark's state stores, by stage and bucket."""
+    keys, page_bytes = bucket_keys(program.partitions), program.settings.page_bytes
+    stages = {vertex.id: vertex.stage for stage in program.stages for vertex in stage}
+    pages: dict[tuple[str, int], HeldPages] = {}
+    made: list[StateBackend] = []
+
+    def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
+        held = pages[vertex.id, group] = HeldPages()
+        made.append(PagedBackend(held, vertex.spread_of(group), page_bytes))
+        return made[-1]
+
+    restore(form, program, backend_of)
+    for backend in made:
+        backend.flush()
+    headers: dict[tuple[int, int], dict[str, bytes]] = {}
+    for (vertex, group), held in pages.items():
+        stage = stages[vertex]
+        for bucket in keys if group == ALL_GROUPS else [keys[group % len(keys)]]:
+            for name, data in held.items():
+                if name == HEADER:
+                    headers.setdefault((stage, bucket), {})[f"{vertex}/{group}/"] = data
+                else:
+                    record = f"{vertex}/{group}/{name}"
+                    yield {"bucket": bucket, "stage": stage, "name": record, "data": data}
+    for (stage, bucket), found in headers.items():
+        data = pickle.dumps(found, 5)
+        yield {"bucket": bucket, "stage": stage, "name": HEADER, "data": data}
+
+
+def _write(found: Iterable[Mapping[str, Any]], place: Place) -> None:
+    """Write records as restored state."""
+    folder = Path(place.spark(RESTORED))
+    folder.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist([*found], _RECORDS), folder / restored.FILE)
+    restored.complete(place)
+
+
+__all__ = ["begin_from", "export_form"]

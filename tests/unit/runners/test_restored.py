@@ -1,0 +1,57 @@
+"""Restored state in a checkpoint: whole, or an error that names the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import CheckpointError
+from headrace.runners.spark.checkpoint import restored
+from headrace.runners.spark.checkpoint.layout import RESTORED, Place, is_restored
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    made = Place(str(tmp_path))
+    folder = Path(made.spark(RESTORED))
+    folder.mkdir()
+    (folder / restored.FILE).write_bytes(b"records" * 100)
+    restored.complete(made)
+    return made
+
+
+def test_what_is_whole_is_taken(place: Place) -> None:
+    restored.check(place)
+    assert place.generations() == [RESTORED]
+    assert is_restored(place.spark(RESTORED)) and not is_restored(place.spark(0))
+
+
+def test_it_does_not_count_before_it_is_said_to_be_whole(tmp_path: Path) -> None:
+    place = Place(str(tmp_path))
+    Path(place.spark(RESTORED)).mkdir()
+    with pytest.raises(CheckpointError, match="what says that the restored state is whole"):
+        restored.check(place)
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-1])
+
+
+def flipped(file: Path) -> None:
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("name", [restored.FILE, "_about"])
+@pytest.mark.parametrize("harm", [Path.unlink, cut, flipped])
+def test_damage_is_told_with_the_file(
+    place: Place, name: str, harm: Callable[[Path], None]
+) -> None:
+    file = Path(place.spark(RESTORED)) / name
+    harm(file)
+    with pytest.raises(CheckpointError) as caught:
+        restored.check(place)
+    assert str(file) in str(caught.value)
