@@ -68,7 +68,7 @@ class Progress:
     """The positions that a source is read up to in the next micro-batch.
 
     The engine writes it down before anything is read, so that a micro-batch that is run again
-    reads the same, even if the source would answer otherwise by then.
+    reads the same, even if the source would give another answer by then.
 
     Fields:
         positions: every split that goes on, and its position (JSON) at the end of the micro-batch.
@@ -129,11 +129,13 @@ class Chunk:
 class ColumnChunk:
     """A run of records read from one split, in order, as columns.
 
-    ``batch``: a ``pyarrow.RecordBatch`` of some ten thousand rows. ``shape``: makes of a batch the
-    records that ``read`` would have given; it can be pickled, and two that do the same are equal
-    (those of Headrace are in ``headrace.runtime.columns.shapes``). ``row_kind``: the name of an
-    int8 column with the values of the rows' ``RowKind``, which is no field of the records.
-    ``timestamps``: an Arrow array of int64, as long as the batch (ms since the epoch, or null).
+    Fields:
+        batch: a ``pyarrow.RecordBatch`` of some ten thousand rows.
+        shape: turns a batch into the records that ``read`` would have given. It can be pickled, and
+            two shapes that do the same are equal (see ``headrace.runtime.columns.shapes``).
+        row_kind: the name of an int8 column with the values of the rows' ``RowKind``. It is no
+            field of the records.
+        timestamps: an Arrow array of int64, as long as the batch (ms since the epoch, or null).
     """
 
     batch: Any
@@ -190,11 +192,11 @@ class SplitEnumerator(ABC):
         """
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
-        """All records before ``positions`` are committed in all sinks; a broker may be told.
+        """All records before ``positions`` are committed in all sinks; a broker may be informed.
 
-        Those that the micro-batch finished are named too, where their end position is known. It
-        may come late: Spark tells it with the next micro-batch, so not of the last one, and a
-        batch does not tell it.
+        ``positions`` also names splits that the micro-batch finished, if their end is known. The
+        call may come late: Spark reports a commit with the next micro-batch. So the last one of a
+        stream is not reported, and a batch reports none.
         """
 
     def close(self) -> None:
@@ -209,10 +211,10 @@ class SplitReader(ABC):
         """The records of one range, in order; the same for the same range, always."""
 
     def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
-        """The same records, as columns where the reader has them; None: it has none.
+        """The same records as columns, if the reader has them. None: it has none.
 
-        Asked for where what comes after the source takes columns. Records that cannot be decoded
-        are in a ``Chunk`` between two of columns.
+        Called only where the operators after the source take columns. Records that cannot be
+        decoded are in a ``Chunk`` between two of columns.
         """
         return None
 
@@ -248,7 +250,7 @@ class Source(ABC):
 
     @property
     def locator(self) -> str:
-        """What it reads (paths, a topic); empty where nothing tells it from another of its kind."""
+        """What it reads (paths, a topic); empty if that does not distinguish it."""
         return ""
 
     @property
@@ -325,7 +327,7 @@ class WriterContext:
             stage has partitions, which do not change while the checkpoint lives. Without a keyed
             stage the tasks are those that read, at most two more than the parallelism; the
             partitions of a DataFrame come after these and are not counted.
-        attempt: differs for every run of the same task, so files of a dead attempt are told apart.
+        attempt: differs for every run of the same task, so that files of a dead attempt differ.
         worker: what ``shared`` keeps its values in.
     """
 
@@ -399,18 +401,19 @@ class Committer(ABC):
         """The input has ended: publish what is still held back (files not yet rolled)."""
 
     def snapshot(self) -> Iterator[bytes]:
-        """What is held back after the last commit, in a form of the sink's own; it stays so.
+        """What is held back after the last commit, as pieces in a form of the sink's own.
 
-        Pieces of some megabytes, in order, with all that ``restore`` needs: where the committer
-        keeps it now may be gone by then. Nothing, for sinks that hold nothing back.
+        Nothing changes here. Pieces have some megabytes each, and an order. They hold all that
+        ``restore`` needs: what the committer keeps elsewhere may be gone by then. Sinks that hold
+        nothing back give no pieces.
         """
         return iter(())
 
     def restore(self, held: Iterable[bytes]) -> None:
-        """Hold back what another committer of the sink did: the pieces of its ``snapshot``.
+        """Hold back what another committer of the sink held back: the pieces of its ``snapshot``.
 
-        In a job that goes on elsewhere, under another sink id maybe, before the first commit. It
-        replaces what is held back here; a second call with the same pieces changes nothing.
+        Called before the first commit of a job that goes on elsewhere, maybe under another sink id.
+        It replaces what is held back here. A second call with the same pieces changes nothing.
 
         Raises:
             CheckpointError: the sink holds nothing back, or does not know the form.
@@ -470,12 +473,12 @@ class Sink(ABC):
 
     @property
     def locator(self) -> str:
-        """What it writes to (a path, a topic); empty where nothing tells it from another."""
+        """What it writes to (a path, a topic); empty if that does not distinguish it."""
         return ""
 
     @property
     def keeps_state(self) -> bool:
-        """True when it may hold records back, which a later program must not forget.
+        """True if it may hold records back, which a later program must not lose.
 
         Then its committer has ``snapshot`` and ``restore``.
         """

@@ -63,7 +63,7 @@ class PlanError(HeadraceError, ValueError):
 
 
 class DuplicateUidError(PlanError):
-    """Two operators carry the same uid, so their state could not be told apart."""
+    """Two operators carry the same uid, so it is not clear whose state is whose."""
 
 
 class UnpicklableFunctionError(PlanError):

@@ -82,7 +82,7 @@ class _FailureRate(RestartStrategyConfiguration):
     delay_ms: int
 
     def get_max_failure_rate(self) -> int:
-        """How many failures within the interval are borne."""
+        """How many failures within the interval lead to a restart."""
         return self.max_failures
 
     def get_failure_interval(self) -> timedelta:

@@ -1,9 +1,9 @@
-"""What the parts of a program are called in checkpoints, in this program and in its later versions.
+"""The ids of a program's parts in checkpoints, equal in this program and in its later versions.
 
-An operator with a ``uid`` is called so. Any other has an id worked out from what it is (kind, name,
-function) and from the sources and stateful operators that feed it. Stateless steps between them do
-not count, and neither does anything elsewhere in the program, so these may come and go. Two
-operators that nothing tells apart are numbered in the order of the program.
+An operator's ``uid``, if it has one, is its id. Any other id is computed from what the operator is
+(kind, name, function) and from the sources and stateful operators that feed it. Stateless steps
+between them do not count, and neither does any other part of the program, so these may come and go.
+Operators that would get the same id are numbered in the order of the program.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from headrace.graph.transformation import (
 _DIGITS = 12
 
 Feeds = frozenset[tuple[str, tuple[str, ...]]]
-"""The ids of the sources and stateful operators upstream, each with what is told of the way.
+"""The ids of the sources and stateful operators upstream, each with the way from there.
 
-Those are side outputs, and inputs other than an operator's first.
+A way lists side outputs, and inputs other than an operator's first.
 """
 
 
@@ -40,8 +40,8 @@ class Identities:
     def exchange(self, edge: Edge, target: Transformation, head: Transformation) -> str:
         """A new id for an edge that leaves the task which begins with ``head``.
 
-        One edge leaves several tasks where its source is chained to each of them. Those of a source
-        tell the time of each split, others do not, so they are told apart.
+        One edge leaves several tasks where its source is chained in each of them. Source tasks send
+        a watermark for each split, other tasks do not, so their exchanges have different ids.
         """
         tag = edge.tag.tag_id if edge.tag is not None else ""
         sender = "source" if isinstance(head, SourceTransformation) else "stage"
@@ -50,7 +50,7 @@ class Identities:
 
 
 def _way(edge: Edge) -> Iterator[str]:
-    """What tells an edge from another between the same nodes."""
+    """What distinguishes an edge from others between the same nodes."""
     if edge.tag is not None:
         yield edge.tag.tag_id
     if edge.input:
@@ -65,9 +65,8 @@ def _unique(wanted: str, taken: dict[str, int]) -> str:
 def identities(nodes: Iterable[Transformation]) -> Identities:
     """The ids of nodes.
 
-    They are given in the order in which the program made the nodes, so after those of what feeds
-    them. The order of sinks, and of a union's streams, is that of the walk that found the nodes:
-    it may change.
+    They are given in the order in which the program made the nodes, so a node comes after those
+    that feed it. The order of ``nodes`` does not count: it changes with that of sinks and unions.
     """
     named: dict[Transformation, str] = {}
     feeds: dict[Transformation, Feeds] = {}
@@ -107,7 +106,7 @@ def _kind(node: Transformation) -> str:
 
 
 def _details(node: Transformation, fed: Feeds) -> tuple[str, ...]:
-    """What tells a node from another of its kind and name."""
+    """What distinguishes a node from others of its kind and name."""
     if isinstance(node, SourceTransformation):
         return (node.source.locator,)
     if isinstance(node, SinkTransformation) and node.sink.locator:

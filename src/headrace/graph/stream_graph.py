@@ -79,8 +79,8 @@ class StreamGraph:
             found = {edge.input for edge in node.inputs}
             if found != {*range(traits.inputs)}:
                 raise PlanError(
-                    f"{node.name!r} has {traits.inputs} inputs, but streams for"
-                    f" {', '.join(map(str, sorted(found))) or 'none'} of them, from 0",
+                    f"{node.name!r} has {traits.inputs} inputs, numbered from 0, but streams for"
+                    f" {', '.join(map(str, sorted(found))) or 'none'} only",
                     where={"operator": f"built at {node.site}"},
                 )
             if traits.keyed:
@@ -145,7 +145,7 @@ def _topological(sinks: Iterable[Transformation]) -> list[Transformation]:
 def _source_without_watermarks(node: Transformation) -> Transformation | None:
     """A source from which records reach ``node`` without passing a watermark strategy, or None.
 
-    A strategy that makes no watermarks is enough for a bounded source: its end is one.
+    For a bounded source a strategy that makes no watermarks is enough: its end is a watermark.
     """
     for upstream in _upstream(node, through=lambda edge: not _assigns_time(edge.source)):
         spec = upstream.spec

@@ -85,7 +85,7 @@ class ByPartitioner(Partitioning):
 class Edge:
     """An input of a node: ``tag`` None is the main output of ``source``, else a side output.
 
-    ``input``: by which of the node's inputs its records come; a union has one input.
+    ``input``: the number of the node's input that gets the records; a union has one input.
     """
 
     source: Transformation

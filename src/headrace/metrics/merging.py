@@ -25,7 +25,7 @@ class MetricId(NamedTuple):
     """Whose figure it is. ``operator``: its id, empty for the job's own metrics.
 
     ``name`` is the operator's name, which other operators may have too; ``metric`` is dotted;
-    ``subtask`` is the number of the Spark task that told it.
+    ``subtask`` is the number of the Spark task that reported it.
     """
 
     operator: str
@@ -99,5 +99,5 @@ def _numbers(parts: Mapping[str, Part]) -> dict[str, Number]:
     for name, part in parts.items():
         if part.how is How.MEAN:
             of = name.removesuffix("mean")
-            found[name] = found.get(f"{of}sum", 0) / found[f"{of}count"]  # a sum of 0 is not told
+            found[name] = found.get(f"{of}sum", 0) / found[f"{of}count"]  # sums of 0 are left out
     return found

@@ -1,8 +1,8 @@
 """Counters, gauges, meters and distributions in groups, kept in this process.
 
 A group belongs to one task and is used from one thread. ``MetricGroup.parts`` is how the figures
-of one attempt of the task leave it, and ``MetricGroup.begin_attempt`` forgets those of the last:
-what an attempt counted that failed is told by nobody.
+of one attempt of the task leave it, and ``MetricGroup.begin_attempt`` forgets those of the last
+attempt: what a failed attempt counted is reported by nobody.
 """
 
 from __future__ import annotations

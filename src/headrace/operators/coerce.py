@@ -18,11 +18,9 @@ class CoerceSpec(OperatorSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "Typed"
 
     def build(self) -> Operator:
-        """A new operator."""
         return CoerceOperator(self)
 
 

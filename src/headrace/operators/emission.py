@@ -36,7 +36,7 @@ SURELY_RESULTS = frozenset({GeneratorType, list, set, range, type(None)})
 
 
 def always_yields(function: Any) -> bool:
-    """Whether a function gives back a generator each time it is called."""
+    """True when a function returns a generator at every call."""
     return inspect.isgeneratorfunction(function)
 
 
@@ -45,13 +45,13 @@ _warned: set[type] = set()
 
 
 def look_at_results(results: Any) -> None:
-    """Warn where a function seems to have given back one result, and not an iterable of them.
+    """Warn if a function seems to have returned one result, and not an iterable of results.
 
-    As in PyFlink every iterable is gone through: of a text each character is a result. Hardly
-    anyone means that. A plain tuple of results is usual, so there is no warning.
+    As in PyFlink each item of an iterable is a result: each character of a text, for example.
+    That is rarely meant. Tuples of results are common, so there is no warning for them.
 
     Raises:
-        TypeMismatchError: it gave back a tuple of an ``OutputTag`` and a value; the tag would be a
+        TypeMismatchError: it returned a tuple of an ``OutputTag`` and a value. The tag would be a
             result by itself.
     """
     kind = type(results)

@@ -18,16 +18,13 @@ class FilterSpec(OperatorSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "Filter"
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
-        """The user's function."""
         return (self.function,)
 
     def build(self) -> Operator:
-        """A new operator."""
         return FilterOperator(self)
 
 
@@ -38,6 +35,6 @@ class FilterOperator(Operator):
         self._spec = spec
 
     def step(self) -> Step:
-        """The test. The function may hold on to a record and change it later."""
+        """The test. The function may keep the record and change it later."""
         names = {"node": self.node, "function": self._spec.function.bound()}
         return Step(("node = $node", "if $function(value):"), names)

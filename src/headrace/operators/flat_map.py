@@ -19,16 +19,13 @@ class FlatMapSpec(OperatorSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "FlatMap"
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
-        """The user's function."""
         return (self.function,)
 
     def build(self) -> Operator:
-        """A new operator."""
         return FlatMapOperator(self)
 
 
@@ -39,7 +36,7 @@ class FlatMapOperator(Operator):
         self._spec = spec
 
     def step(self) -> Step:
-        """The call, and a loop over what it gives back, which may be a generator still at work."""
+        """The call, and a loop over its result, which may be a generator that is still running."""
         function = self._spec.function.bound()
         # Most functions return a list: it is asked for first, as that is faster.
         check = "if type($results) is not $list and type($results) not in $sure: $look_at($results)"

@@ -48,7 +48,7 @@ def inspect_function(target: Any) -> Uses:
     """What the code of a function object uses; nothing for a plain callable, which has no context.
 
     Methods reached by ``getattr`` with a computed name, or through installed packages, are not
-    seen. An ``on_timer`` for which no timer is seen is taken to wait for processing time.
+    seen. If there is an ``on_timer`` and no timer is seen, it is taken to wait for processing time.
     """
     if isinstance(target, FunctionType | MethodType | type) or not hasattr(target, "open"):
         return Uses()
@@ -64,7 +64,7 @@ def inspect_function(target: Any) -> Uses:
 
 
 def _overrides(kind: type, name: str) -> bool:
-    """Whether a user's class gives another body to a method of Headrace's."""
+    """True when a user's class overrides a method of Headrace's."""
     owners = [base for base in kind.__mro__ if name in vars(base)]
     return bool(owners) and not _is_ours(owners[0]) and any(map(_is_ours, owners))
 
@@ -132,7 +132,7 @@ def _variables_loaded(instruction: dis.Instruction) -> tuple[str, ...]:
 
 
 def _method_codes(kind: type, name: str) -> Iterator[CodeType]:
-    """A method's code, and that of the methods it overrides as far as ``super`` is used."""
+    """A method's code and, where it uses ``super``, that of the methods it overrides."""
     for base in kind.__mro__:
         if _is_ours(base):
             continue
@@ -235,7 +235,7 @@ def _attributes_read(code: CodeType) -> set[str]:
 
 
 def _is_users(module: str, package: str) -> bool:
-    """Whether a module is a user's: of the target's own package, or of none that is installed."""
+    """True for a user's module: one of the target's own package, or one not installed."""
     name = _package(module)
     if name == package:
         return True

@@ -27,7 +27,7 @@ class StatefulOperator(KeyedOperator):
         raise AssertionError(f"{self.node.name} was pushed a record without a key")
 
     def fire(self, timer: Timer, event_time: bool) -> None:
-        """Remove expired values for a timer of a time-to-live; hand over any other timer."""
+        """For a timer of a time-to-live remove expired values. Others go to ``fire_user_timer``."""
         if timer.namespace == CLEANUP:
             self.cell.enter_timer(timer, event_time)
             if self.context.states is not None:

@@ -24,7 +24,6 @@ class _KeyedFunctionSpec(OperatorSpec):
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
-        """The user's function."""
         return (self.function,)
 
 
@@ -36,11 +35,9 @@ class KeyedMapSpec(_KeyedFunctionSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "Map"
 
     def build(self) -> Operator:
-        """A new operator."""
         return KeyedFunctionOperator(self.function, _map)
 
 
@@ -52,11 +49,9 @@ class KeyedFlatMapSpec(_KeyedFunctionSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "FlatMap"
 
     def build(self) -> Operator:
-        """A new operator."""
         return KeyedFunctionOperator(self.function, _flat_map)
 
 
@@ -68,11 +63,9 @@ class KeyedFilterSpec(_KeyedFunctionSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "Filter"
 
     def build(self) -> Operator:
-        """A new operator."""
         return KeyedFunctionOperator(self.function, _filter)
 
 
@@ -109,7 +102,6 @@ class KeyedFunctionOperator(StatefulOperator):
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Call the function for each record of a block."""
         cell, down, apply = self.cell, self._down, self._apply
         function, enter, node = self._function.bound(), cell.look_up, self.node  # noqa: F841
         for key, value, timestamp in zip(

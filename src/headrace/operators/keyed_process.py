@@ -35,7 +35,7 @@ class KeyedProcessSpec(OperatorSpec):
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
-        """What the function's code says it uses: read once, it takes milliseconds."""
+        """What the function's code uses. It is read once, since that takes milliseconds."""
         uses = inspect_function(self.function.target)
         return Traits(
             keyed=True,
@@ -48,16 +48,13 @@ class KeyedProcessSpec(OperatorSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "KeyedProcess"
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
-        """The user's function."""
         return (self.function,)
 
     def build(self) -> Operator:
-        """A new operator."""
         return KeyedProcessOperator(self)
 
 
@@ -95,7 +92,7 @@ class KeyedContext:
         """Call ``on_timer`` when the watermark passes ``timestamp`` (ms).
 
         Raises:
-            MissingWatermarksError: the time follows from that of a record without a timestamp.
+            MissingWatermarksError: ``timestamp`` is computed from that of a record that has none.
         """
         if timestamp < _EARLIEST_MS and self._timestamp is None:
             raise _no_time(timestamp)
@@ -106,11 +103,11 @@ class KeyedContext:
         self._cell.backend.processing_timers.register(self._timer(timestamp))
 
     def delete_event_time_timer(self, timestamp: int) -> None:
-        """Take an event-time timer back."""
+        """Delete an event-time timer."""
         self._cell.backend.event_timers.delete(self._timer(timestamp))
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        """Take a processing-time timer back."""
+        """Delete a processing-time timer."""
         self._cell.backend.processing_timers.delete(self._timer(timestamp))
 
 
@@ -158,7 +155,6 @@ class KeyedProcessOperator(StatefulOperator):
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Call the function for each record of a block."""
         cell, context, main, to_side = self.cell, self._context, self._main, self._to_side
         element, enter, node = self._element, cell.look_up, self.node  # noqa: F841
         may_return = self._may_return

@@ -18,16 +18,13 @@ class MapSpec(OperatorSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "Map"
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
-        """The user's function."""
         return (self.function,)
 
     def build(self) -> Operator:
-        """A new operator."""
         return MapOperator(self)
 
 
@@ -38,6 +35,5 @@ class MapOperator(Operator):
         self._spec = spec
 
     def step(self) -> Step:
-        """The call."""
         names = {"node": self.node, "function": self._spec.function.bound()}
         return Step(("node = $node", "value = $function(value)"), names)

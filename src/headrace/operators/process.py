@@ -29,16 +29,13 @@ class ProcessSpec(OperatorSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "Process"
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
-        """The user's function."""
         return (self.function,)
 
     def build(self) -> Operator:
-        """A new operator."""
         return ProcessOperator(self)
 
 
@@ -85,7 +82,6 @@ class ProcessOperator(Operator):
         self._spec = spec
 
     def bind(self, outputs: Outputs) -> Push:
-        """The function that takes the operator's records."""
         function, node = self._spec.function.bound(), self.node
         may_return = not always_yields(function)
         emit = emitter(outputs)
@@ -112,5 +108,4 @@ class ProcessOperator(Operator):
         return self._context._watermark
 
     def restore(self, state: Any | None) -> None:
-        """Start with a watermark."""
         self._context._watermark = MIN_WATERMARK if state is None else state

@@ -17,11 +17,9 @@ class ProjectSpec(OperatorSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "Projection"
 
     def build(self) -> Operator:
-        """A new operator."""
         return ProjectOperator(self)
 
 
@@ -32,6 +30,5 @@ class ProjectOperator(Operator):
         self._spec = spec
 
     def step(self) -> Step:
-        """The fields by their positions."""
         fields = ", ".join(f"value[{int(index)}]" for index in self._spec.indexes)
         return Step(("node = $node", f"value = ({fields},)"), {"node": self.node})

@@ -30,16 +30,13 @@ class ReduceSpec(OperatorSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return self.operation
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
-        """The user's function."""
         return (self.function,)
 
     def build(self) -> Operator:
-        """A new operator."""
         return ReduceOperator(self)
 
 
@@ -55,7 +52,7 @@ class ReduceOperator(StatefulOperator):
         return self.push_keyed
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
-        """Open the user's function, and say what is kept."""
+        """Open the user's function, and declare the operator's state."""
         super().open(node, context, cell)
         assert context.states is not None, "a reduction is keyed"
         context.states.declare(SLOT)

@@ -34,19 +34,19 @@ _HIGHEST = "highest"
 
 
 def _highest_of(remembered: Any) -> int | None:
-    """The highest timestamp in what was remembered of a generator, where there is one."""
+    """The highest timestamp in what was stored of a generator; None where there is none."""
     if isinstance(remembered, BoundedOutOfOrderness):
         return remembered.max_timestamp
     return remembered[1] if isinstance(remembered, tuple) else None
 
 
 def sees_highest_only(generator: type[WatermarkGenerator]) -> bool:
-    """True for one that looks at nothing but the highest timestamp; a subclass may do more."""
+    """True when generators of a class use the highest timestamp only. A subclass may use more."""
     return generator in (BoundedOutOfOrderness, MonotonousTimestamps, NoWatermarks)
 
 
 def _made_by(factory: Any) -> Any:
-    """The class whose objects a factory makes, where the factory itself tells."""
+    """The class whose objects a factory makes: the factory itself, or that of a ``partial``."""
     return factory.func if isinstance(factory, partial) else factory
 
 
@@ -59,7 +59,7 @@ class TimestampsSpec(OperatorSpec):
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
-        """Columns pass where a column is the timestamp, and the highest one all that counts."""
+        """Columns can pass if a column is the timestamp, and only the highest timestamp matters."""
         strategy = self.strategy
         assigner = strategy.timestamp_assigner
         by_column = assigner is None or timestamp_column_of(assigner) is not None
@@ -71,19 +71,17 @@ class TimestampsSpec(OperatorSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "Timestamps/Watermarks"
 
     def build(self) -> Operator:
-        """A new operator."""
         return TimestampsOperator(self)
 
 
 class TimestampsOperator(Operator, WatermarkOutput):
     """Runs one watermark generator per split (or per key group, after a keyed stage).
 
-    The idleness of splits is told by the coordinator; that of key groups and subtasks is found
-    here, by the clock of the micro-batch, as they are run at every tick of it.
+    The coordinator reports when a split is idle. Whether a key group or subtask is idle is found
+    here, by the clock of the micro-batch: these run at every tick of the clock.
     """
 
     def __init__(self, spec: TimestampsSpec) -> None:
@@ -98,14 +96,13 @@ class TimestampsOperator(Operator, WatermarkOutput):
         self._active_ms: int | None = None
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
-        """In a batch no watermark stands before the last one."""
+        """Prepare for records. In a batch no watermark is emitted except the last one."""
         super().open(node, context, cell)
         self._silent = context.is_batch
         self.restore(None)
         self._is_users = not sees_highest_only(type(self._generator))
 
     def bind(self, outputs: Outputs) -> Push:
-        """The function that takes the operator's records."""
         down, node = outputs.main, self.node
         self._signal = outputs.signal
         timestamp_of = self._strategy.timestamp_of
@@ -128,9 +125,10 @@ class TimestampsOperator(Operator, WatermarkOutput):
         return push_active
 
     def step(self) -> Step | None:
-        """The timestamp, and the highest of a loop for the generator, where that is all it needs.
+        """A step that sets the timestamp and keeps the highest one; None where more is needed.
 
-        What the loop passes on meanwhile cannot matter: such a generator speaks at ticks only.
+        The generator is given the highest timestamp after the loop over a chunk. That is early
+        enough: a generator that uses nothing else emits at ticks only.
         """
         kind = type(self._generator)
         if self._timeout_ms is not None or not sees_highest_only(kind):
@@ -156,7 +154,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
     def bind_columns(self, outputs: Outputs) -> PushColumns:
         """A function that gives records the timestamps of their column.
 
-        The generator is told the highest, which is all it looks at.
+        The generator is given the highest timestamp only, since it uses no other.
         """
         push_row = self.bind(outputs)
         name = timestamp_column_of(self._strategy.timestamp_assigner)
@@ -174,17 +172,17 @@ class TimestampsOperator(Operator, WatermarkOutput):
         return push
 
     def highest(self) -> int:
-        """The highest timestamp that the generator has seen, else one below all."""
+        """The highest timestamp that the generator has seen; before the first, one below all."""
         found: int | None = self._generator.max_timestamp
         return _BELOW_ALL if found is None else found
 
     def rise_to(self, timestamp: int) -> None:
-        """Let the generator have seen a timestamp, and none higher."""
+        """Set the highest timestamp that the generator has seen."""
         if timestamp > _BELOW_ALL:
             self._generator.max_timestamp = timestamp
 
     def tick(self) -> None:
-        """Let the generator emit, or say that no record came for too long."""
+        """Let the generator emit, or mark the stream idle if no record came for too long."""
         if self._overdue():
             self.mark_idle()
         else:
@@ -199,7 +197,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         return self._last < MAX_WATERMARK and now_ms - self._active_ms >= self._timeout_ms
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
-        """Swallow the input's watermarks, except the last; idleness passes through."""
+        """Drop the input's watermarks, except the last one. Pass idleness on."""
         if watermark >= MAX_WATERMARK:
             self._last = watermark
             signal(watermark, idle)
@@ -232,8 +230,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
     def snapshot(self) -> Any:
         """What the generator keeps, its last watermark, its idleness and its last activity.
 
-        Of a generator of Headrace's own that is ``("highest", timestamp)``; one of the user's is
-        given out as it is.
+        A generator of Headrace's own is stored as ``("highest", timestamp)``, a user's as it is.
         """
         return (self._remembered(), self._last, self._idle, self._active_ms)
 
@@ -243,14 +240,14 @@ class TimestampsOperator(Operator, WatermarkOutput):
         return (_HIGHEST, getattr(self._generator, "max_timestamp", None))
 
     def restore(self, state: Any | None) -> None:
-        """Go on with a generator, or start a new one."""
+        """Go on with the generator of a snapshot, or start a new one."""
         if state is None:
             state = (None, MIN_WATERMARK, False, None)
         known, self._last, self._idle, self._active_ms = state
         if isinstance(known, WatermarkGenerator) and self._is_users:
             self._generator = known
             return
-        # The strategy may have changed since: what it makes now has the bound of now.
+        # The strategy may have changed: a new generator has the bound that holds now.
         made = self._strategy.create_generator()
         if self._stepped is not None and type(made) is not self._stepped:
             raise PlanError(

@@ -1,4 +1,4 @@
-"""Which operators with several inputs cannot share a task with all that feeds them."""
+"""The operators with several inputs that need a task of their own."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Crosses = Callable[[Edge, Transformation], bool]
 def apart(graph: StreamGraph, crosses: Crosses) -> frozenset[Transformation]:
     """The operators with several inputs that need a task of their own.
 
-    An operator with one input is put into each chain that feeds it (a union's are several). One
-    with several inputs must get all of them in one task: where they do not come from one chain, or
-    some come by an exchange, all come by exchanges.
+    An operator with one input is put into each chain that feeds it (a union has several). One with
+    several inputs must get all of them in one task. Where they do not come from one chain, or some
+    come by an exchange, all come by exchanges.
     """
     found = set()
     chains: dict[Transformation, frozenset[Transformation]] = {}

@@ -111,7 +111,7 @@ class _Planner:
         )
 
     def _fill(self, draft: _Draft) -> None:
-        """Fill in a draft and all that it feeds, depth first, however deep that is."""
+        """Fill in a draft and all drafts downstream of it, depth first, without recursion."""
         at_work = [self._filling(draft)]
         while at_work:
             fed = next(at_work[-1], None)
@@ -121,7 +121,7 @@ class _Planner:
                 at_work.append(self._filling(fed))
 
     def _filling(self, draft: _Draft) -> Iterator[_Draft]:
-        """Fill in a draft; gives out each new one that it feeds, to be filled in at once."""
+        """Fill in a draft. Each new draft that it feeds is given out, to be filled in at once."""
         pending, seen = [draft.head], {draft.head}
         while pending:
             node = pending.pop(0)
@@ -152,7 +152,7 @@ class _Planner:
     def _exchange(self, edge: Edge, target: Transformation) -> Partitioning | None:
         """How records cross this edge, or None where they stay in the task."""
         if isinstance(edge.partitioning, ByKey) and not self._keyed(target):
-            # Without keyed state behind it, where a record is processed makes no difference.
+            # Without keyed state downstream it makes no difference where a record is processed.
             return None if self._chainable(edge, target) else Forward()
         partitioning = partitioning_of(edge, target)
         if not isinstance(partitioning, Forward):
@@ -246,7 +246,7 @@ class _Planner:
         )
 
     def _inputs(self, draft: _Draft, sources: list[_Draft]) -> dict[str, int]:
-        """By which input records come, by exchange; empty for an operator that has one."""
+        """The input that each exchange leads to, by its id; empty if the operator has one input."""
         spec = draft.head.spec
         if spec is None or spec.traits.inputs == 1:
             return {}
@@ -306,9 +306,9 @@ class _Planner:
 
 
 def parallelism_of(node: Transformation) -> int | None:
-    """The parallelism that a node was given, or has from what feeds it; None: the job's."""
+    """The parallelism that was set for a node, or for what feeds it; None: the job's."""
     while node.parallelism is None and node.inputs:
-        # Behind an exchange an operator has the job's parallelism, not that of what feeds it.
+        # After an exchange an operator has the job's parallelism, not that of what feeds it.
         edge = node.inputs[0]
         if not isinstance(edge.partitioning, Forward):
             return None
@@ -320,14 +320,14 @@ def partitioning_of(edge: Edge, target: Transformation) -> Partitioning:
     """How records travel: as the program says, and round robin where the parallelism changes."""
     if not isinstance(edge.partitioning, Forward) or isinstance(target, SinkTransformation):
         return edge.partitioning
-    before, behind = parallelism_of(edge.source), target.parallelism
-    if before is not None and behind is not None and before != behind:
+    before, after = parallelism_of(edge.source), target.parallelism
+    if before is not None and after is not None and before != after:
         return Rebalance()
     return edge.partitioning
 
 
 def _mergeable(strategy: WatermarkStrategy) -> bool:
-    """True when pieces of a split may be read side by side: the greatest watermark is right."""
+    """True when tasks may read pieces of one split in parallel: their greatest watermark counts."""
     return sees_highest_only(type(strategy.create_generator()))
 
 
@@ -346,7 +346,7 @@ def _mode(partitioning: Partitioning) -> str:
 
 
 def with_fingerprint(program: JobProgram) -> JobProgram:
-    """Write down what a task that reads marks relies on: exchanges, stages, numbers of groups."""
+    """The program with its fingerprint: a hash of exchanges, stages and numbers of groups."""
     lines = [
         f"{e.id} {e.mode} {e.groups} {e.stage}"
         for chain in _chains(program)

@@ -64,7 +64,7 @@ class Captures:
         if blocks is None:
             try:  # before the call: functions may change the records
                 blocks = [*map(encode, given.blocks)]
-            except Exception as error:  # records that no other process could get: told if it fails
+            except Exception as error:  # not for other processes: reported if the call fails
                 unwritten = error
         try:
             yield from groups.work(task, given, backend)
@@ -116,8 +116,8 @@ class LocalCaptures(Captures):
 def write(folder: str, call: FailedCall) -> str:
     """The path of a call's file, which is written whole or not at all. Old files are removed.
 
-    A call that failed before, as Spark tries a task several times and a restart strategy does a
-    micro-batch again, has its file already.
+    Spark tries a task several times, and a restart strategy repeats a micro-batch. So a call that
+    failed before has its file already.
 
     Raises:
         CheckpointError: the folder cannot be written to.

@@ -218,9 +218,9 @@ class LocalRun:
         return backend
 
     def _own_backend(self, vertex: VertexProgram, group: int) -> StateBackend:
-        """State on the heap. Where failures are captured, a stream's is in pages, as on Spark.
+        """State on the heap. If failures are captured, a stream's is in pages, as on Spark.
 
-        What changes in place could not be told afterwards as it was before.
+        On the heap values change in place, so what they were before the call would be lost.
         """
         if self._captures is None or self.program.batch:
             return HeapBackend()

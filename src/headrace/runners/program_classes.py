@@ -70,7 +70,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no
 
 
 def _made(make: Callable[..., type], arguments: tuple[Any, ...], module: str, name: str) -> type:
-    """Called by unpickling. A class made within a function has no place: pickle tells of it."""
+    """Called by unpickling. A class made within a function has no place: pickle reports it."""
     made = make(*arguments)
     made.__qualname__ = name  # cloudpickle keeps the last part only
     if "<locals>" not in name:

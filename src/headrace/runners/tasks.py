@@ -18,8 +18,8 @@ class Tasks:
     """The tasks of one run in this process: each is opened when first used.
 
     ``here``: what the process knows of the tasks that it runs; the rest of their facts is the
-    program's. ``key_groups``: how many key groups functions are told of, by vertex, where the
-    program that runs has others.
+    program's. ``key_groups``: by vertex, the number of key groups that functions see, if it is not
+    that of the program that runs.
     """
 
     def __init__(

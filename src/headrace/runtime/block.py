@@ -1,9 +1,9 @@
 """A block: the records that one sender has for one group, and the marks between them.
 
-Records never travel one by one. What is emitted is final: of a record that could still be changed
-by its owner (a dict, a list, an object) the block holds what it was the moment it was emitted, so a
-state object that is yielded and later mutated arrives as it was. Plain values (numbers, strings,
-tuples and frozen dataclasses of them) need no such care.
+Records never travel one by one. What is emitted is final: if its owner (a user's function) can
+still change a record, the block holds the record's content at the moment it was emitted. Dicts,
+lists and objects can be changed. Plain values (numbers, strings, tuples and frozen dataclasses of
+them) cannot, and are stored as they are.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Kind(IntEnum):
 
 
 class Mark(NamedTuple):
-    """A statement on time that stands between two records of a block.
+    """A watermark that stands between two records of a block.
 
     ``position``: how many records of the block come before it. ``channel``: whose watermark.
     ``watermark`` in ms. ``idle``: the channel does not hold others back until its next mark.
@@ -50,19 +50,22 @@ class Mark(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Shapes: ``keys`` is None (no key) or as long as ``values``; so is ``timestamps``.
+    """The records that one sender has for one group, and the marks between them.
 
-    In place of lists a block may hold columns (``runtime.columns``): ``Columns``, ``ColumnKeys``
-    and ``Timestamps`` have a length and slices, and to go through them gives what the lists hold.
+    Shapes:
+        ``keys`` is None (no keys) or as long as ``values``. ``timestamps`` is None or as long.
+
+    In place of lists a block may hold columns (``runtime.columns``): ``ColumnKeys``, ``Columns``
+    and ``Timestamps`` have a length and slices, and iterating gives what the lists would hold.
     ``isolated``: every value is detached from its owner (``detached``), in one of ``layouts``.
-    ``first_watermark_ms``: for blocks of a keyed stage, that stage's watermark when the first
-    record was emitted (it orders blocks of several senders); None for blocks of sources.
+    ``first_watermark_ms``: in a block of a keyed stage, that stage's watermark when the first
+    record was emitted (it orders blocks of several senders); None in a block of a source.
     ``now_ms``: the processing time of the micro-batch. ``merged_channel``: the channel whose marks
     are common to all senders, or None.
-    ``checked``: the values are isolated, or nobody will change them; else they are for ``encode``
-    or ``own``. ``openings``: from which position on records belong to which channel, where a sender
-    has several channels (``Mark.channel``). ``input``: by which of its inputs an operator that has
-    several gets the records.
+    ``checked``: the values are isolated, or nobody will change them. If not, ``encode`` or ``own``
+    must see to it. ``openings``: pairs (position, channel), where a sender has several channels
+    (``Mark.channel``): from the position on, records belong to the channel. ``input``: the number
+    of the operator's input that gets the records.
     """
 
     keys: ColumnKeys | list[Any] | None
@@ -80,16 +83,15 @@ class Block(NamedTuple):
 
 
 ALL_GROUPS = -1
-"""The group of an envelope that each task of its target gets, for all of its groups."""
+"""The group of an envelope that goes to every task of its target, for all groups of the task."""
 
 
 class Envelope(NamedTuple):
-    """An addressed payload: one row on the wire.
+    """An addressed payload. On Spark, one or more envelopes travel as a packet.
 
-    ``stage``: the stage that shall read it (sinks and the driver stand behind the last).
+    ``stage``: the stage that reads it (sinks and the driver come after the last stage).
     ``group``: the key group or subtask, or ``ALL_GROUPS``. ``target``: the id of the vertex or
-    sink.
-    ``sender``, ``seq``: the order in which the receiver reads, whatever a shuffle did.
+    sink. ``sender``, ``seq``: the order in which the receiver reads, whatever a shuffle did.
     """
 
     stage: int
@@ -128,9 +130,9 @@ class BlockBuffer:
         self.layouts = {} if layouts is None else layouts
         self.first_watermark_ms = first_watermark_ms
         self.limit = 1
-        """With so many records the buffer is weighed: looked at how many bytes they take."""
+        """At this number of records the bytes that they take are estimated (``Outbox.weigh``)."""
         self.weighed = 0
-        """How many records were there when it was weighed last."""
+        """How many records there were at the last estimate."""
         self.openings: list[tuple[int, Channel]] = []
 
     def opens(self, channel: Channel) -> None:
@@ -141,12 +143,12 @@ class BlockBuffer:
         self.openings.append((position, channel))
 
     def isolate(self) -> None:
-        """From now on every value is kept as it is when it comes."""
+        """From now on every value is detached from its owner when it comes."""
         self.values = [detached(value, self.layouts) for value in self.values]
         self.isolated = True
 
     def append(self, other: BlockBuffer) -> None:
-        """Put another's records behind these; both have the same layouts."""
+        """Add another buffer's records after these; both must have the same layouts."""
         if self.isolated != other.isolated:
             (self if other.isolated else other).isolate()
         self.keys += other.keys
@@ -183,7 +185,7 @@ def take(
 
 
 def own(block: Block) -> Block:
-    """The block for a receiver in the same process: its records are nobody else's."""
+    """The block for a receiver in the same process, who shares no changeable record with others."""
     values = block.values
     if block.checked or not isinstance(values, list) or all_plain(values):
         return block
@@ -203,7 +205,7 @@ def _isolated(block: Block) -> Block:
 
 
 def values_of(block: Block) -> list[Any]:
-    """The records of a block, fresh objects where they were isolated or lay in columns."""
+    """The records of a block: new objects if they were isolated, or are in columns."""
     values = block.values
     if not isinstance(values, list):
         return values.rows()
@@ -213,8 +215,8 @@ def values_of(block: Block) -> list[Any]:
 def encode(block: Block) -> bytes:
     """The bytes of a block.
 
-    Where nobody has looked at the records and the first could be changed, each is isolated: that
-    keeps what a record holds twice.
+    If nobody has checked the records, and the first one could be changed, each is isolated. That
+    keeps an object that a record holds twice as one object.
 
     Raises:
         TypeError, pickle.PicklingError, AttributeError: a record cannot be pickled.
@@ -235,15 +237,15 @@ def encode(block: Block) -> bytes:
     except (ValueError, RecursionError):
         if block.isolated:
             raise
-        return encode(_isolated(block))  # a record that holds itself
+        return encode(_isolated(block))  # a record that contains itself
 
 
 def pickled_plain(value: Any, samples: Iterable[Any]) -> bytes:
-    """Pickled as is fastest for what the samples are like; nothing in it can be changed.
+    """The value, pickled in the way that is fastest for values like the samples.
 
-    Without looking objects up among those written before it takes a third of the time off writing
-    and reading numbers and texts, but every object of a class is written with its class's name, and
-    takes twice the time.
+    Nothing in the value can be changed. Without pickle's memo, numbers and texts take a third less
+    time to write and to read. But every object of a class is then written with the name of its
+    class, which takes twice the time.
     """
     if all(map(_is_bare, samples)):
         return pickled_flat(value)
@@ -261,7 +263,7 @@ def _is_bare(value: Any) -> bool:
 
 
 def pickled_flat(value: Any) -> bytes:
-    """Pickled without looking objects up among those written before; none may hold itself."""
+    """The value, pickled without pickle's memo. No object in it may contain itself."""
     out = io.BytesIO()
     pickler = pickle.Pickler(out, 5)
     pickler.fast = True
@@ -270,9 +272,9 @@ def pickled_flat(value: Any) -> bytes:
 
 
 def as_plain(block: Block) -> tuple[Any, ...]:
-    """The block without classes of ours: each channel once, and its number where it is spoken of.
+    """The block without classes of Headrace: each channel once, and in marks its number.
 
-    Many marks speak of few channels, and pickled flat each would be written out.
+    Many marks belong to few channels. Pickled without a memo, each mark would hold its channel.
     """
     numbers: dict[Channel, int] = {}
 
@@ -289,14 +291,14 @@ def as_plain(block: Block) -> tuple[Any, ...]:
 
 
 def decode(data: bytes) -> Block:
-    """The block of its bytes."""
+    """The block that ``encode`` made these bytes of."""
     return from_plain(pickle.loads(data))
 
 
 def from_plain(plain: tuple[Any, ...]) -> Block:
-    """The block of what ``as_plain`` gives."""
+    """The block that ``as_plain`` made this of."""
     *fields, named = plain
-    if len(fields) < len(Block._fields):  # one from before a field was added
+    if len(fields) < len(Block._fields):  # written before a field was added
         fields = [*Block(*fields)]
     block: Any = _block(fields)
     channels = [*map(Channel._make, named)]

@@ -1,10 +1,10 @@
-"""What a task gets by broadcast: once for all of its key groups, which are worked one by one.
+"""The broadcast input of a task: one for all of its key groups, which are worked one by one.
 
-Each key group must see the shared state as of its own place in the merged order of its inputs. So
-the broadcast records are put in one order for the whole task, as if one sender had sent them. The
-first group runs the operator on them, and what they change is noted by place; each other group
-makes these changes at the same places, and takes them back when it is done. Groups without keys
-(subtasks) all run the operator: each has an instance, and results, of its own.
+Each key group must see the shared state as it is at that group's place in the merged order of
+inputs. So the broadcast records are put in one order for the whole task, as if one sender had sent
+them. The first group runs the operator on them, and their changes of the state are recorded by
+place. Each other group makes these changes at the same places, and takes them back when it is done.
+Groups without keys (subtasks) all run the operator: each has an instance, and results, of its own.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class BroadcastInput:
         self._is_run = False
 
     def taken_down(self) -> bytes:
-        """Blocks, and the shared state as it was before the call, while that is not over."""
+        """The blocks and the shared state before the call, in bytes; while the call goes on."""
         held = [(key, {**entry}) for key, entry in self._backend.scan()]
         return pickle.dumps(([*map(encode, self.blocks)], [*self._senders], held), 5)
 
     @classmethod
     def of(cls, data: bytes) -> Self:
-        """What ``taken_down`` gave, with its state on the heap."""
+        """The input that ``taken_down`` gave the bytes of, with its state on the heap."""
         blocks, senders, held = pickle.loads(data)
         backend = HeapBackend()
         for key, entry in held:
@@ -56,18 +56,18 @@ class BroadcastInput:
         return cls(backend, [*map(decode, blocks)], senders)
 
     def enter(self, states: SharedStates) -> None:
-        """Let states be as they were at the end of the last call."""
+        """Load the state as it was at the end of the last call; once for each ``SharedStates``."""
         if not any(states is known for known in self._loaded):
             states.load(self._backend)
             self._loaded.append(states)
 
     def run_by_first(self) -> bool:
-        """True for the first to ask: its group runs the operator."""
+        """True for the first group that asks: it runs the operator."""
         first, self._is_run = not self._is_run, True
         return first
 
     def lanes(self, reached: Reached) -> list[Block]:
-        """The records and marks of each broadcast input as one block, in the order of the task."""
+        """One block for each broadcast input: its records and marks in the order of the task."""
         if self._lanes is None:
             self._lanes = [
                 one_lane(blocks, senders, reached)._replace(input=number)
@@ -89,7 +89,7 @@ class BroadcastInput:
         return found
 
     def note(self, place: Place, changes: tuple[Change, ...]) -> None:
-        """Remember what the records at a place changed."""
+        """Record what the records at a place changed."""
         self._changes.setdefault(place, changes)
 
     def changes_at(self, place: Place) -> tuple[Change, ...]:

@@ -190,8 +190,8 @@ class _Before:
 def _read_ahead(recording: RecordingStore, task: KeyedTask, given: TaskInput) -> None:
     """Read what the call would have read next, so that a mended program finds it.
 
-    That is the state of every key of the input and of every timer that may be due. It is a help
-    and no promise: it ends where something cannot be read, as that may be what the call failed of.
+    That is the state of every key of the input, and of every timer that may be due. It may be
+    less: reading stops at what cannot be read, as that may be why the call failed.
     """
     settings = task.job.settings
     backend = PagedBackend(_Before(recording), task.vertex.groups, settings.page_bytes)
@@ -254,10 +254,10 @@ class _CapturedBackend(PagedBackend):
         self._captured = pages
 
     def flush(self) -> None:
-        """Write what changed, to see whether that can be done.
+        """Write what changed, to see whether it can be written.
 
-        Nobody reads it. So where pages grow and are to be shared out anew, those that were not
-        captured are not missed.
+        Nobody reads the result. So when the number of pages changes, pages that were not captured
+        are not needed.
         """
         lacked = self._captured.lacks
         try:
@@ -305,7 +305,7 @@ class Replay:
         return self._pages.lacks is not None
 
     def run(self) -> Iterator[Envelope]:
-        """Make the call; what it sends comes out, and what its functions raise."""
+        """Make the call: gives out what it sends, and raises what its functions raise."""
         call = self._call
         shared = None if call.shared is None else BroadcastInput.of(call.shared)
         given = TaskInput(call.group, self._blocks, call.now_ms, call.senders, shared)

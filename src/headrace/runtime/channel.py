@@ -26,5 +26,5 @@ class Channel(NamedTuple):
 
     @property
     def of_dataframe(self) -> bool:
-        """True for marks that hold for the whole micro-batch: the least of the tasks' counts."""
+        """True for the one channel of all tasks of a DataFrame: the least of their marks counts."""
         return self.group == ALL_TASKS

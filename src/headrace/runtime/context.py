@@ -1,4 +1,4 @@
-"""What a user function is told of the task it runs in."""
+"""What a user function can ask about the task that runs it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headrace.runtime.state.typed import (
 
 @dataclass
 class TaskFacts:
-    """What is known of the task. ``subtask`` is asked anew each time: workers are shared.
+    """What is known of the task. ``subtask`` is called each time: a worker runs several tasks.
 
     ``overflow`` makes the place where a task puts aside what it emits in the middle of a call.
     """

@@ -1,8 +1,8 @@
-"""Beside the driver: how far each source is read next, and what each source task does.
+"""Near the driver: how far each source is read next, and what each source task does.
 
-``plan`` follows from two offsets and the split states of the first one alone, so a micro-batch
-that is run again is the same micro-batch: processing time included, on a machine with more cores,
-and where the source would answer otherwise by then.
+``plan`` depends only on two offsets and the split states at the first one. So a micro-batch that
+is run again is the same micro-batch: with the same processing time, also on a machine with more
+cores, and also if the source would give another answer now.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Coordinator:
         return self._job.settings
 
     def initial(self, now_ms: int) -> Offset:
-        """The offset before any source was asked."""
+        """The offset at the start, when no source was asked yet."""
         return Offset(0, now_ms, self._cut, {})
 
     def latest(self, start: Offset, now_ms: int, budget: Budget | None = None) -> Offset:
@@ -118,7 +118,7 @@ class Coordinator:
     def plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
         """The source tasks of the micro-batch between two offsets, in the order of senders."""
         states = self._load_states(start.epoch)
-        # Another program has other receivers: they must hear of every split, as of a new one.
+        # Another program has other receivers, so every split is announced to them like a new one.
         others = not start.program == end.program == self._job.fingerprint
         works: list[SplitWork] = []
         for source in self._sources.values():
@@ -197,8 +197,8 @@ def merge_states(
 ) -> dict[tuple[str, str], SplitState]:
     """The split states after a micro-batch: those before it, overwritten by the tasks' parts.
 
-    ``parts`` are in the order of senders. Where two tasks read one split, the one that got further
-    counts, of two that got as far the later. A split that a task calls finished is forgotten.
+    ``parts`` are in the order of senders. If two tasks read one split, the state of the one that
+    read further counts; of equal ones, the later. A split that a task calls finished is left out.
     """
     merged: dict[tuple[str, str], SplitState] = {}
     finished: set[tuple[str, str]] = set()

@@ -1,8 +1,8 @@
-"""Records that someone may still change, kept as they are now.
+"""Copies of records that someone may still change.
 
-A ``Row``, or an object of a class, whose values nobody can change is taken apart into a tuple of
-them; what stands above them, the class and the names, is the same for most records of a block and
-is kept once. Any other record is pickled: for dicts and lists nothing is faster.
+A ``Row``, or an object of a class, whose values nobody can change becomes a tuple of these values.
+Its *layout*, the class and the names, is the same for most records of a block and is stored once.
+Any other record is pickled: for dicts and lists nothing is faster.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ _ways: dict[type, _TakeApart | None] = {}
 
 
 def detached(value: Any, layouts: dict[RecordLayout, int]) -> Detached:
-    """The value as it is now, whatever becomes of it; ``layouts`` gets what it needs of them.
+    """The present content of a value, in a form that later changes do not reach.
+
+    ``layouts`` gets the layout of the value, if it is new.
 
     Raises:
         TypeError, pickle.PicklingError, AttributeError: it cannot be pickled.
@@ -62,7 +64,7 @@ def detached(value: Any, layouts: dict[RecordLayout, int]) -> Detached:
 
 
 def restored(values: Iterable[Detached], layouts: Sequence[RecordLayout]) -> list[Any]:
-    """Fresh values, as they were when they were kept."""
+    """New values with the content that was detached."""
     loads: Callable[[Any], Any] = pickle.loads
     if not layouts:
         return [*map(loads, values)]
@@ -71,7 +73,7 @@ def restored(values: Iterable[Detached], layouts: Sequence[RecordLayout]) -> lis
 
 
 def copied(value: Any) -> Any:
-    """What another task would receive: the value as it is now, whatever becomes of it here."""
+    """What another task would receive: a copy, or the value itself if nobody can change it."""
     if is_plain(value):
         return value
     layouts: dict[RecordLayout, int] = {}
@@ -137,7 +139,7 @@ def _maker(layout: RecordLayout) -> _Make:
 
 
 def _is_set_simply(kind: type, name: str) -> bool:
-    """Whether an assignment to the attribute does no more than to put a value under its name."""
+    """True when an assignment to the attribute does nothing but store the value by its name."""
     # Not asked for: a descriptor may answer with something else.
     descriptor = type(inspect.getattr_static(kind, name, None))
     if not _has_of_object(kind, "__setattr__") or hasattr(descriptor, "__set__"):
@@ -151,7 +153,7 @@ def _has_of_object(kind: type, name: str) -> bool:
 
 
 def _setting(kind: type, attributes: tuple[str, ...]) -> _Make:
-    """Assignments written out: a fifth of the price of a dictionary made for each object."""
+    """Code with an assignment per attribute: a fifth of the cost of a dictionary per object."""
     targets = "".join(f", made.{name}" for name in attributes)
     lines = f"def make(parts):\n made = new(kind)\n _{targets}, = parts\n return made"
     names: dict[str, Any] = {"new": object.__new__, "kind": kind}

@@ -49,8 +49,8 @@ def annotate(error: BaseException) -> None:
 def original(error: BaseException) -> BaseException:
     """The exception that a user raised, where Python made another of it on its way.
 
-    A ``StopIteration`` that leaves a generator becomes a ``RuntimeError`` (PEP 479). Where the
-    generator is one of Headrace, and not the user's, that says nothing of what happened.
+    A ``StopIteration`` that leaves a generator becomes a ``RuntimeError`` (PEP 479). If the
+    generator is Headrace's, and not the user's, that hides what happened.
     """
     cause, of_user = error.__cause__, error
     while isinstance(of_user, RuntimeError) and isinstance(cause, StopIteration):
@@ -83,10 +83,10 @@ class AsRaised:
 
 
 def failure_of(error: BaseException) -> BaseException:
-    """What a job fails with where a task raised ``error``; operator and record are its notes.
+    """What a job fails with if a task raised ``error``; the notes name operator and record.
 
-    ``sys.exit`` in a function would end the process that happens to run it, and an interrupt is for
-    the program and not for its functions: both are errors of the job.
+    ``sys.exit`` in a function would end the process that happens to run it. An interrupt is meant
+    for the program, and not for its functions. Both become errors of the job.
     """
     error = original(error)
     annotate(error)
@@ -191,7 +191,7 @@ _LOCAL_CLASS = re.compile(r"Can't (?:pickle|get) local (?:object|attribute) .*?(
 
 
 def _hint_at_local_class(error: BaseException) -> None:
-    """Add what to do about an object that pickle cannot write, as its class is in a function."""
+    """Add what to do if pickle refused an object because its class is inside a function."""
     found = _LOCAL_CLASS.match(str(error))
     if found is None or not isinstance(error, AttributeError | pickle.PicklingError):
         return

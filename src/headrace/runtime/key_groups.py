@@ -1,4 +1,4 @@
-"""Where a key lives: a hash equal in every interpreter, and the key group it falls into."""
+"""The key group of a key: from a hash that is equal in every interpreter."""
 
 from __future__ import annotations
 
@@ -215,8 +215,8 @@ def key_group_of(key: Any, max_parallelism: int) -> int:
 class KeyGroups(dict[Any, int]):
     """A mapping from key to key group that fills itself, for a sender's hot loop.
 
-    A look-up of a known key costs one dictionary access. It holds 262,144 keys; when it is full
-    others are worked out each time, and once that happened a million times it begins anew.
+    A look-up of a known key costs one dictionary access. It holds 262,144 keys. When it is full,
+    other keys are hashed each time; after a million of these it is emptied and fills anew.
     """
 
     __slots__ = ("_misses", "count")
@@ -239,7 +239,7 @@ class KeyGroups(dict[Any, int]):
 
 
 def page_hasher(max_parallelism: int) -> Callable[[Any], int]:
-    """A function that gives what is left of a key's hash once its key group is known."""
+    """A function that gives the part of a key's hash that its key group does not determine."""
     return lambda key: stable_hash(key) // max_parallelism
 
 
@@ -258,5 +258,5 @@ def pair_page_hasher(max_parallelism: int) -> Callable[[tuple[Any, Any]], int]:
 
 
 def subtask_of(group: int, parallelism: int, max_parallelism: int) -> int:
-    """The subtask that owns a key group: contiguous ranges, as in Flink's rescaling model."""
+    """The subtask that owns a key group: contiguous ranges, as in Flink."""
     return group * parallelism // max_parallelism

@@ -41,8 +41,8 @@ once, while they are in the processor's cache (docs/adr/0010-cost-per-record.md)
 class TaskInput(NamedTuple):
     """What one group of one vertex gets in one micro-batch, in the order of (sender, seq).
 
-    ``senders``: whose each block is; empty where all are of one sender. ``broadcast``: what all
-    groups of the task get, for a vertex that has a broadcast input.
+    ``senders``: the sender of each block; empty if all blocks have the same sender.
+    ``broadcast``: what all groups of the task get, for a vertex that has a broadcast input.
     """
 
     group: int
@@ -60,7 +60,7 @@ def sender_of(vertex: VertexProgram, group: int) -> int:
 class KeyedTask:
     """Drives a vertex: one object per worker process and vertex, for all groups in turn.
 
-    ``advance`` is the whole of it: blocks, state and time in; envelopes out. State is in the
+    ``advance`` does the work of a group: blocks, state and time in; envelopes out. State is in the
     backend it is given, and nowhere else. ``work`` and ``drain`` do the same for several groups
     (see ``StageCall``).
     """
@@ -98,7 +98,7 @@ class KeyedTask:
         self._given: BroadcastInput | None = None
         self._runs_broadcast = False
         self._changes: list[Change] = []
-        """What the group at work sees of the shared state, beyond what it began with."""
+        """The changes of the shared state that the group at work has made so far."""
         self._context = self._chain.contexts[vertex.chain.root]
         self._records_in = self._context.get_metrics_group().counter("numRecordsIn")
 
@@ -114,9 +114,9 @@ class KeyedTask:
     def work(self, task: TaskInput, backend: StateBackend, appends: bool) -> Iterator[Envelope]:
         """Work through a group's micro-batch and flush the backend.
 
-        Few records for a next stage wait for ``drain``, unless the chain makes watermarks of its
-        own. ``appends``: what waits already is of other groups in this micro-batch, else of a call
-        that failed, and is forgotten.
+        If there are few records for a next stage, they wait for ``drain``, unless the chain makes
+        watermarks of its own. ``appends``: records that wait already are of other groups in this
+        micro-batch. If not, they are of a call that failed, and are dropped.
         """
         chain, cell, header = self._chain, self._chain.cell, backend.header
         self._backend = backend
@@ -141,7 +141,7 @@ class KeyedTask:
         chain.restore(header.get("nodes", {}))
         try:
             if header.get("program", self.job.fingerprint) != self.job.fingerprint:
-                # Receivers may be others than before: they learn the time anew.
+                # Receivers may be others than before, so the time is sent to them again.
                 chain.signal(MIN_WATERMARK)
                 chain.signal(watermark, self._watermarks.idle)
             yield from self._fire_processing_timers(now_ms)
@@ -178,7 +178,7 @@ class KeyedTask:
     def _channels_of(self, header: Mapping[str, Any]) -> ChannelWatermarks:
         """Where the channels stood at the end of the last micro-batch.
 
-        Where another program ran then, exchanges may have gone, and others have come.
+        If another program ran then, channels of old exchanges are dropped, and new ones are added.
         """
         state: ChannelState = header.get("channels", {})
         if header.get("program") != self.job.fingerprint:
@@ -209,7 +209,7 @@ class KeyedTask:
         if not self.facts.is_batch:
             if shared is None:
                 return stream_order(task.blocks, task.senders, state)
-            # Under equal watermarks what comes by broadcast is first.
+            # Under equal watermarks, what is broadcast comes first.
             lanes = shared.lanes(state)
             senders = [*range(-len(lanes), 0), *(task.senders or [0] * len(task.blocks))]
             return stream_order([*lanes, *task.blocks], senders, state)
@@ -231,12 +231,12 @@ class KeyedTask:
             self._runs_broadcast = given.run_by_first() or not self.vertex.keyed
 
     def _leave_broadcast(self) -> None:
-        """The next group begins with the shared state as this one did."""
+        """Take this group's changes back: the next group begins with the same shared state."""
         if self._shared is not None:
             self._shared.take_back(self._changes)
 
     def _broadcast_records(self, block: Block, start: int, values: list[Any], stamps: Any) -> None:
-        """Run the operator on broadcast records, or make again what they changed."""
+        """Run the operator on broadcast records, or repeat the changes that it made."""
         given, shared, place = self._given, self._shared, (block.input, start)
         assert given is not None and shared is not None
         if self._runs_broadcast:
@@ -284,7 +284,7 @@ class KeyedTask:
 
     def _columns(self, keys: ColumnKeys, columns: Columns) -> None:
         if self._keyed is not None:
-            node = self._keyed.node  # noqa: F841  an exception is told by it
+            node = self._keyed.node  # noqa: F841  for ``annotate``
             self._keyed.process_columns(keys, columns)
         else:
             assert self._chain.push_columns is not None
@@ -311,7 +311,7 @@ class KeyedTask:
         chain.signal(watermark, watermarks.idle)
 
     def _end_of_splits(self, exchange: str) -> None:
-        """A source ended while another program ran, which had no use for this exchange."""
+        """Forget the splits of a source that ended while a program without this exchange ran."""
         kept = self._watermarks.state.items()
         state = {c: at for c, at in kept if c[0] != exchange or c[1] is None}
         self._watermarks.restart(state, self._watermarks.current)
@@ -329,7 +329,7 @@ class KeyedTask:
                     yield from chain.drain()
 
     def _finish(self) -> Iterator[Envelope]:
-        """The input has ended: a batch fires what waits for the clock, and its final results."""
+        """The input has ended: a batch fires timers that wait for the clock, and emits results."""
         self._backend.header["finished"] = True
         if self.facts.is_batch and self._keyed is not None:
             with quiescent(self._backend) as dropped:

@@ -35,11 +35,12 @@ class Step:
     ``lines`` work on the variables ``value`` and ``timestamp``. The steps that follow stand in the
     block that the last line opens, or else at the depth of that line; ``cleanup`` stands after
     them, at the same depth. A word after ``$`` is a name of the step's own: a variable, or one of
-    ``names`` with what it stands for. ``prologue`` and ``epilogue`` stand before and after the
-    loop over a chunk, so a step that has them can only be part of a loop.
-    ``passes_on``: the record that goes on, if any, is the one that came. ``weighing`` stand after
-    ``lines`` where one record may become many within a call of the function: they see to it that
-    not too much waits. In a loop over a chunk that is looked at after the chunk.
+    ``names``, which gives the object of each name. ``prologue`` and ``epilogue`` stand before and
+    after the loop over a chunk, so a step that has them can only be part of a loop.
+    ``passes_on``: the step emits the record that it gets, or nothing. ``weighing``: lines that
+    stand after ``lines`` where one record may become many within a call of the function. They
+    limit how much waits. A loop over a chunk has them only if a step fans out; if none does, the
+    task looks after each chunk.
     """
 
     lines: tuple[str, ...]
@@ -57,7 +58,7 @@ class Step:
 
     @property
     def only_in_loops(self) -> bool:
-        """True when a single record is not enough to go by."""
+        """True when the step must be in a loop over a chunk: it cannot take a single record."""
         return bool(self.prologue or self.epilogue)
 
     @property

@@ -60,7 +60,7 @@ class SourceProgress:
     ended: bool = False
 
     def settled(self) -> SourceProgress:
-        """The same place, reached before: nothing starts and nothing finishes."""
+        """The same positions in a later epoch: nothing starts and nothing finishes."""
         if not self.started and not self.finished:
             return self
         return replace(self, started={}, finished={})
@@ -71,7 +71,7 @@ class SourceProgress:
         return {**self.positions, **known}
 
     def differs(self, before: SourceProgress) -> bool:
-        """True when something new is to be read or told, compared with the epoch before."""
+        """True when something new is to be read or announced, compared with the epoch before."""
         return replace(before.settled(), seen_ms={}) != replace(self, seen_ms={})
 
     def to_json(self) -> dict[str, Any]:

@@ -54,13 +54,13 @@ class Traits:
     """What the planner may know of an operator; it never looks at the class.
 
     ``keyed``: it must run downstream of a key exchange. ``state`` and ``timers``: what it keeps.
-    ``event_time``: it is of no use without watermarks. ``assigns_time``: it replaces timestamps
-    and watermarks. ``side_outputs``: it may emit to tags. ``keeps_emitted``: what it emits stays
-    its state. ``inputs``: how many inputs it has; a union is one. ``shared``: it keeps state that a
-    whole task shares, and that a broadcast input changes. ``takes_columns``: where its input has
-    columns it is given these (``bind_columns``, ``process_columns``), else records; one with
-    several inputs is given records. ``passes_columns``: it can be given columns, which is of use
-    only where something after it takes them.
+    ``event_time``: it needs watermarks. ``assigns_time``: it replaces timestamps and watermarks.
+    ``side_outputs``: it may emit to tags. ``keeps_emitted``: it keeps what it emits as its state.
+    ``inputs``: how many inputs it has; a union is one. ``shared``: it keeps state that a whole
+    task shares, and that a broadcast input changes. ``takes_columns``: if its input has columns it
+    gets these (``bind_columns``, ``process_columns``). If not, or with several inputs, it gets
+    records. ``passes_columns``: it can take columns, but it gets them only if an operator after it
+    takes them.
     """
 
     keyed: bool = False
@@ -102,7 +102,7 @@ class OperatorSpec(ABC):
     def copied(self) -> Self:
         """The same with user functions of its own, for one task.
 
-        A spec around another (a test's) keeps that one's.
+        A spec that wraps another spec (in tests) keeps the functions of that one.
         """
         made = copy.copy(self)  # keeps what was computed of the traits
         for field in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
@@ -119,8 +119,8 @@ class OperatorSpec(ABC):
 class Link:
     """Where an output of a node goes: to a ``node``, an ``exchange`` or a ``sink``, by its id.
 
-    ``tag`` None is the main output, else a side output's id. ``input``: by which input of a node
-    the records come.
+    ``tag`` None is the main output, else a side output's id. ``input``: the number of the node's
+    input that gets the records.
     """
 
     kind: str
@@ -133,7 +133,7 @@ class Link:
 class NodeProgram:
     """One operator of a chain.
 
-    ``id``: what its state is found again by, in any later program (see ``graph.identity``).
+    ``id``: the name of its state, in this and any later program (see ``graph.identity``).
     ``spec`` None: a source's root.
     """
 
@@ -189,7 +189,7 @@ class Operator:
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Take the input's watermark; by default it is passed on.
 
-        Of several inputs it is the least, except for those that are idle.
+        With several inputs, it is the least of those that are not idle.
         """
         signal(watermark, idle)
 
@@ -216,10 +216,10 @@ class KeyedOperator(Operator, ABC):
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Take the records of a block, in order; of several inputs those of the first."""
+        """Take the records of a block, in order; with several inputs, those of the first."""
 
     def processors(self) -> tuple[ProcessBlock, ...]:
-        """What takes the blocks of each input; by default there is one input."""
+        """The functions that take the blocks of each input; by default there is one input."""
         return (self.process,)
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:

@@ -52,7 +52,7 @@ Read = Run | Mark
 
 
 class _Piece(NamedTuple):
-    """A run whose block's records are not looked at yet."""
+    """A run of a block that is not decoded yet."""
 
     block: Block
     start: int
@@ -127,7 +127,7 @@ def one_lane(blocks: Sequence[Block], senders: Sequence[int], reached: Reached) 
 
 
 class _OpenedBlocks:
-    """The records of blocks that are being read; those of others take no memory."""
+    """The decoded records of the blocks that are being read, each until its last run is read."""
 
     def __init__(self, pieces: Iterable[_Piece]) -> None:
         self._left: dict[int, int] = {}
@@ -155,7 +155,7 @@ def _opened(lanes: Iterable[_Lane]) -> _OpenedBlocks:
 
 
 def _belongs_with(pair: tuple[Any, _Piece | Mark]) -> Any:
-    """A merged channel, whose short pieces are read as one run; None where each is its own."""
+    """The merged channel of an item whose short runs may be read as one; else None."""
     _, item = pair
     channel = None if isinstance(item, Mark) else item.block.merged_channel
     return None if channel is None or channel.of_dataframe else channel
@@ -164,9 +164,9 @@ def _belongs_with(pair: tuple[Any, _Piece | Mark]) -> Any:
 def _by_watermark(
     lanes: list[_Lane], watermarks: dict[Any, int]
 ) -> Iterator[tuple[Any, _Piece | Mark]]:
-    """A merge: of the lanes that may go on, the one whose channel has the lowest watermark.
+    """A merge of lanes: the next item comes from the channel with the lowest watermark.
 
-    A lane waits while an earlier one still holds something of the channel that is its next.
+    A lane waits while an earlier lane still has items of the channel of its own next item.
     """
     if len(lanes) == 1:
         yield from lanes[0]
@@ -208,7 +208,7 @@ def _by_watermark(
 
 
 def _sender_lane(number: int, blocks: Iterable[Block]) -> _Lane:
-    """What one sender sent, as it sent it."""
+    """What one sender sent, in its order."""
     lane: _Lane = deque()
     for block in blocks:
         position = 0
@@ -272,7 +272,7 @@ def _merged_order(channel: Any, blocks: list[Block], reached: int) -> Iterator[_
 
 
 def _dataframe_order(blocks: list[Block]) -> Iterator[_Piece | Mark]:
-    """All records first: the tasks of a DataFrame read at once what lies side by side."""
+    """All records, then the least mark: tasks of a DataFrame read its rows at the same time."""
     lowest: Mark | None = None
     for block in blocks:
         if block.values:
@@ -370,7 +370,7 @@ def _found_in(block: Block) -> Columns | list[Any]:
 
 
 def _put_together(runs: Iterable[Run]) -> Iterator[Run]:
-    """The same records in fewer runs: between two watermarks a sender has often but one or two."""
+    """The same records in fewer runs: between two watermarks a sender often has one or two."""
     short: list[Run] = []
     records = 0
     for run in runs:

@@ -22,13 +22,13 @@ class Overflow(Protocol):
     """Envelopes put aside, first in, first out."""
 
     def put(self, envelope: Envelope) -> None:
-        """Put an envelope aside as it is now."""
+        """Put an envelope aside with its present content."""
 
     def take(self) -> Iterator[Envelope]:
         """All that was put aside; nothing is left afterwards."""
 
     def clear(self) -> None:
-        """Forget what was put aside."""
+        """Drop what was put aside."""
 
     def __bool__(self) -> bool:
         """Whether something was put aside."""
@@ -41,7 +41,7 @@ class HeldOverflow:
         self._held: deque[Envelope] = deque()
 
     def put(self, envelope: Envelope) -> None:
-        """Put an envelope aside as it is now."""
+        """Put an envelope aside with its present content."""
         self._held.append(envelope._replace(payload=own(envelope.payload)))
 
     def take(self) -> Iterator[Envelope]:
@@ -50,7 +50,7 @@ class HeldOverflow:
             yield self._held.popleft()
 
     def clear(self) -> None:
-        """Forget what was put aside."""
+        """Drop what was put aside."""
         self._held.clear()
 
     def __bool__(self) -> bool:

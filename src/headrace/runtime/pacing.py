@@ -19,7 +19,7 @@ _FULL = 0.5
 """A micro-batch that holds less than this part of its budget was short of input, not of budget."""
 
 _APART = 1.3
-"""Two micro-batches tell the fixed price if one held so many times the records of the other."""
+"""Two micro-batches show the fixed price if one held so many times the records of the other."""
 
 _REMEMBERED = 8
 """Micro-batches that the next one is compared with: older ones saw another state, another load."""
@@ -92,7 +92,10 @@ class Pacer:
         self._budget = self._within(round(wanted))
 
     def _learn_fixed(self, records: int, took_ms: int) -> None:
-        """What a line through this micro-batch and the last of another size costs at no records."""
+        """Estimate the fixed price, from this micro-batch and the last one of another size.
+
+        A line through the two gives the price of a micro-batch without records.
+        """
         for other, other_ms in reversed(self._seen):
             if max(records, other) >= _APART * min(records, other):
                 per_record = max((took_ms - other_ms) / (records - other), 0.0)

@@ -60,10 +60,10 @@ def all_plain(values: list[Any]) -> bool:
 
 
 def is_attributes(kind: type) -> bool:
-    """True when an object of the class is its attributes: what ``vars`` gives, and no more.
+    """True when an object of the class holds nothing but its attributes (what ``vars`` gives).
 
-    What ``__slots__`` or a class written in C (a list, say) holds is not among them, and a class
-    may have a pickled form of its own.
+    ``__slots__`` hold more, and so does a class written in C (a list, say). A class may also have
+    a pickled form of its own.
     """
     return kind.__dictoffset__ != 0 and all(
         base.__flags__ & _WRITTEN_IN_PYTHON

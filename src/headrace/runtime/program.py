@@ -104,8 +104,8 @@ class VertexProgram:
     """What stands after an exchange: ``groups`` key groups (``keyed``) or subtasks.
 
     ``id``: that of its head operator. ``number``: its place in the job, which orders senders.
-    ``inputs``: by the id of an exchange, by which input of the head its records come; those that
-    are not there come by the first. ``broadcast``: the inputs of which every task gets each record.
+    ``inputs``: by the id of an exchange, the number of the head's input; an exchange that is not in
+    it leads to the first. ``broadcast``: the inputs of which every task gets each record.
     """
 
     id: str
@@ -120,7 +120,7 @@ class VertexProgram:
     broadcast: frozenset[int] = frozenset()
 
     def spread_of(self, group: int) -> int:
-        """Over how many groups the keys of a group's state are spread; shared state is in one."""
+        """Over how many groups keys are spread, for a group's state; shared state is not spread."""
         return self.groups if group != ALL_GROUPS else 1
 
 
@@ -167,8 +167,8 @@ class JobProgram:
 
     ``run_id`` differs for every start of the job; ``scope`` for every new checkpoint, so that a
     sink never takes one run's micro-batch for a repetition of another's. ``partitions``: Spark's,
-    for every keyed stage. ``fingerprint`` differs where exchanges, stages or groups do: whoever
-    reads time that another program told must learn it anew.
+    for every keyed stage. ``fingerprint`` differs if exchanges, stages or numbers of groups do. A
+    task that finds another fingerprint in its state sends all watermarks again.
     """
 
     name: str
@@ -196,7 +196,7 @@ class JobProgram:
         return len(self.stages) + 1
 
     def sink_id(self, sink: SinkProgram) -> str:
-        """What a sink's files and markers are known by."""
+        """The id of a sink in its files and markers."""
         return "-".join(filter(None, (sink.id, self.scope)))
 
     def for_workers(self) -> JobProgram:

@@ -1,15 +1,15 @@
-"""What decides how a micro-batch falls out that another program repeats.
+"""What must be as it was when another program repeats a micro-batch.
 
 A micro-batch that was planned and not completed is repeated, and sinks may have published it. Two
 things must then be as they were:
 
-- A sink that commits by task knows what it has by its partitions. Each record must come to the same
+- A sink that commits by task finds its markers by partition. Each record must come to the same
   partition, and the records of a partition in the same order. What decides that is the sink's
-  **route**: the exchanges upstream, and where records are dealt out in turn also what stands before
-  them.
+  **route**: the exchanges upstream and, if one of them distributes records in turn, the steps
+  before it.
 - Timers fire in the same micro-batch, or their results are published twice or never. The time at
-  its end follows from its records where watermarks are made in source tasks. Where they are made
-  after an exchange it depends on which task gets which records: on a route as well.
+  the end of a micro-batch follows from its records if watermarks are made in source tasks. If they
+  are made after an exchange, it also depends on which task gets which records: on a route.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def commits_by_task(sink: SinkProgram) -> bool:
 
 
 class _Finder:
-    """Walks upstream from sinks; what was found of a vertex is kept."""
+    """Walks upstream from sinks, and remembers what it found of each vertex."""
 
     def __init__(self, program: JobProgram, known: Collection[str] | None) -> None:
         self._program = program
@@ -100,10 +100,10 @@ class _Finder:
         return _digest([exchange.mode, exchange.groups, sender])
 
     def _by_turns(self, feeder: SourceProgram | VertexProgram) -> list[Any]:
-        """What decides where a record goes that is dealt out by its place, not by its key.
+        """What decides the receiver of a record where an exchange distributes records in turn.
 
-        Steps before it may drop records. Numbers of senders come from the number of sources, and
-        from whether the receivers are those of the program before (its fingerprint).
+        Steps before the exchange may drop records. Numbers of senders depend on how many sources
+        there are, and on whether the receivers are those of the program before (its fingerprint).
         """
         kinds = [
             node.spec.kind

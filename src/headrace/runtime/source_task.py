@@ -29,7 +29,7 @@ NEW_SPLIT = SplitState(MIN_WATERMARK, {})
 
 _WATERMARKS = 16
 """So many periodic watermarks of a split are enough for a task and micro-batch, however large:
-every key group downstream of a keyed stage hears of each from every other."""
+downstream of a keyed stage every key group gets each of them from every other."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class SplitWork:
     """What a task does for one split: read ranges, and say how the split stands.
 
     ``announce``: the split is new, so every receiver must know of it before it advances.
-    ``refreshes``: it is not, but its receivers are: they are told its watermark again.
+    ``refreshes``: the split is known, but its receivers are new: its watermark is sent again.
     ``finished``: nothing comes after these ranges. ``idle``: the split went idle (True), became
     active again (False), or neither (None).
     """
@@ -66,7 +66,7 @@ class SplitWork:
 class SourceTaskInput:
     """The work of one source task in one micro-batch (number ``epoch``).
 
-    ``sender`` orders the tasks; ``ticks`` asks this task to tell every group the time.
+    ``sender`` orders the tasks; ``ticks`` asks this task to send every group the time.
     ``chunk_records``: how far apart watermarks are, where not as in the job's settings.
     """
 
@@ -165,7 +165,7 @@ class SourceTask:
     def _work(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
         chain.begin_channel(work.split, work.state.nodes)
         if work.announce:
-            chain.signal(MIN_WATERMARK)  # whoever makes watermarks tells the one it has
+            chain.signal(MIN_WATERMARK)  # operators that make watermarks send theirs
         if work.idle is False:
             chain.signal(work.state.watermark, False)
         if work.ranges:

@@ -14,7 +14,7 @@ def spread(
 ) -> list[list[SplitWork]]:
     """Cut the work into at most ``tasks`` runs of about equal size, keeping its order.
 
-    Only ranges of a split whose watermarks may be made in several places are parted.
+    Ranges of one split go to several tasks only if its watermarks may be made in several places.
     """
     pieces: list[tuple[SplitWork, int]] = []
     for work in works:

@@ -28,7 +28,7 @@ class StageCall:
     def broadcast(
         self, vertex: VertexProgram, blocks: Sequence[Block] = (), senders: Sequence[int] = ()
     ) -> BroadcastInput:
-        """Take what a vertex gets by broadcast: before any of its groups is worked."""
+        """A vertex's broadcast input; its blocks are given before any of its groups is worked."""
         found = self._broadcast.get(vertex.id)
         if found is None:
             assert self._backend_of is not None, "shared state has a backend"
@@ -37,7 +37,7 @@ class StageCall:
         return found
 
     def work(self, task: KeyedTask, given: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
-        """Work through a group's micro-batch; of a vertex the groups come in their order."""
+        """Work through a group's micro-batch. The groups of a vertex come in ascending order."""
         if task.vertex.broadcast:
             shared = self.broadcast(task.vertex)
             now_ms = max(given.now_ms, shared.now_ms)
@@ -47,7 +47,10 @@ class StageCall:
         return task.work(given, backend, appends)
 
     def drain(self, except_for: Collection[str] = ()) -> Iterator[Envelope]:
-        """What still waits to be sent, but by these vertices; all groups are done."""
+        """What still waits to be sent, except by the vertices ``except_for``; stores shared state.
+
+        To be called when all groups are done.
+        """
         for task in self._begun:
             if task.vertex.id not in except_for:
                 yield from task.drain()

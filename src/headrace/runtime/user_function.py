@@ -77,7 +77,7 @@ def own_copy(target: Any) -> Any:
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no types
-    """Leaves code where it is: ``shared`` has it, and the bytes its position there."""
+    """Pickles data and not code: that goes into ``shared``, and the bytes hold its position."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=5)

@@ -19,11 +19,11 @@ class ChannelWatermarks:
     """The least watermark over the active channels; it never falls.
 
     A channel is anything that has a watermark of its own: a split, or an operator upstream. While
-    every channel is idle the greatest of their watermarks holds (as in Flink's input valve). A
-    channel that has ended counts only once all have: the end of one, while the others are idle,
-    is not the end of time.
-    ``state`` is owned by the tracker and may be stored between micro-batches; who changes it calls
-    ``restart``, or has not called ``update`` yet.
+    every channel is idle, the greatest of their watermarks holds (as in Flink's input valve). A
+    channel that has ended counts only once all have ended: the end of one, while the others are
+    idle, is not the end of time.
+    ``state`` belongs to this object, and may be stored between micro-batches. After changing it,
+    call ``restart``, unless ``update`` was not called yet.
     """
 
     __slots__ = ("_active", "current", "idle", "state")
@@ -98,9 +98,9 @@ class ChannelWatermarks:
 class InputWatermarks(ChannelWatermarks):
     """The watermark of an operator with several inputs: the least of those that are not idle.
 
-    Each input has one of its own, over its channels, which never falls; ``input_of`` gives by which
-    input a channel comes. An input that was not heard of yet holds back the others, as in Flink.
-    While all are idle time stands still, and one that has ended counts only once all have.
+    Each input has a watermark of its own, over its channels, which never falls. ``input_of`` gives
+    the input of a channel. An input without any watermark yet holds back the others, as in Flink.
+    While all inputs are idle, time stands still. One that has ended counts only once all have.
     """
 
     __slots__ = ("_input_of", "_inputs")
@@ -113,7 +113,7 @@ class InputWatermarks(ChannelWatermarks):
     def restart(
         self, state: ChannelState, current: int, reached: Sequence[int] | None = None
     ) -> None:
-        """Go on with these channels. ``reached``: by each input, where that is another than now."""
+        """Go on with these channels. ``reached``: each input's watermark; None: as it is now."""
         super().restart(state, current)
         if reached is None:
             reached = self.reached()
@@ -151,10 +151,10 @@ class InputWatermarks(ChannelWatermarks):
 
 
 class NodeInputs:
-    """The watermarks of a node that several others feed, or one other by several inputs.
+    """The watermarks of a node that several nodes feed, or one node by several inputs.
 
-    ``all``: those of all its inputs together. The channel of a node upstream is its id, with the
-    input as the group where the node has ``several``.
+    ``all``: over all inputs together. The channel of a node upstream is its id; if this node has
+    ``several`` inputs, the channel's group is the number of the input.
     """
 
     def __init__(self, count: int) -> None:
@@ -163,7 +163,7 @@ class NodeInputs:
         self.all = self._each if self.several else ChannelWatermarks()
 
     def add(self, channel: Channel) -> None:
-        """A way by which records come, before any of them does."""
+        """Add a channel that records will come by; before any of them comes."""
         self.all.restart({**self.all.state, channel: (MIN_WATERMARK, False)}, self.all.current)
 
     def watermark(self, number: int) -> int:
@@ -175,7 +175,7 @@ class NodeInputs:
         return self.all.update(channel, watermark, idle)
 
     def restore(self, stored: tuple[Any, ...] | None) -> None:
-        """Go on from what ``stored`` gave, where the ways are the same; None starts afresh."""
+        """Go on from what ``stored`` gave, for channels that it knows; None starts afresh."""
         known, current, *reached = stored or ({}, MIN_WATERMARK)
         state = {c: known.get(_name_of(c), (MIN_WATERMARK, False)) for c in self.all.state}
         if self.several:
@@ -199,9 +199,9 @@ class QuietChannels:
     """Channels of key groups with watermarks of their own, of which many never get a record.
 
     A key group is no subtask: with few keys most groups stay empty, and the others must not wait
-    for them. Once one channel of an exchange has a watermark, those without any count as idle
-    until their first one, which holds from the beginning of its micro-batch. Before that, and
-    for the subtasks of other exchanges, the watermark waits for all, as in Flink.
+    for them. As soon as one channel of an exchange has a watermark, those without any count as
+    idle. A channel's first watermark makes it active, from the beginning of that micro-batch.
+    Before that, and for the subtasks of other exchanges, the watermark waits for all, as in Flink.
     """
 
     def __init__(self, vertex: VertexProgram, job: JobProgram) -> None:
@@ -221,27 +221,27 @@ class QuietChannels:
         return self._siblings.get(channel.exchange, []) if self._siblings else []
 
     def expect(self, watermarks: ChannelWatermarks, blocks: Iterable[Block]) -> None:
-        """Before a micro-batch: who speaks in it is active, who never spoke is idle."""
+        """Before a micro-batch: channels with a mark are active, those that never had one idle."""
         if not self._siblings:
             return
-        speaking = {
+        with_marks = {
             mark.channel
             for block in blocks
             if block.merged_channel is None
             for mark in block.marks
             if mark.watermark > MIN_WATERMARK and self._of(mark.channel)
         }
-        if not speaking:
+        if not with_marks:
             return
         state = watermarks.state
-        for exchange in {channel.exchange for channel in speaking}:
+        for exchange in {channel.exchange for channel in with_marks}:
             for channel in self._siblings[exchange]:
                 if state[channel][0] == MIN_WATERMARK:
-                    state[channel] = (MIN_WATERMARK, channel not in speaking)
+                    state[channel] = (MIN_WATERMARK, channel not in with_marks)
         watermarks.restart(state, watermarks.current)
 
     def stays(self, watermarks: ChannelWatermarks, mark: Mark) -> bool:
-        """True for a mark by which a group without any watermark would hold back the others."""
+        """True for a mark to ignore: its group has no watermark, and would hold others back."""
         if mark.watermark > MIN_WATERMARK or mark.idle:
             return False
         siblings, state = self._of(mark.channel), watermarks.state

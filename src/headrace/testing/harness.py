@@ -162,7 +162,7 @@ class _Harness:
     def advance_watermark(self, to_ms: int, input: int | None = None) -> None:
         """Let event time reach ``to_ms``; timers that are due fire. It never goes back.
 
-        ``input``: the only one whose time moves; the operator's is the least of all.
+        ``input``: the only input whose time moves. The operator's time is the least of all inputs'.
 
         Raises:
             PlanError: in a batch, where no watermark stands before the last.
@@ -203,7 +203,7 @@ class _Harness:
     def end_input(self, input: int | None = None) -> None:
         """End the input: event time reaches its end, and a batch gives its results.
 
-        ``input``: the only one that ends.
+        ``input``: the only input that ends.
         """
         self.advance_watermark(MAX_WATERMARK, input)
 
@@ -389,8 +389,8 @@ class KeyedHarness(_Harness):
 class ProcessHarness(_Harness):
     """Runs a function on a stream without keys.
 
-    ``function``: a Process-, Map-, FlatMap- or FilterFunction, or an operator's spec, of which the
-    inputs ``broadcast`` are.
+    ``function``: a Process-, Map-, FlatMap- or FilterFunction, or an operator's spec.
+    ``broadcast``: the numbers of the operator's inputs that are broadcast.
     """
 
     def __init__(

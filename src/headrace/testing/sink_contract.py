@@ -68,7 +68,7 @@ class SinkContract(ABC):
         worker: WorkerResources | None = None,
         sink_id: str = "sink-1",
     ) -> SinkWriter:
-        """A new writer; in a worker process of its own, unless told in which."""
+        """A new writer; in a worker process of its own, unless one is given."""
         worker = worker or WorkerResources()
         context = WriterContext(sink_id, "job", batch_id, task, attempt, tasks, worker)
         return sink.writer(context)
@@ -132,7 +132,7 @@ class SinkContract(ABC):
         self.check(folder, values)
 
     def test_what_is_held_back_goes_on_under_another_id(self, sink: Sink, folder: Path) -> None:
-        """As in another checkpoint: nothing is read that the first committer keeps by then."""
+        """As in another checkpoint: what the first committer keeps there is not read again."""
         values, first = self.values(30), self.committer(sink)
         for batch in range(2):
             first.commit(batch, self.prepare(sink, batch, values[batch * 10 :][:10]))

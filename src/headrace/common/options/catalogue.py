@@ -30,7 +30,7 @@ OBJECT_REUSE: ConfigOption[bool] = ConfigOption(
     "pipeline.object-reuse",
     ValueKind.BOOLEAN,
     False,
-    "Whether an operator's output is handed to the next of its chain without a copy.",
+    "Whether an operator's output goes to the next operator of its chain without a copy.",
 )
 AUTO_WATERMARK_INTERVAL: ConfigOption[int] = ConfigOption(
     "pipeline.auto-watermark-interval",
@@ -98,7 +98,7 @@ IGNORE_UNCLAIMED_STATE: ConfigOption[bool] = ConfigOption(
     "execution.state-recovery.ignore-unclaimed-state",
     ValueKind.BOOLEAN,
     False,
-    "Give up what a checkpoint keeps of sources, operators and sinks that the program has no more.",
+    "Give up what a checkpoint keeps of sources, operators and sinks that are no longer there.",
     fallback_keys=("execution.savepoint.ignore-unclaimed-state",),
 )
 CHECKPOINTING_MODE: ConfigOption[str] = ConfigOption(
@@ -130,7 +130,7 @@ RESTART_STRATEGY: ConfigOption[str] = ConfigOption(
     "restart-strategy.type",
     ValueKind.CHOICE,
     "none",
-    "What follows a failure of the job.",
+    "Whether and when a failed job is restarted.",
     choices=("none", "off", "disable", "fixed-delay", "exponential-delay", "failure-rate"),
     fallback_keys=("restart-strategy",),
 )
@@ -156,31 +156,31 @@ EXPONENTIAL_MULTIPLIER: ConfigOption[float] = ConfigOption(
     "restart-strategy.exponential-delay.backoff-multiplier",
     ValueKind.DOUBLE,
     1.5,
-    "By what the wait grows with each failure.",
+    "The factor by which the wait grows with each failure.",
 )
 EXPONENTIAL_RESET: ConfigOption[int] = ConfigOption(
     "restart-strategy.exponential-delay.reset-backoff-threshold",
     ValueKind.DURATION,
     3_600_000,
-    "How long the job must run well for the wait to be the first one again.",
+    "How long the job must run without a failure until the wait is the first one again.",
 )
 EXPONENTIAL_JITTER: ConfigOption[float] = ConfigOption(
     "restart-strategy.exponential-delay.jitter-factor",
     ValueKind.DOUBLE,
     0.1,
-    "The share of the wait that is left to chance.",
+    "The share of the wait that is random.",
 )
 EXPONENTIAL_ATTEMPTS: ConfigOption[int] = ConfigOption(
     "restart-strategy.exponential-delay.attempts-before-reset-backoff",
     ValueKind.INT,
     2**31 - 1,
-    "How often the job is restarted without the wait being reset.",
+    "How many restarts there are, without a reset of the wait, before the job fails.",
 )
 FAILURE_RATE_MAX: ConfigOption[int] = ConfigOption(
     "restart-strategy.failure-rate.max-failures-per-interval",
     ValueKind.INT,
     1,
-    "How many failures within the interval are borne.",
+    "How many failures within the interval lead to a restart.",
 )
 FAILURE_RATE_INTERVAL: ConfigOption[int] = ConfigOption(
     "restart-strategy.failure-rate.failure-rate-interval",
@@ -205,13 +205,14 @@ LEAST_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.min-records-per-batch",
     ValueKind.INT,
     1_000,
-    "What a micro-batch may hold however long the last ones took; at most the maximum.",
+    "A micro-batch may hold this many records however long the last ones took; at most the"
+    " maximum.",
 )
 FIRST_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.first-records-per-batch",
     ValueKind.INT,
     50_000,
-    "The most records of a run's first micro-batch; the next ones go by what it took.",
+    "The most records of a run's first micro-batch; later sizes depend on how long it took.",
 )
 BATCH_TARGET: ConfigOption[int] = ConfigOption(
     "headrace.source.batch-duration",

@@ -51,7 +51,7 @@ _ROWS: tuple[tuple[str, ValueKind, Any, str], ...] = (
     ("execution.checkpointing.unaligned.enabled", ValueKind.BOOLEAN, False, _BARRIER),
     ("execution.checkpointing.unaligned.forced", ValueKind.BOOLEAN, False, _BARRIER),
     ("execution.checkpointing.aligned-checkpoint-timeout", ValueKind.DURATION, 0, _BARRIER),
-    ("metrics.latency.interval", ValueKind.DURATION, 0, "Spark's progress tells latencies"),
+    ("metrics.latency.interval", ValueKind.DURATION, 0, "Spark's progress reports latencies"),
     ("task.cancellation.interval", ValueKind.DURATION, 30_000, "Spark cancels tasks"),
     ("task.cancellation.timeout", ValueKind.DURATION, 180_000, "Spark cancels tasks"),
     ("state.backend.incremental", ValueKind.BOOLEAN, False, _STATE),

@@ -21,7 +21,7 @@ class TypeInformation(ABC):
 
     @abstractmethod
     def _parts(self) -> tuple[Any, ...]:
-        """All that tells this type from another of its class; hashable."""
+        """All that distinguishes this type from others of its class; hashable."""
 
     @abstractmethod
     def __str__(self) -> str:

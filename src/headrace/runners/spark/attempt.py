@@ -78,7 +78,7 @@ class Attempt:
         except (PySparkException, Py4JError) as error:
             failure = self._damage(error) or explained(self._unwritten or error)
         if failure is not None:
-            raise failure  # here, so that Spark's is not told as its context
+            raise failure  # here, so that Spark's is not shown as its context
 
     def _damage(self, error: BaseException) -> CheckpointError | None:
         """What is damaged in Spark's part of the checkpoint, if that is why the query failed."""
@@ -160,8 +160,8 @@ class Attempt:
     def _is_to_end(self) -> bool:
         """True when the query is to be stopped now.
 
-        A job that is cancelled completes its micro-batch first, if that does not take too long:
-        what sinks have of it then goes together with the state, whatever program comes next.
+        A job that is cancelled completes its micro-batch first, if that does not take too long.
+        Then sinks and state agree, whatever program comes next.
         """
         if self._stop is None or self.link.failure is not None or not self.cancelled.is_set():
             return self._is_stopped()
@@ -232,7 +232,7 @@ def explained(error: BaseException) -> BaseException:
     if isinstance(error, HeadraceError):
         return error
     text = str(error)
-    # There is none where the session was the user's.
+    # If the session was the user's, its log is not known.
     log = {"log": str(log_path())} if log_path().exists() else {}
     found = failure_in(text)
     if found is None:

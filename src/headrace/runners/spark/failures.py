@@ -102,7 +102,7 @@ def _pack(error: BaseException, depth: int, trace: TracebackType | None) -> Pack
     try:
         data = cloudpickle.dumps(error.with_traceback(None))
         pickle.loads(data)
-    except Exception:  # an exception that cannot travel is told by its text
+    except Exception:  # an exception that cannot be pickled is sent as text
         data = b""
     name = f"{type(error).__module__}.{type(error).__qualname__}"
     return Packed(

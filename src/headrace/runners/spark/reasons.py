@@ -44,7 +44,7 @@ class Story(NamedTuple):
 
 
 def story_of(text: str, kind: str) -> Story:
-    """What to tell of a failure of Spark. ``kind`` is its type, for a failure without a text."""
+    """The message for a failure of Spark. ``kind`` is its type, for a failure without a text."""
     text = _QUERY.sub("", text.strip())
     where: dict[str, str] = {}
     task = _TASK.match(text)

@@ -1,4 +1,4 @@
-"""How a chain is made: operators in rows, functions that call each other, and the ends."""
+"""Builds a chain: generated functions for rows of operators, the calls between them, the ends."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _CALLS_PER_FUNCTION = 8
 
 
 class ChainParts:
-    """The functions and operators of a chain, made from their ends to the root.
+    """The functions and operators of a chain, made from its ends to its root.
 
-    ``push_all`` takes a chunk of records at the root; where that has several inputs, ``push_alls``
-    of one of them. ``inputs``: the watermarks of the nodes that several others feed, by node id.
-    ``ticking``: operators that want to know when a chunk passed.
+    ``push_alls``: for each input of the root, a function that takes a chunk of records;
+    ``push_all`` is the first of them. ``inputs``: by node id, the watermarks of a node that several
+    nodes feed, or that has several inputs. ``ticking``: operators whose ``tick`` follows a chunk.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class ChainParts:
         self.signals: dict[str, Signal] = {}
         self.inputs: dict[str, NodeInputs] = {}
         self._root_inputs, self._shared = root_inputs, shared
-        way_out = KeyedEndpoint if merged else Endpoint
+        endpoint = KeyedEndpoint if merged else Endpoint
         self.exchanges = {
-            e.id: way_out(
+            e.id: endpoint(
                 outbox,
                 e.stage,
                 e.target,
@@ -78,10 +78,10 @@ class ChainParts:
             for e in program.exchanges
         }
         if not merged:
-            self._let_columns_out()
+            self._use_columns_endpoints()
         self.sinks: dict[str, Endpoint] = {}
         self._input_pushes: dict[str, tuple[Push, ...]] = {}
-        """By node with several inputs, that of each."""
+        """By node with several inputs: a push for each input."""
         self._steps: dict[str, Step | None] = {}
         self._outputs_made: dict[str, Outputs] = {}
         self._nested: dict[str, Nesting] = {}
@@ -102,7 +102,7 @@ class ChainParts:
             self.operators[i] for i in order if i in self.operators and _ticks(self.operators[i])
         ]
 
-    def _let_columns_out(self) -> None:
+    def _use_columns_endpoints(self) -> None:
         for e in self.program.exchanges:
             names = columns_of_exchange(e, self._job)
             if names is not None:
@@ -137,7 +137,7 @@ class ChainParts:
         return TaskContext(name, site, self._facts, metrics, cell)
 
     def _open(self, node: NodeProgram) -> None:
-        """Make the node's operator, and find out which node follows it in a row."""
+        """Make the node's operator, and find the node that follows it in a row."""
         if node.spec is None:
             self._steps[node.id] = None
         else:
@@ -164,13 +164,13 @@ class ChainParts:
         assert node.spec is not None
         if node.id != self.program.root:
             return self.inputs.setdefault(node.id, NodeInputs(node.spec.traits.inputs))
-        assert self._root_inputs is not None, "a root with several inputs is that of a keyed task"
+        assert self._root_inputs is not None, "only a keyed task has a root with several inputs"
         return self._root_inputs
 
     def _follower(self, node: NodeProgram) -> str | None:
         """The node whose step can follow this one's, unless the code would be too deep.
 
-        The nodes after this one were opened before, so rows are cut from their ends on.
+        Nodes are opened from the ends on, so a row that is too long is cut from its end on.
         """
         step = self._steps[node.id]
         own = self._nested[node.id] = step.nesting if step is not None else Nesting()
@@ -237,7 +237,7 @@ class ChainParts:
 
     def _push_into(self, link: Link) -> Push:
         if link.kind == "node":
-            if link.target not in self.pushes:  # one that only follows in a row
+            if link.target not in self.pushes:  # so far it only followed another node in a row
                 child = self.program.nodes[link.target]
                 step = self._steps[link.target]
                 assert step is not None
@@ -256,7 +256,7 @@ class ChainParts:
         return self.sinks[sink_id]
 
     def _signal_after(self, node: NodeProgram) -> Signal:
-        """What takes a node's watermarks: every node and exchange that it feeds, each once."""
+        """A function that passes a node's watermarks to all that it feeds, once to each."""
         signals: list[Signal] = []
         links = sorted(node.links, key=lambda link: link.kind == "node")
         ways = dict.fromkeys((link.kind, link.target, link.input) for link in links)
@@ -273,7 +273,7 @@ class ChainParts:
         return _fan_out_signal(signals)
 
     def _copying(self, push: Push) -> Push:
-        """A push that hands on a copy, as the receiver is not the only one with the record."""
+        """A push that hands on a copy, since others have the record too."""
         if self._outbox.object_reuse:
             return push
 
@@ -307,7 +307,7 @@ class ChainParts:
         row: list[Step] = []
         while (following := self._next[node.id]) is not None:
             step = self._steps[following]
-            assert step is not None, "a node without a step follows nobody"
+            assert step is not None, "a node without a step is never part of a row"
             if step.only_in_loops and not in_loop:
                 break
             row.append(step)
@@ -326,7 +326,7 @@ class ChainParts:
         return calling(self.outputs(node).main)
 
     def rows_into(self, link: Link) -> PushAll:
-        """A function that takes records over a link; nobody else holds them."""
+        """A function that sends records over a link. Nobody else may hold the records."""
         if link.kind == "exchange":
             program = next(e for e in self.program.exchanges if e.id == link.target)
             row = (exchange_step(self.exchanges[link.target], program, fresh=True),)
@@ -369,7 +369,7 @@ def _with_own_functions(program: ChainProgram) -> ChainProgram:
 
 def _signal_into(operator: Operator, signal: Signal) -> Signal:
     if type(operator).watermark is Operator.watermark:
-        return signal  # passed on as it is: a long row of operators is no deep call
+        return signal  # no call in between: a long row of operators needs no deep stack
 
     def into(watermark: int, idle: bool) -> None:
         operator.watermark(watermark, idle, signal)
@@ -378,9 +378,10 @@ def _signal_into(operator: Operator, signal: Signal) -> Signal:
 
 
 def _allow_calls(functions: int) -> None:
-    """Let a record pass through so many functions, each called by the one before it.
+    """Raise Python's limit so that a record can pass through this many functions.
 
-    Python's own limit is 1000 calls in each other. They take no room on the processor's stack.
+    Each is called by the one before it, and Python allows 1000 nested calls. They take no room on
+    the processor's stack.
     """
     if functions > _FEW_FUNCTIONS:
         needed = _USUAL_CALLS + _CALLS_PER_FUNCTION * functions

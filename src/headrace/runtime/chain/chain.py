@@ -17,9 +17,7 @@ from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange.endpoint import Endpoint
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
 from headrace.runtime.loops import Push
-from headrace.runtime.operator import (
-    Outputs,
-)
+from headrace.runtime.operator import Outputs
 from headrace.runtime.program import ChainProgram, JobProgram
 from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.user_function import close_function
@@ -98,8 +96,8 @@ class Chain:
 
         ``current_group``: the group at work out of ``group_count`` (in a source: where blocks for
         sinks stay together). ``watermark``: that of a keyed task, None in a source.
-        ``appends``: what the run before it gathered for exchanges leaves with this run's; only in a
-        ``merged`` chain.
+        ``appends``: what the run before gathered for exchanges is kept, and leaves with what this
+        run gathers; only in a ``merged`` chain.
         """
         self.cell.now_ms = now_ms
         self.outbox.begin(sender, now_ms, current_group, group_count, watermark, appends)
@@ -117,7 +115,7 @@ class Chain:
         return (*self._exchanges.values(), *self._sinks.values())
 
     def begin_shared_channel(self) -> None:
-        """Records and marks belong to one channel that all tasks of a DataFrame share."""
+        """From now on records and marks belong to the one channel of all tasks of a DataFrame."""
         for exchange, endpoint in self._exchanges.items():
             endpoint.begin(Channel(exchange, group=ALL_TASKS), merged=True)
 
@@ -142,7 +140,7 @@ class Chain:
     def snapshot(self) -> dict[str, Any]:
         """What operators must find again in the next micro-batch, by node id.
 
-        The watermarks of a node's inputs, where it has several, lie beside it.
+        The watermarks of a node's inputs, if it has several, are under ``<node id>/inputs``.
         """
         states = {node_id: operator.snapshot() for node_id, operator in self.operators.items()}
         for node_id, inputs in self._parts.inputs.items():
@@ -182,7 +180,7 @@ class Chain:
             yield from endpoint.drain()
 
     def _put_aside(self) -> None:
-        """Empty the buffers in the middle of a call, when nothing can leave."""
+        """In the middle of a call, when nothing can leave: move all buffers into the overflow."""
         outbox = self.outbox
         outbox.weight_bytes = 0
         for endpoint in (*self._exchanges.values(), *self._sinks.values()):

@@ -1,8 +1,8 @@
 """The ways that columns take through a chain, beside those of rows.
 
-An operator that takes columns is given them; before any other the records are made, once, and go
-on as rows. A chain takes columns at its root only where they are of use: where an operator that
-takes them stands before one that does not.
+An operator that takes columns gets columns. Before any other operator the records are made, once,
+and go on as rows. A chain takes columns at its root only where they are of use: where an operator
+or an exchange that takes them comes before any that does not.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ColumnPaths:
             self.push = self._after(root) if root.spec is None else self._into_operator(root)
 
     def _wants(self, node: NodeProgram) -> bool:
-        """Whether columns are of use to a node, or to one after it that they come to."""
+        """True when a node takes columns, or passes them on to a node or exchange that does."""
         if node.spec is not None and node.spec.traits.inputs > 1:
             return False
         if node.spec is not None and node.spec.traits.takes_columns:
@@ -50,7 +50,7 @@ class ColumnPaths:
         return link.kind == "node" and self._wanted[link.target]
 
     def _after(self, node: NodeProgram) -> PushColumns:
-        """What takes the columns that a node emits."""
+        """A function that takes the columns that a node emits."""
         # As with rows: exchanges and sinks before operators.
         links = sorted(node.links, key=lambda link: link.kind == "node")
         pushes = [self._into(link) for link in links if link.tag is None]
@@ -77,7 +77,7 @@ class ColumnPaths:
         take = self._parts.operators[node.id].bind_columns(self._parts.outputs(node))
 
         def push(columns: Columns, node: NodeProgram = node) -> None:
-            # An exception is told by the variable ``node``.
+            # ``annotate`` finds the operator by the variable ``node``.
             take(columns)
 
         return push

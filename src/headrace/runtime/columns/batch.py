@@ -1,8 +1,8 @@
 """``Columns``: a run of records as an Arrow record batch.
 
-It stands where a list of records stands: it has a length and slices, and whoever goes through it is
-given the records that the source would have given as rows. Slices share the memory of the whole.
-pyarrow and numpy are imported when the first ``Columns`` is made: a job without any does not pay.
+It can take the place of a list of records: it has a length and slices, and iterating over it gives
+the records that the source would have given as rows. Slices share the memory of the whole.
+pyarrow and numpy are imported when the first ``Columns`` is made, so other jobs do not load them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Columns:
     record; None: all rows are inserted. ``times``: an int64 array of timestamps in ms, with nulls,
     as long as the batch; None: no record has one.
 
-    A slice makes its batch when it is asked for: most only pass through.
+    A slice makes its batch at the first use: most slices are only passed on.
     """
 
     __slots__ = ("_batch", "_count", "_nbytes", "_start", "_times", "_whole", "row_kind", "shape")
@@ -214,7 +214,7 @@ class Timestamps(Sequence[int | None]):
 
 
 def joined(parts: Sequence[Columns]) -> Columns:
-    """The records of several ``Columns`` of one kind (``is_like``), one after the other."""
+    """The records of several ``Columns`` of one kind (``is_like``), one after another."""
     first, *others = parts
     if not others:
         return first
@@ -287,12 +287,12 @@ def _write(batch: Any, out: Any) -> None:
 
 
 def pickled(data: Any, protocol: int) -> Any:
-    """A buffer as it is pickled: as bytes, and copied once where the protocol can."""
+    """A buffer in the form that pickle gets: it is written as bytes, with one copy if possible."""
     return PickleBuffer(memoryview(data).toreadonly()) if protocol >= 5 else bytes(data)
 
 
 def from_buffer(data: Any, shape: Shape, row_kind: str | None, timed: bool) -> Columns:
-    """The columns of a message (bytes, or what has a buffer), in its memory."""
+    """The columns of a message (bytes or a buffer); they use its memory."""
     import pyarrow as pa
 
     batch = pa.ipc.open_stream(data).read_next_batch()

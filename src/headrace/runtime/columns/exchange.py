@@ -1,8 +1,8 @@
-"""The way out of a chain for columns: rows go to their key groups by one sort.
+"""The end of a chain for columns: rows go to their key groups by one sort.
 
-What is gathered is sorted by key group when it leaves, once, and every group's block is a slice of
-the sorted whole. The groups of one partition lie side by side, so that what travels to a partition
-is one Arrow message (``shared``).
+What is gathered is sorted by key group once, when it leaves. Every group's block is a slice of the
+sorted whole. The groups of one partition lie next to each other, so what travels to a partition is
+one Arrow message (``shared``).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ PushRows = Callable[[list[Any], Any], None]
 
 
 def columns_of_exchange(program: ExchangeProgram, job: JobProgram) -> tuple[str, ...] | None:
-    """The key columns of an exchange that takes columns, or None: it is given rows.
+    """The key columns of an exchange that takes columns; None for one that takes rows.
 
-    Columns are of use where the receiver begins with an operator that takes them. A declared type
-    of the key may make other values of what the columns hold.
+    Columns are of use if the receiver begins with an operator that takes them. A declared type of
+    the key may make other values of what the columns hold, so such an exchange takes rows.
     """
     if program.mode != "key" or program.selector is None:
         return None
@@ -45,7 +45,7 @@ def columns_of_exchange(program: ExchangeProgram, job: JobProgram) -> tuple[str,
 
 
 class _Event(NamedTuple):
-    """Something that stands between two rows of what was gathered, for every group.
+    """A mark, or a change of channel, between two gathered rows; it holds for every group.
 
     ``row``: how many rows come before it. ``mark`` None: from here on rows belong to ``channel``.
     """
@@ -58,9 +58,9 @@ class _Event(NamedTuple):
 class ColumnsEndpoint(Endpoint):
     """Gathers columns, or rows where some come, for the key groups of a vertex.
 
-    At any time it holds columns or rows, not both: where the other kind comes, what is there is put
-    aside first, so that a receiver reads in the order in which it was sent. ``records`` counts rows
-    alone: columns wait until they are many bytes, as the more of them leave at once the less each
+    At any time it holds columns or rows, not both. When the other kind comes, what is there is put
+    aside, so that a receiver reads everything in the order in which it was sent. ``records`` counts
+    rows only: columns wait until they are many bytes. The more of them leave at once, the less each
     costs, here and where they are read.
     """
 
@@ -111,7 +111,7 @@ class ColumnsEndpoint(Endpoint):
         events.append(_Event(self._rows, channel, Mark(0, channel, watermark, idle)))
 
     def buffer(self, group: int) -> Any:
-        """The open buffer of a group: a row comes, after what was gathered."""
+        """The open buffer of a group, for a row. Columns that wait are put aside first."""
         self._put_columns_aside()
         return super().buffer(group)
 
@@ -120,7 +120,7 @@ class ColumnsEndpoint(Endpoint):
         return self._bytes or super().weight_bytes()
 
     def push_columns(self, columns: Columns, rows: PushRows) -> None:
-        """Gather columns; ``rows`` takes the records where columns do not tell their groups."""
+        """Gather columns; if these do not give the key groups, ``rows`` gets the records."""
         groups = key_groups(ColumnKeys(columns, self._key_columns), self._known)
         if groups is None:
             rows(columns.rows(), columns.timestamps and [*columns.timestamps])
@@ -146,7 +146,7 @@ class ColumnsEndpoint(Endpoint):
             yield from super().drain()
 
     def _begin_columns(self) -> None:
-        """Columns come: what was gathered as rows goes before them."""
+        """Put rows that wait aside, so that they leave before the columns that come now."""
         waiting = [buffer for buffer in self.buffers if buffer is not None]
         if not self.merged:
             self._opens(self.channel)
@@ -171,7 +171,7 @@ class ColumnsEndpoint(Endpoint):
         self._rows = self._bytes = 0
 
     def _drain_columns(self) -> Iterator[Envelope]:
-        """The blocks of all groups, those of one partition side by side."""
+        """The blocks of all groups; those of one partition follow each other."""
         import numpy as np
 
         whole, events = joined(self._gathered), self._events

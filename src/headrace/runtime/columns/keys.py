@@ -21,7 +21,7 @@ _MOST_HASHED = (1 << 61) - 2
 class ColumnKeys:
     """The keys of the rows of ``Columns``: it reads as a list of keys.
 
-    ``names``: the columns; several make a tuple.
+    ``names``: the columns; if there are several, a key is a tuple.
     """
 
     def __init__(self, columns: Columns, names: tuple[str, ...]) -> None:
@@ -68,10 +68,10 @@ class ColumnKeys:
 
 
 def key_groups(keys: ColumnKeys, groups: KeyGroups) -> np.ndarray[Any, Any] | None:
-    """The key group of each row, as small unsigned integers; as ``groups`` has it for its key.
+    """The key group of each row, as small unsigned integers: what ``groups`` gives for its key.
 
-    None where columns cannot tell: one is missing, of a type without keys, or has a key that is
-    refused. The records must be asked then.
+    None if columns do not suffice, and the records must be used: a column is missing or of a type
+    without keys, or it has a key that is refused.
     """
     import numpy as np
     import pyarrow as pa
@@ -93,7 +93,7 @@ def key_groups(keys: ColumnKeys, groups: KeyGroups) -> np.ndarray[Any, Any] | No
 
 
 def _hashed_integers(column: Any) -> np.ndarray[Any, Any] | None:
-    """``stable_hash`` of integers, worked out for all at once; None where it takes more."""
+    """``stable_hash`` of all integers at once; None for nulls, large numbers and other types."""
     import numpy as np
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Functions that name columns: called with a record they give what the columns have for it."""
+"""Selectors that name columns: called with a record, they give what the columns hold for it."""
 
 from __future__ import annotations
 

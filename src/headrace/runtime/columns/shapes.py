@@ -68,7 +68,7 @@ NAMED_ROWS = NamedRows()
 
 
 def python_values(column: Any) -> list[Any]:
-    """The values of an Arrow array as Python has them; nanoseconds are cut."""
+    """The values of an Arrow array as Python objects; nanoseconds are cut off."""
     import pyarrow as pa
 
     kind = column.type

@@ -1,8 +1,8 @@
-"""One Arrow message for several blocks: what the key groups of a partition have in common.
+"""One Arrow message for several blocks: those of the key groups of one partition.
 
-A message costs as much as some thousand rows, and a key group has often fewer. So the blocks of one
-packet that were sliced from one whole become ``Part``s of one ``Message``. Pickled together, they
-hold it once.
+A message costs as much as some thousand rows, and a key group often has fewer. So blocks of one
+packet that are slices of one whole become ``Part``s of one ``Message``. Pickled together, they hold
+it once.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def has_columns(payload: Any) -> bool:
 
 
 def share(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Rows that end in a payload, the same with blocks of columns as parts of messages.
+    """The same rows, whose last field is a payload; blocks of columns become parts of messages.
 
-    Neighbours that were sliced from one whole, one after the other, share a message.
+    Blocks that follow each other in the rows and in one whole share a message.
     """
     for whole, found in groupby(rows, _whole_of):
         if whole is None:

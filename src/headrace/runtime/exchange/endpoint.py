@@ -40,7 +40,7 @@ class Endpoint:
         self.to_all = to_all
         self.buffers: list[BlockBuffer | None] = [None] * groups
         self.unchecked = False
-        """Whether records may have come that nobody has looked at."""
+        """Whether records may have come that nobody has checked (``Block.checked``)."""
         self.channel = Channel(exchange or "")
         self.merged = False
         self.watermark: int | None = None
@@ -81,9 +81,9 @@ class Endpoint:
         return buffer
 
     def mark(self, watermark: int, idle: bool) -> None:
-        """Put a watermark behind what was gathered so far, for every receiver.
+        """Put a watermark after what was gathered so far, for every receiver.
 
-        A sink's end only notes it: how far a split has come is asked of all ends of its chain.
+        A sink's endpoint only stores it: a split's watermark is the least over all its endpoints.
         """
         self.watermark = watermark
         if self.exchange is None:
@@ -129,11 +129,11 @@ class Endpoint:
 
 
 class KeyedEndpoint(Endpoint):
-    """The way out of a keyed stage, whose groups all go through one sequence of watermarks.
+    """The end of a keyed stage, whose groups all go through one sequence of watermarks.
 
-    What several groups emit, one run after another, goes to the same blocks: with as many blocks
-    as there are pairs of groups, each would be short. Records lie by the watermark under which
-    they were emitted, and in a block in that order.
+    What several groups emit, one run after another, goes into the same blocks. A block for each
+    pair of groups would be short. Records are kept by the watermark under which they were emitted,
+    and a block holds them in that order.
     """
 
     def __init__(self, *given: Any) -> None:
@@ -141,10 +141,10 @@ class KeyedEndpoint(Endpoint):
         self._buffers_by_watermark: dict[int, list[BlockBuffer | None]] = {}
         """The buffers under every other watermark than the present one."""
         self._records_by_watermark = 0
-        self._headings: list[dict[RecordLayout, int]] = [{} for _ in self.buffers]
+        self._layouts: list[dict[RecordLayout, int]] = [{} for _ in self.buffers]
         self._last: Mark | None = None
         self._announced: dict[int, Mark | None] = {}
-        """By group at work that came to a mark: the one which its number has been told."""
+        """By group at work that had a mark: the last mark that was sent in its name."""
 
     def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
         """Start a task run, under the watermark of the keyed task."""
@@ -154,15 +154,15 @@ class KeyedEndpoint(Endpoint):
             self._announced.clear()
             self._empty()
         assert self.outbox.keyed_watermark is not None
-        self._turn_to(self.outbox.keyed_watermark)
+        self._switch_to(self.outbox.keyed_watermark)
 
     def _empty(self) -> None:
         self._buffers_by_watermark.clear()
         self._records_by_watermark = 0
-        for layouts in self._headings:
+        for layouts in self._layouts:
             layouts.clear()
 
-    def _turn_to(self, watermark: int) -> None:
+    def _switch_to(self, watermark: int) -> None:
         if watermark == self.watermark:
             return
         if self.watermark is not None and any(self.buffers):
@@ -177,11 +177,11 @@ class KeyedEndpoint(Endpoint):
         self.watermark = watermark
 
     def _new_buffer(self, group: int) -> BlockBuffer:
-        return BlockBuffer(self.watermark, self._headings[group])
+        return BlockBuffer(self.watermark, self._layouts[group])
 
     def mark(self, watermark: int, idle: bool) -> None:
         """What comes from now on is emitted under this watermark."""
-        self._turn_to(watermark)
+        self._switch_to(watermark)
         if self._last is None or watermark >= self._last.watermark:
             self._last = Mark(0, self.channel, watermark, idle)
         self._announced.setdefault(self.outbox.current_group, None)
@@ -191,27 +191,28 @@ class KeyedEndpoint(Endpoint):
         return waiting_in(self.buffers) + self._records_by_watermark
 
     def drain(self) -> Iterator[Envelope]:
-        """One block for each receiver of a record, and for those that hear of the time from here.
+        """One block for each receiver that gets records, or the time, from the groups at work here.
 
-        Of those without a record a group tells the receivers of its own number.
+        Receivers without a record get the time from the group of their own number.
         """
         last, group_count = self._last, self.outbox.group_count
-        news = {current_group for current_group, mark in self._announced.items() if mark != last}
+        to_announce = {group for group, mark in self._announced.items() if mark != last}
         assert self.watermark is not None
-        under = {**self._buffers_by_watermark, self.watermark: self.buffers}
-        by_time = [found for _, found in sorted(under.items(), key=itemgetter(0))]
+        by_watermark = {**self._buffers_by_watermark, self.watermark: self.buffers}
+        in_order = [found for _, found in sorted(by_watermark.items(), key=itemgetter(0))]
         for group in range(self.groups):
-            found = [buffer for each in by_time if (buffer := each[group]) is not None]
-            for buffers in by_time:
+            found = [buffer for each in in_order if (buffer := each[group]) is not None]
+            for buffers in in_order:
                 buffers[group] = None
-            if not found and last is not None and group % group_count in news:
+            if not found and last is not None and group % group_count in to_announce:
                 found = [BlockBuffer(last.watermark)]
             if found:
-                yield self._envelope(group, self._joined(found))
-        self._announced.update(dict.fromkeys(news, last))
+                yield self._envelope(group, self._in_one_buffer(found))
+        self._announced.update(dict.fromkeys(to_announce, last))
         self._empty()
 
-    def _joined(self, buffers: list[BlockBuffer]) -> BlockBuffer:
+    def _in_one_buffer(self, buffers: list[BlockBuffer]) -> BlockBuffer:
+        """The records of buffers, which are in the order of watermarks, with marks between."""
         whole, *others = buffers
         for buffer in others:
             assert buffer.first_watermark_ms is not None

@@ -11,13 +11,13 @@ from headrace.runtime.overflow import Overflow, unweighed_bytes
 SENDERS_PER_VERTEX = 1 << 20
 
 BYTES_GATHERED = 16 << 20
-"""So much may wait in the buffers of a chain. It leaves between two calls, and in the middle of
-one it is put aside."""
+"""About this much may wait in the buffers of a chain. More than that leaves after the call, and is
+put aside in the middle of a call."""
 
 _BYTES_UNWEIGHED = 64 << 10
 _RECORDS_UNWEIGHED = 512
-"""A buffer is weighed again once so many bytes may have come if records are as they were, or so
-many records: of small ones with 1, 16, 256, 768 … records. Each time costs some microseconds."""
+"""A buffer is weighed again after about this many bytes, if records stay as large as they were, or
+after this many records: small ones at 1, 16, 256, 768 … records. It costs some microseconds."""
 
 
 class Outbox:
@@ -61,7 +61,7 @@ class Outbox:
     ) -> None:
         """Start a task run. ``watermark`` is None in a source, else that of the keyed task.
 
-        ``appends``: what the run before it gathered still waits, and leaves with this run's.
+        ``appends``: what the run before it gathered is kept, and leaves together with this run's.
         """
         self.sender = sender
         self.seq = itertools.count()
@@ -74,7 +74,7 @@ class Outbox:
             self.weight_bytes = 0
 
     def weigh(self, buffer: BlockBuffer) -> None:
-        """Look how much a buffer took that reached its limit; if it is too much, put it aside."""
+        """Estimate the bytes of a buffer that has reached its limit. Too many are put aside."""
         count, weight_bytes = len(buffer.values), unweighed_bytes(buffer)
         self.weight_bytes += weight_bytes
         more = _BYTES_UNWEIGHED * (count - buffer.weighed) // max(weight_bytes, 1)

@@ -79,7 +79,7 @@ _GATHERING = {
 def _gather(endpoint: Endpoint, fresh: bool) -> tuple[str, ...]:
     """Lines that put a record into ``$buffer``.
 
-    ``fresh``: nobody else holds the record, so it is early enough when the block is encoded.
+    ``fresh``: nobody else holds the record, so it need not be isolated before the block is encoded.
     """
     put = (
         "$values = $buffer.values",
@@ -185,7 +185,7 @@ def sink_step(endpoint: Endpoint, fresh: bool = False) -> Step:
 
 
 def exchange_node(program: ExchangeProgram) -> NodeProgram:
-    """A stand-in node, so that a failing key selector or partitioner is told by its stream."""
+    """A node for an exchange, so that an error of a selector or partitioner names its stream."""
     return NodeProgram(
         program.id, f"{program.label} of {program.name}", None, program.site, None, ()
     )

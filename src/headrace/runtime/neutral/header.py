@@ -1,9 +1,9 @@
-"""What the tasks of an operator keep in their headers: once per operator, whatever its key groups.
+"""What the tasks of an operator keep in their headers: once per operator, not per key group.
 
 A header is a dictionary. Known fields: ``channels`` (input channel to ``(watermark, idle)``),
 ``watermark``, ``now`` (ms), ``finished``, ``nodes`` (node to what it remembers). Channels and nodes
-may be values of any type that can be pickled. Every key group is told every watermark, so groups
-agree; where they do not, what holds nothing back too early counts:
+may be values of any type that can be pickled. Every key group gets every watermark, so the groups
+agree. If they do not, the value counts that fires nothing too early:
 
     watermark, channels   the least; a channel is idle if it is in every group
     now                   the greatest: the clock does not go back
@@ -124,8 +124,8 @@ def channels_now(
         if set(old) == set(members):
             found.update((channel, channels[channel]) for channel in members)
             continue
-        spoken = [channels[channel][0] for channel in old if channels[channel][0] > MIN_WATERMARK]
-        least = min(spoken, default=MIN_WATERMARK)
+        reached = [channels[c][0] for c in old if channels[c][0] > MIN_WATERMARK]
+        least = min(reached, default=MIN_WATERMARK)
         idle = MIN_WATERMARK < least < MAX_WATERMARK
         found.update((channel, (least, idle)) for channel in members)
     return found

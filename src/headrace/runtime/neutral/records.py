@@ -25,7 +25,7 @@ class StateRecord(NamedTuple):
     """A piece of keyed state that can be read alone.
 
     One per key (and namespace) of value, reducing and aggregating state, one per element of a list
-    (``position`` is its index), and one per item of a map (``item`` is its key, ``position`` tells
+    (``position`` is its index), and one per item of a map (``item`` is its key, ``position`` is
     the order of insertion where that is kept). ``kind``: see ``runtime.state.kinds``. ``namespace``
     is None for state of a key alone. State that all tasks of an operator share has
     the key group ``ALL_GROUPS``; ``key`` is that of its map, and the value is a pair with the order
@@ -90,7 +90,7 @@ class SplitRecord(NamedTuple):
 class SinkRecord(NamedTuple):
     """A piece of what a sink's committer holds back, in a form of its own (``snapshot``).
 
-    ``position``: the how-manieth of the sink's pieces it is.
+    ``position``: its index among the sink's pieces.
     """
 
     sink: str

@@ -35,8 +35,8 @@ MISSING: Any = object()
 class Values(dict[Any, Any], ABC):
     """The values of an operator's only slot by key; a key without one gives ``MISSING``.
 
-    Whoever sets a value tells the backend that it changed. ``fallback``, once set, gives what
-    is not here: entries, for whoever still asks for values after ``end_single_slot_view``.
+    Whoever sets a value tells the backend that it changed. After ``end_single_slot_view``,
+    ``fallback`` gives the values that are not here, out of entries.
     """
 
     __slots__ = ("fallback",)
@@ -108,7 +108,7 @@ class EntrySpace(ABC):
     """
 
     changed: Callable[[Any], None]
-    """Is told that the entry of a key was changed (also when it became empty)."""
+    """To be called after the entry of a key was changed (also when it became empty)."""
 
     @abstractmethod
     def declare(self, slot: str, kind: StateKind) -> None:

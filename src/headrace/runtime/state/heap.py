@@ -33,14 +33,12 @@ class HeapTimers(TimerStore):
         self._order = itertools.count()
 
     def register(self, timer: Timer) -> None:
-        """Add a timer."""
         if timer not in self._live:
             order = next(self._order)
             self._live[timer] = order
             heapq.heappush(self._heap, (timer.time_ms, order, timer))
 
     def delete(self, timer: Timer) -> None:
-        """Remove a timer; one that is not there is no error."""
         self._live.pop(timer, None)
         if len(self._heap) > 2 * len(self._live) + DEAD_TIMERS:
             live = self._live
@@ -48,12 +46,10 @@ class HeapTimers(TimerStore):
             heapq.heapify(self._heap)
 
     def earliest_ms(self) -> int | None:
-        """The time of the next timer, or None."""
         self._drop_deleted()
         return self._heap[0][0] if self._heap else None
 
     def pop_due(self, time_ms: int) -> Timer | None:
-        """Remove and give back the next timer at or before ``time_ms``, or None."""
         self._drop_deleted()
         if not self._heap or self._heap[0][0] > time_ms:
             return None
@@ -62,7 +58,6 @@ class HeapTimers(TimerStore):
         return timer
 
     def scan(self) -> Iterator[tuple[int, Timer]]:
-        """Every timer with its order of registration, as they will fire."""
         for timer, order in sorted(self._live.items(), key=lambda item: (item[0][0], item[1])):
             yield order, timer
 
@@ -130,7 +125,6 @@ class HeapEntries(EntrySpace):
         return {slot: values[key]} if key in values else {}
 
     def keys(self) -> Iterator[Any]:
-        """Every key that has a non-empty entry."""
         if self._view is not None:
             return iter(self._view[0])
         return (key for key, entry in self._entries.items() if entry)

@@ -23,7 +23,7 @@ def page_number(hashed: int, count: int) -> int:
 
 
 def required(store: PageStore, name: str) -> bytes:
-    """The bytes under a name that another record speaks of.
+    """The bytes under a name that another record refers to.
 
     Raises:
         CheckpointError: they are not there.
@@ -42,8 +42,8 @@ def required(store: PageStore, name: str) -> bytes:
 class PageTable:
     """How many pages there are and what they hold: bytes, entries, entries in the odd page.
 
-    ``grain``: how many times the usual size they are meant to have; ``regret``: what that cost
-    beyond the best size since it was chosen, in calls.
+    ``grain``: how many times as large as usual pages are meant to be. ``regret``: what this choice
+    has cost so far beyond the best one, in calls.
     """
 
     count: int = 1

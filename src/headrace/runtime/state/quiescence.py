@@ -1,4 +1,4 @@
-"""Timers at the end of a batch: those that stand still fire, and no others are taken."""
+"""Timers at the end of a batch: those that wait are fired, and new ones are dropped."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class _Quiescent(TimerStore):
 
 @contextmanager
 def quiescent(backend: StateBackend) -> Iterator[Dropped]:
-    """The count of what is dropped; inside, the backend takes no new timers of either clock.
+    """The count of dropped timers. Inside the ``with``, new timers of both clocks are dropped.
 
-    Behind the last record of a batch a timer that sets the next one would go on for ever.
+    Otherwise, after the last record of a batch, a timer that sets the next one would never end.
     """
     dropped = Dropped()
     events, processing = backend.event_timers, backend.processing_timers

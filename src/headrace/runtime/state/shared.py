@@ -1,8 +1,8 @@
 """State that a whole task shares: one copy, which only its broadcast input changes.
 
-It is held in dictionaries while a call is at work, and lies in the pages of a backend between
-calls, so that a small change of it rewrites a page. Every change is noted: it can be taken back and
-made again, as each key group of a task must see the state as it was at its own place in time.
+During a call it is in dictionaries. Between calls it lies in the pages of a backend, so a small
+change rewrites one page. Every change is recorded, so that it can be taken back and made again:
+each key group of a task must see the state as it was at the group's own place in time.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Change(NamedTuple):
 class SharedMap:
     """A map that a task shares. Only the side of the broadcast input may change it.
 
-    Items come in the order in which their keys were first put. What is put is kept as it was then,
-    and what the writing side gets is its own: an object that is changed must be put again.
+    Items come in the order in which their keys were first put. A value is copied when it is put,
+    and when the writing side reads it: that side must put a value again after changing it.
     """
 
     __slots__ = ("_held", "_in_order", "_owner", "name")
@@ -92,13 +92,13 @@ class SharedMap:
         if not self._owner.writable:
             raise PlanError(
                 f"the shared state {self.name!r} is changed for a record that was not broadcast",
-                hint="only the side of the broadcast input may change it: tasks would differ",
+                hint="only the side of the broadcast input may change it: else tasks would differ",
             )
         self.hold(change.key, change.after)
         self._owner.changes.append(change)
 
     def hold(self, key: Any, found: Any) -> None:
-        """Hold a pair (order, value), or ``MISSING``, under a key; nothing is noted."""
+        """Hold a pair (order, value), or ``MISSING``, under a key; no change is recorded."""
         if found is MISSING:
             self._held.pop(key, None)
         elif key not in self._held:
@@ -142,7 +142,7 @@ class SharedStates:
         return self._order
 
     def load(self, backend: StateBackend) -> None:
-        """Hold what a backend holds."""
+        """Take the content of a backend."""
         self._order, self.writable = 0, False
         self.changes.clear()
         for each in self._maps.values():
@@ -153,7 +153,7 @@ class SharedStates:
                 self._order = max(self._order, found[0])
 
     def taken(self) -> tuple[Change, ...]:
-        """What was changed since this was asked last."""
+        """The changes since the last call."""
         found = tuple(self.changes)
         self.changes.clear()
         return found

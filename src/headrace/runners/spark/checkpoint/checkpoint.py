@@ -147,7 +147,7 @@ class Checkpoint:
 
     @property
     def scope(self) -> str:
-        """What tells this checkpoint's sinks from those of any other."""
+        """What distinguishes this checkpoint's sinks from those of any other."""
         return self._facts.scope
 
     @property
@@ -287,7 +287,7 @@ def _kept_states(place: Place, facts: Facts, read_states: ReadStates) -> States:
 
 
 def check_spark(place: Place, facts: Facts) -> None:
-    """Look at Spark's own part, as far as it is small; its state, Spark looks at itself.
+    """Check the small files of Spark's part. Its state is checked by Spark.
 
     Raises:
         CheckpointError: a file is missing or damaged.
@@ -337,13 +337,13 @@ def _has_published(place: Place) -> bool:
 
 
 def _tasks_may_have_committed(place: Place) -> bool:
-    """True when a sink that commits by task was at work: nobody hears of its commits."""
+    """True when a sink that commits by task was at work: such commits are not reported."""
     if not any(progress.has_planned(place.spark(n)) for n in place.generations()):
         return False
     try:
         facts = Facts.read(place.store)
     except CheckpointError:
-        return False  # told where the facts are needed
+        return False  # reported where the facts are needed
     return facts is not None and facts.tasks_commit
 
 

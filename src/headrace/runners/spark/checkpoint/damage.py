@@ -1,7 +1,7 @@
-"""What Spark fails with where its part of a checkpoint is damaged, as an error that names the file.
+"""Damage to Spark's part of a checkpoint, as an error that names the file.
 
-It goes by the exceptions of Java, their types and Spark's error conditions: text alone may be
-anybody's. Types and conditions are those of Spark 4.3.
+It is recognised by the types of Java's exceptions and by Spark's error conditions. Text alone does
+not count: that may be a user's. Types and conditions are those of Spark 4.3.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def damage_in(
     for cause in reversed(causes):
         named = inside.search(cause.message)
         if named is not None and _shows_damage(cause):
-            # Of a folder Spark may say no more: the look may find the file.
+            # Spark may name only a folder: then all files are checked.
             broken = first_broken(spark_folder) if Path(named[0]).is_dir() else None
             return _error(*(broken or (named[0], _first_line(cause))))
     if not _may_be_damage(causes):
@@ -120,7 +120,7 @@ def _has_condition(cause: Cause) -> bool:
 
 
 def _may_be_damage(causes: Sequence[Cause]) -> bool:
-    """Whether it is worth a look at all files: the last cause is none of a full or a slow disk."""
+    """Whether to check all files: not if the last cause is a full disk or a slow one."""
     last = causes[-1]
     if last.kind == _ROCKSDB:
         return _ROTTEN.search(last.message) is not None

@@ -76,7 +76,7 @@ class Facts:
 
     @property
     def tasks_commit(self) -> bool:
-        """True when some sink commits by task, and nobody hears of it."""
+        """True when some sink commits by task: such commits are not reported to the driver."""
         return any(sink != TIME for sink in self.routes)
 
     def moves(self, program: JobProgram) -> bool:
@@ -202,7 +202,7 @@ def streaming_dataframes(program: JobProgram) -> list[str]:
 
 
 def _check_movable(before: Layout, program: JobProgram, location: str) -> None:
-    """How far a streaming DataFrame was read, Spark alone knows, in the folder that is left.
+    """Raise if a streaming DataFrame goes on: its position is in the folder that is left.
 
     One that is new is read from its beginning anyway.
     """

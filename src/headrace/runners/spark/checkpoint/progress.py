@@ -97,10 +97,10 @@ def log_of(spark_folder: str) -> Log:
 
 
 def check_logs(spark_folder: str, epoch: int) -> int:
-    """Look whether Spark's logs hold what it begins with; gives the last committed micro-batch.
+    """Check that Spark's logs hold what it begins with; gives the last committed micro-batch.
 
-    Spark itself would read a log without its end as a shorter one, and another file would be
-    missing for it. ``epoch``: the last one that the sinks have published, which is in the log.
+    Spark itself would take a log whose end is missing for a shorter log, and would then report
+    another file as missing. ``epoch``: the last one that the sinks have published; the log has it.
 
     Raises:
         CheckpointError: a file of a log is missing or damaged.

@@ -48,7 +48,7 @@ def is_missing(what: str, file: str | Path) -> CheckpointError:
 
 
 def check_files(spark_folder: str, committed: int, stages: int) -> None:
-    """Look whether the files are there that Spark opens first, and can be read.
+    """Check that the files that Spark opens first are there, and can be read.
 
     ``committed``: the last micro-batch that Spark calls done; ``stages``: the operators with state
     that the job had then. What is read in the tasks, Spark checks itself.
@@ -77,7 +77,7 @@ def check_files(spark_folder: str, committed: int, stages: int) -> None:
 
 
 def check_sources(spark_folder: str, offsets: Sequence[str]) -> None:
-    """Look whether a source of Spark's has its list of files; it would read them again without.
+    """Check that a source of Spark's has its list of files; without it they would be read again.
 
     ``offsets``: the offsets of all sources at the end of a planned micro-batch, in their order.
 
@@ -171,7 +171,7 @@ def _inside(path: str, operator: Path) -> str:
 
 
 def check_whole(folder: Path, last: str, what: str) -> None:
-    """Look whether a folder that Spark wrote is as it was; ``last``: the file written last.
+    """Check that a folder that Spark wrote is as it was; ``last``: the file written last.
 
     Raises:
         CheckpointError: a file is missing or damaged.
@@ -193,7 +193,7 @@ def check_whole(folder: Path, last: str, what: str) -> None:
 
 
 def first_broken(spark_folder: str) -> tuple[Path, str] | None:
-    """A file that is certainly not as it was written, and what is the matter; None: none is found.
+    """A file that is not as it was written, and its problem; None: none is found.
 
     All of the state is read, so this is for a query that has failed.
     """

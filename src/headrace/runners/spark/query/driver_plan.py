@@ -25,12 +25,12 @@ class Stop:
 
     @property
     def asked(self) -> Path:
-        """There once no further micro-batch is to be planned."""
+        """A file that exists once no further micro-batch is to be planned."""
         return Path(self.folder) / "stop-asked"
 
     @property
     def answered(self) -> Path:
-        """There once none is: Spark asks for the next one when it has committed the last."""
+        """A file that exists once none is planned any more: all micro-batches are committed."""
         return Path(self.folder) / "stop-answered"
 
 

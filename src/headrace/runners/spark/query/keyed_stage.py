@@ -69,11 +69,11 @@ def run_group(
 
 
 class _ToAll:
-    """What all groups of one partition get, of a call of a stage.
+    """The broadcast envelopes of one partition, in one call of a stage.
 
-    ``index``: the number of the partition. Subtasks may be fewer than partitions: a partition
-    without any works as one whose output nobody reads, so that its copy of the shared state is
-    there when subtasks are added.
+    ``index``: the number of the partition. There may be fewer subtasks than partitions. A partition
+    without a subtask then works as one whose output nobody reads, so that its copy of the shared
+    state is there when subtasks are added.
     """
 
     def __init__(self, job: WorkerJob, index: int) -> None:
@@ -106,13 +106,13 @@ class _ToAll:
         return self._groups.get(group, ())
 
     def work_alone(self, work: StageCall, backend_of: MakeBackend) -> None:
-        """Let vertices without a group here learn what all learn."""
+        """Run the vertices without a group here, so that their shared state is kept up to date."""
         for target in self._alone:
             for _ in run_group(self._job, work, self._index, (), backend_of, [target]):
-                pass  # other tasks say the same
+                pass  # other tasks send the same
 
     def drain(self, work: StageCall) -> Iterator[Envelope]:
-        """What waits to be sent, except for what vertices without a group here said."""
+        """What waits to be sent, except the output of vertices without a group here."""
         return work.drain(except_for=self._alone)
 
 
@@ -310,7 +310,7 @@ class BatchStage:
         to_all: _ToAll,
         following: int | None,
     ) -> Iterator[Envelope]:
-        """Work on a group, and on those before the ``following`` that only hear what all get."""
+        """Work on a group, then on groups before ``following`` that get nothing but broadcasts."""
         if group == ALL_GROUPS:
             to_all.take(work, received)
         else:

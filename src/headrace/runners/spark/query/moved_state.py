@@ -42,7 +42,8 @@ def kept_states(
 ) -> dict[str, frozenset[str]]:
     """The states that lie in Spark's folder after a micro-batch, by the id of their operator.
 
-    They are declared in the workers, and noted with the state: so it is read, its headers alone.
+    States are declared in the workers, and their names stored with the state, in its headers. Only
+    the headers are read.
     """
     found: dict[str, frozenset[str]] = {}
     for number in range(1, len(stages) + 1):

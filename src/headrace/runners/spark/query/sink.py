@@ -124,7 +124,7 @@ def sink_tasks(program: JobProgram) -> int:
     """How many tasks write to the sinks in a micro-batch, at most; DataFrames not counted.
 
     After a keyed stage they are its partitions. Without one they are the source tasks: one more
-    may announce new splits, and one tells the time.
+    may announce new splits, and one sends the time.
     """
     if program.stages:
         return program.partitions

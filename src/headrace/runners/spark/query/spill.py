@@ -39,8 +39,8 @@ class Spill:
     def put(self, data: bytes | Part) -> bytes | Part | Place:
         """The bytes themselves, or where they lie.
 
-        The part of a message stays as it is in memory, with the others of the message; in the file
-        it lies alone.
+        In memory, the part of a message stays together with the others of the message. In the file
+        it is written alone.
         """
         if isinstance(data, Part):
             if self._held_bytes + data.nbytes <= self._most_bytes:
@@ -59,7 +59,7 @@ class Spill:
         return place
 
     def get(self, found: bytes | Part | Place) -> bytes | Part:
-        """What was put, of ``put``'s result."""
+        """The bytes that ``put`` was given, from its result."""
         if isinstance(found, bytes | Part):
             return found
         assert self._file is not None

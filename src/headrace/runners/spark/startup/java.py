@@ -60,7 +60,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
 
     Raises:
         JobError: there is none; or ``JAVA_HOME`` is set to something that cannot serve, which
-            is told rather than overruled, since whoever set it meant it.
+            is an error, and not ignored, since it was set on purpose.
     """
     environ = os.environ if environ is None else environ
     found = machine_java(environ) or _bundled_java(environ)

@@ -38,7 +38,7 @@ _STATE_STORE = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
     # Else Spark tries to do without a snapshot that is damaged: it fails with a null pointer where
-    # there is no older one (4.3.0), which hides the file. Damage is to be told, not passed over.
+    # there is no older one (4.3.0), which hides the file. Damage must be reported.
     "spark.sql.streaming.stateStore.autoSnapshotRepair.enabled": "false",
 }
 

@@ -23,7 +23,7 @@ class Handle:
         self._slot = name
         self._ttl = ttl
         self.stored_kind = StateKind(self.kind, type_text, ttl is not None)
-        """What a backend is told of the slot."""
+        """What the slot is declared to hold."""
 
     def _entry(self) -> Any:
         entry = self._context.entry
@@ -84,7 +84,7 @@ class Handle:
         return value
 
     def _write(self, value: Any) -> None:
-        """Set the value; None is none, whoever gave it."""
+        """Set the value; None clears it, also one that a user's function gave."""
         if value is None:
             self.clear()
             return

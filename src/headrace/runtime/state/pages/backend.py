@@ -1,4 +1,4 @@
-"""State in pages of a store whose calls are dear, such as Spark's: few of them, and small."""
+"""State in pages of a store whose calls are expensive, such as Spark's: few and small calls."""
 
 from __future__ import annotations
 
@@ -81,7 +81,6 @@ class PagedBackend(StateBackend):
         return space
 
     def declare(self, slot: str, kind: StateKind) -> None:
-        """Say what a slot holds."""
         self._plain.declare(slot, kind)
 
     def kinds(self) -> Mapping[str, StateKind]:
@@ -93,7 +92,6 @@ class PagedBackend(StateBackend):
         return self._plain.single_slot_view(slot)
 
     def end_single_slot_view(self) -> None:
-        """Go back to entries."""
         self._plain.end_single_slot_view()
 
     def keys(self) -> Iterator[Any]:
@@ -105,7 +103,6 @@ class PagedBackend(StateBackend):
         return self._plain.scan()
 
     def flush(self) -> None:
-        """Write what changed. Live entries are invalid afterwards."""
         if not self._is_open:
             return
         plain = self._plain.flush()

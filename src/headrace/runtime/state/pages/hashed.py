@@ -212,8 +212,8 @@ class HashedPages(ABC):
         changed, plain, packed = self.changed, page.plain, page.packed
         compact, drops_empty = self.compact, self.drops_empty
         for key, value in page.live.items():
-            old, told = packed.get(key), key in changed
-            if not told and old is None and self._same(page, key, value):
+            old, reported = packed.get(key), key in changed
+            if not reported and old is None and self._same(page, key, value):
                 continue
             if value is MISSING or (drops_empty and not value):
                 if plain.pop(key, MISSING) is not MISSING:
@@ -223,7 +223,7 @@ class HashedPages(ABC):
                     self.discard(old)
                     page.dirty = True
                 continue
-            pickled = type(old) is tuple or (old is not None and not told)
+            pickled = type(old) is tuple or (old is not None and not reported)
             lean = MISSING if pickled else compact(value)
             if lean is not MISSING:
                 plain[key] = lean
@@ -238,7 +238,7 @@ class HashedPages(ABC):
                     page.dirty = True
 
     def _same(self, page: Page, key: Any, value: Any) -> bool:
-        """True when a value nobody spoke of is as it was read."""
+        """True when a value that was not reported as changed is equal to what was read."""
         return not self.watched or key not in page.plain or self.compact(value) == page.plain[key]
 
     def _weigh(self, dirty: list[Page], entries_before: int) -> int:

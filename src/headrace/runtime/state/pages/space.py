@@ -27,8 +27,8 @@ MakePages = Callable[[PageTable, dict[str, StateKind], set[Any]], EntryPages]
 class PagedEntries(EntrySpace):
     """The entries of keys, or of pairs of key and namespace.
 
-    ``open_header`` reads what ``set_stored`` is told of, at the first use; ``make_pages`` makes the
-    pages then.
+    At the first use ``open_header`` reads the header and calls ``set_stored``. Then ``make_pages``
+    makes the pages.
     """
 
     def __init__(
@@ -90,7 +90,6 @@ class PagedEntries(EntrySpace):
         return self._view
 
     def end_single_slot_view(self) -> None:
-        """Go back to entries."""
         if self._view is not None:
             self._view.fold()
             self._view.clear()

@@ -91,7 +91,7 @@ class PagedValues(Values):
         return odd
 
     def fold(self) -> None:
-        """Make entries of what changed, for whoever asks the pages for keys."""
+        """Make entries of what changed, for a caller that asks the pages for keys."""
         self._to_live(dict.fromkeys([*self._thawed, *self._pages.changed]))
 
     def _to_live(self, keys: dict[Any, Any]) -> None:

@@ -54,7 +54,6 @@ class TimerPages(TimerStore):
         self._loose = False
 
     def register(self, timer: Timer) -> None:
-        """Add a timer."""
         live = self._live
         if timer in live:
             return
@@ -71,7 +70,6 @@ class TimerPages(TimerStore):
         heapq.heappush(self._heap, (timer.time_ms, order, timer))
 
     def delete(self, timer: Timer) -> None:
-        """Remove a timer; one that is not there is no error."""
         if timer not in self._live:
             self._reach(timer)
         if self._live.pop(timer, None) is not None:
@@ -80,14 +78,12 @@ class TimerPages(TimerStore):
                 self._remove_deleted()
 
     def earliest_ms(self) -> int | None:
-        """The time of the next timer, or None."""
         item = self._next()
         if item is None or (self._floor is not None and self._floor < item[0]):
             return self._floor
         return item[0]
 
     def pop_due(self, time_ms: int) -> Timer | None:
-        """Remove and give back the next timer at or before ``time_ms``, or None."""
         item = self._next()
         floor = self._floor
         while floor is not None and floor <= time_ms and (item is None or item[0] >= floor):
