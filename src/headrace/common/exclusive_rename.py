@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import sys
@@ -30,6 +29,8 @@ def rename_exclusively(source: str, target: str) -> bool | None:
         return None
     if call(os.fsencode(source), os.fsencode(target)) == 0:
         return True
+    import ctypes  # only file sinks need it
+
     number = ctypes.get_errno()
     if number == errno.EEXIST:
         return False
@@ -40,6 +41,8 @@ def rename_exclusively(source: str, target: str) -> bool | None:
 
 @cache
 def _system_call() -> Call | None:
+    import ctypes
+
     library = ctypes.CDLL(None, use_errno=True)
     try:
         if sys.platform == "darwin":

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block, Mark, values_of
 from headrace.runtime.channel import Channel
-from headrace.runtime.columns.runs import columns_by_time, columns_together
 
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
@@ -348,6 +347,8 @@ def _by_time(run: Run) -> Run:
     block, values, *_ = run
     assert block.timestamps is not None
     if not isinstance(values, list):
+        from headrace.runtime.columns.runs import columns_by_time  # jobs with rows start without it
+
         return Run(*columns_by_time(block, values), 0, len(values))
     moments = [MIN_WATERMARK if stamp is None else stamp for stamp in block.timestamps]
     if all(map(le, moments, islice(moments, 1, None))):
@@ -386,9 +387,12 @@ def _put_together(runs: Iterable[Run]) -> Iterator[Run]:
 def _one_run(runs: list[Run]) -> Run:
     if len(runs) == 1:
         return runs[0]
-    together = columns_together(runs)
-    if together is not None:
-        return Run(*together, 0, len(together[1]))
+    if not isinstance(runs[0].values, list):
+        from headrace.runtime.columns.runs import columns_together
+
+        together = columns_together(runs)
+        if together is not None:
+            return Run(*together, 0, len(together[1]))
     keys: list[Any] = []
     values: list[Any] = []
     stamps: list[int | None] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.channel import Channel
-from headrace.runtime.columns.exchange import ColumnsEndpoint, columns_of_exchange
+from headrace.runtime.columns.selectors import columns_of_exchange
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
 from headrace.runtime.exchange.endpoint import Endpoint, KeyedEndpoint
@@ -77,6 +77,9 @@ class ChainParts:
             )
             for e in program.exchanges
         }
+        specs = [node.spec for node in program.nodes.values() if node.spec is not None]
+        self.takes_columns = any(spec.traits.takes_columns for spec in specs)
+        """Whether columns may be of use in the chain, or in what it sends."""
         if not merged:
             self._use_columns_endpoints()
         self.sinks: dict[str, Endpoint] = {}
@@ -106,6 +109,10 @@ class ChainParts:
         for e in self.program.exchanges:
             names = columns_of_exchange(e, self._job)
             if names is not None:
+                # Jobs with rows start without it.
+                from headrace.runtime.columns.exchange import ColumnsEndpoint
+
+                self.takes_columns = True
                 self.exchanges[e.id] = ColumnsEndpoint(
                     self._outbox,
                     *(e.stage, e.target, e.groups, True, e.id, e.input),

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.connector import ColumnChunk
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Envelope
 from headrace.runtime.chain.build import ChainParts
-from headrace.runtime.chain.column_paths import ColumnPaths
 from headrace.runtime.channel import ALL_TASKS, Channel
-from headrace.runtime.columns.batch import Columns
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange.endpoint import Endpoint
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
@@ -22,6 +20,9 @@ from headrace.runtime.program import ChainProgram, JobProgram
 from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.user_function import close_function
 from headrace.runtime.watermarks import InputWatermarks
+
+if TYPE_CHECKING:
+    from headrace.runtime.columns.batch import PushColumns
 
 
 class Chain:
@@ -55,7 +56,7 @@ class Chain:
         self.operators, self.contexts = parts.operators, parts.contexts
         self._exchanges, self._sinks = parts.exchanges, parts.sinks
         self.push_all, self.push_alls = parts.push_all, parts.push_alls
-        self.push_columns = ColumnPaths(parts).push
+        self.push_columns = _columns_into(parts)
         """Takes columns at the root; None where the chain is given rows."""
 
     @property
@@ -67,6 +68,8 @@ class Chain:
         """Push a chunk of columns in at the root of a chain that takes them."""
         assert self.push_columns is not None, "this chain is given rows"
         if chunk.count:
+            from headrace.runtime.columns.batch import Columns
+
             self.push_columns(Columns(chunk.batch, chunk.shape, chunk.row_kind, chunk.timestamps))
 
     @property
@@ -196,6 +199,14 @@ class Chain:
                         stack.callback(close_function, function)
             for operator in self.operators.values():
                 stack.callback(operator.close)
+
+
+def _columns_into(parts: ChainParts) -> PushColumns | None:
+    if not parts.takes_columns:
+        return None
+    from headrace.runtime.chain.column_paths import ColumnPaths  # jobs with rows start without it
+
+    return ColumnPaths(parts).push
 
 
 def _inputs_of(node_id: str) -> str:

@@ -14,34 +14,14 @@ from headrace.runtime.block import Block, Envelope, Kind, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, joined
 from headrace.runtime.columns.keys import ColumnKeys, key_groups
-from headrace.runtime.columns.selectors import key_columns_of
 from headrace.runtime.exchange.endpoint import Endpoint, waiting_in
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
 from headrace.runtime.key_groups import KeyGroups
-from headrace.runtime.program import ExchangeProgram, JobProgram
 
 if TYPE_CHECKING:
     import numpy as np
 
 PushRows = Callable[[list[Any], Any], None]
-
-
-def columns_of_exchange(program: ExchangeProgram, job: JobProgram) -> tuple[str, ...] | None:
-    """The key columns of an exchange that takes columns; None for one that takes rows.
-
-    Columns are of use if the receiver begins with an operator that takes them. A declared type of
-    the key may make other values of what the columns hold, so such an exchange takes rows.
-    """
-    if program.mode != "key" or program.selector is None:
-        return None
-    names = key_columns_of(program.selector.target)
-    if names is None or (program.key_type is not None and program.key_type.coercer() is not None):
-        return None
-    chain = job.vertex(program.target).chain
-    head = chain.nodes[chain.root].spec
-    if head is None or head.traits.inputs > 1:
-        return None
-    return names if head.traits.takes_columns else None
 
 
 class _Event(NamedTuple):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.types import Row
+
+if TYPE_CHECKING:
+    from headrace.runtime.program import ExchangeProgram, JobProgram
 
 
 def field_of(value: Any, name: str) -> Any:
@@ -54,3 +57,21 @@ def timestamp_column_of(assign: Any) -> str | None:
     """The column that a timestamp assigner names, or None: it must be called with records."""
     name: str | None = getattr(assign, "timestamp_column", None)
     return name
+
+
+def columns_of_exchange(program: ExchangeProgram, job: JobProgram) -> tuple[str, ...] | None:
+    """The key columns of an exchange that takes columns; None for one that takes rows.
+
+    Columns are of use if the receiver begins with an operator that takes them. A declared type of
+    the key may make other values of what the columns hold, so such an exchange takes rows.
+    """
+    if program.mode != "key" or program.selector is None:
+        return None
+    names = key_columns_of(program.selector.target)
+    if names is None or (program.key_type is not None and program.key_type.coercer() is not None):
+        return None
+    chain = job.vertex(program.target).chain
+    head = chain.nodes[chain.root].spec
+    if head is None or head.traits.inputs > 1:
+        return None
+    return names if head.traits.takes_columns else None
