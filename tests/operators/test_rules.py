@@ -251,6 +251,18 @@ def test_on_spark_as_on_the_local_runner() -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
+def test_on_spark_what_a_partition_does_for_its_copy_alone_is_not_counted(mode: str) -> None:
+    """There are three partitions and one subtask."""
+    env = settings(mode, 3)
+    records, rules = env.from_collection([1, 2]), env.from_collection(EARLY)
+    found = connected(RulesSpec(), records.rebalance(), broadcast(rules)).name("rules")
+    found.set_parallelism(1).filter(lambda value: value[0] != "learned").print()
+    counted = env.execute("counts").get_all_accumulator_results()
+    assert counted["rules.numRecordsIn"] == len(EARLY) + 2
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
 def test_on_spark_subtasks_hear_each_rule_once(mode: str) -> None:
     results: Any = unkeyed(settings(mode)).execute_and_collect()
     with results:
@@ -365,6 +377,27 @@ def test_a_failed_call_is_made_again_with_its_rules(tmp_path: Path) -> None:
         (file,) = tmp_path.glob("*.headrace-call")
         again = replay_of(read(str(file)))
         with pytest.raises(ValueError, match="sees") as second:
+            list(again.run())
+        again.close()
+    assert str(first.value) == str(second.value)
+
+
+def test_a_failed_call_with_nothing_but_rules_is_made_again_at_its_time(tmp_path: Path) -> None:
+    def fails(self: Any, *given: Any) -> None:
+        raise ValueError(f"at {self.cell.now_ms}")
+
+    env = settings("STREAMING", **{"headrace.failure.capture-dir": str(tmp_path)})
+    env._configuration.set_string("execution.target", "local")
+    records, rules = streams(env)
+    nothing = records.filter(lambda record: False).key_by(lambda record: record[0])
+    connected(KeyedRulesSpec(), nothing, rules).print()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(KeyedRulesOperator, "learn", fails)
+        with pytest.raises(ValueError, match=r"^at [1-9]") as first:
+            env.execute("rules")
+        (file,) = tmp_path.glob("*.headrace-call")
+        again = replay_of(read(str(file)))
+        with pytest.raises(ValueError, match=r"^at [1-9]") as second:
             list(again.run())
         again.close()
     assert str(first.value) == str(second.value)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Self
 
 from headrace.runtime.block import Block, decode, encode
-from headrace.runtime.ordering import Reached, Run, batch_order, one_lane
+from headrace.runtime.ordering import Reached, Run, one_lane, whole_batch
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.shared import Change, SharedStates, store
@@ -77,8 +77,10 @@ class BroadcastInput:
 
     def of_batch(self) -> Iterator[Run]:
         """All records of each broadcast input by timestamp: in a batch they come first."""
+        # One run for each input: a place is an input, and where in its records a run begins.
         for _, (blocks, _) in sorted(self._by_input().items()):
-            yield from (read for read in batch_order(blocks, ()) if isinstance(read, Run))
+            if any(block.values for block in blocks):
+                yield whole_batch(blocks)
 
     def _by_input(self) -> dict[int, tuple[list[Block], list[int]]]:
         found: dict[int, tuple[list[Block], list[int]]] = {}

@@ -138,6 +138,8 @@ def failed_call(
     the records since. ``shared``: what the vertex got by broadcast, if anything.
     """
     vertex, facts = task.vertex, task.facts
+    if shared is not None:
+        given = given._replace(now_ms=max(given.now_ms, shared.now_ms))
     pages = None
     if isinstance(backend, RecordingBackend):
         _read_ahead(backend.recording, task, given)

@@ -13,6 +13,7 @@ from headrace.runtime.broadcast import BroadcastInput
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.channel import ALL_SPLITS, Channel
 from headrace.runtime.context import TaskFacts
+from headrace.runtime.detached import copied
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator
@@ -241,6 +242,8 @@ class KeyedTask:
         assert given is not None and shared is not None
         if self._runs_broadcast:
             self._records_in.inc(len(values))
+            if self._keyed is None and not self._chain.outbox.object_reuse:
+                values = [*map(copied, values)]  # each subtask gets objects of its own
             self._chain.cell.key = self._chain.cell.entry = None
             self._chain.cell.event_ms = None
             shared.writable = True

@@ -314,6 +314,11 @@ def _input_by_time(blocks: Sequence[Block]) -> Iterator[Run]:
         yield _by_time(_one_run([*every]))
 
 
+def whole_batch(blocks: Sequence[Block]) -> Run:
+    """All records of one input of a batch, by timestamp, in one run; there is at least one."""
+    return _whole(_input_by_time([block for block in blocks if block.values]))
+
+
 def _whole(runs: Iterable[Run]) -> Run:
     return _one_run([*runs])
 

@@ -22,6 +22,7 @@ from headrace.datastream._build.user_functions import user_function
 from headrace.errors import UnstableKeyError
 from headrace.graph.transformation import CallSite, Edge, Forward, SourceTransformation
 from headrace.operators.coerce import CoerceSpec
+from headrace.runtime.columns.selectors import NamedField
 from headrace.runtime.user_function import UserFunction
 
 _HINT = (
@@ -30,26 +31,6 @@ _HINT = (
 )
 _UNSTABLE_TYPE_INFOS = (ListTypeInfo, MapTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo)
 _UNSTABLE_TYPES = (list, dict, set, bytearray, object)
-
-
-class NamedField:
-    """Gives the field of a name: of a Row or dict its item, of other records the attribute."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    @property
-    def key_columns(self) -> tuple[str, ...]:
-        """Of records that lie in columns: the one of that name."""
-        return (self.name,)
-
-    def __call__(self, value: Any) -> Any:
-        """The field's value."""
-        name = self.name
-        return value[name] if isinstance(value, dict | Row) else getattr(value, name)
-
-    def __repr__(self) -> str:
-        return f"NamedField({self.name!r})"
 
 
 def key_function(given: Any, call: str, stream: str, site: CallSite) -> UserFunction:

@@ -67,7 +67,7 @@ class Columns:
         found = Columns.__new__(Columns)
         found.shape, found.row_kind = self.shape, self.row_kind
         found._batch = found._times = found._nbytes = None
-        found._whole = self._whole or self
+        found._whole = self.whole
         found._start, found._count = self._start + start, max(stop - start, 0)
         return found
 
@@ -91,7 +91,7 @@ class Columns:
     @property
     def whole(self) -> Columns:
         """What this was sliced from."""
-        return self._whole or self
+        return self if self._whole is None else self._whole  # an empty one is false
 
     @property
     def start(self) -> int:

@@ -115,7 +115,8 @@ class ColumnsEndpoint(Endpoint):
         weight_bytes = columns.nbytes
         self._bytes += weight_bytes
         self.outbox.weight_bytes += weight_bytes
-        if self.outbox.weight_bytes >= BYTES_GATHERED:
+        # Between two chunks the chain lets them leave, in shared messages; this is for a large one.
+        if self.outbox.weight_bytes >= 2 * BYTES_GATHERED:
             self.outbox.relieve()
 
     def drain(self) -> Iterator[Envelope]:
@@ -163,10 +164,10 @@ class ColumnsEndpoint(Endpoint):
             place[self._side_by_side] = np.arange(self.groups)
             # Of numbers of one or two bytes numpy's stable sort is a radix sort.
             whole = whole.take(np.argsort(place[groups], kind="stable"))
-        before = {
-            row: np.bincount(groups[:row], minlength=self.groups).tolist()
-            for row in {event.row for event in events}
-        }
+        before, seen, last = {}, np.zeros(self.groups, np.int64), 0
+        for row in sorted({event.row for event in events}):
+            seen = seen + np.bincount(groups[last:row], minlength=self.groups)
+            before[row], last = seen.tolist(), row
         start = 0
         for group in self._side_by_side:
             stop = start + counts[group]

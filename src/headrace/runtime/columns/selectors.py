@@ -47,16 +47,33 @@ class TimestampColumn:
         return f"TimestampColumn({self.timestamp_column!r})"
 
 
+class NamedField:
+    """A key selector of the API: the field of a name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, value: Any) -> Any:
+        """The field's value."""
+        return field_of(value, self.name)
+
+    def __repr__(self) -> str:
+        return f"NamedField({self.name!r})"
+
+
 def key_columns_of(select: Callable[[Any], Any]) -> tuple[str, ...] | None:
-    """The columns that a key selector names, or None: it must be called with records."""
-    names: tuple[str, ...] | None = getattr(select, "key_columns", None)
-    return names
+    """The columns that a key selector names, or None: it must be called with records.
+
+    A subclass may do something else with them.
+    """
+    if type(select) is ByColumns:
+        return select.key_columns
+    return (select.name,) if type(select) is NamedField else None
 
 
 def timestamp_column_of(assign: Any) -> str | None:
     """The column that a timestamp assigner names, or None: it must be called with records."""
-    name: str | None = getattr(assign, "timestamp_column", None)
-    return name
+    return assign.timestamp_column if type(assign) is TimestampColumn else None
 
 
 def columns_of_exchange(program: ExchangeProgram, job: JobProgram) -> tuple[str, ...] | None:

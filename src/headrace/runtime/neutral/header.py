@@ -9,6 +9,7 @@ agree. If they do not, the value counts that fires nothing too early:
     now                   the greatest: the clock does not go back
     finished              if every group has finished
     nodes                 that of the group whose node has the least watermark
+    inputs                the least of each input
     anything else         that of the first group
 """
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from headrace.errors import PlanError
 from headrace.runtime.detached import copied
+from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.state.backend import MISSING, StateBackend
 from headrace.runtime.state.kinds import VALUE, StateKind
 
@@ -65,8 +66,11 @@ class SharedMap:
 
         Raises:
             PlanError: this is not the side of the broadcast input.
+            UnstableKeyError: the key has no hash that is equal in every interpreter.
         """
         before = self._held.get(key, MISSING)
+        if before is MISSING:
+            stable_hash(key)  # refused here, where the function is known, not when it is stored
         order = self._owner.next_order() if before is MISSING else before[0]
         self._change(Change(self.name, copied(key), before, (order, copied(value))))
 

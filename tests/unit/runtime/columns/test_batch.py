@@ -166,3 +166,8 @@ def test_utc_is_kept() -> None:
     at = datetime(2024, 1, 2, tzinfo=UTC)
     batch = pa.record_batch({"at": pa.array([at], pa.timestamp("us", "UTC"))})
     assert Columns(batch).rows() == [{"at": at}]
+
+
+def test_nothing_of_nothing_is_nothing() -> None:
+    empty = Columns(pa.record_batch([pa.array([], pa.int64())], ["a"]), DICTS)
+    assert (len(empty[0:0][0:0]), empty[0:0][0:0].nbytes, [*empty[0:0][0:0]]) == (0, 0, [])

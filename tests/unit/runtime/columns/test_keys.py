@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 from headrace.errors import UnstableKeyError
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keys import ColumnKeys, key_groups
-from headrace.runtime.columns.selectors import ByColumns, key_columns_of
-from headrace.runtime.columns.shapes import NAMED_ROWS, Shape
+from headrace.runtime.columns.selectors import (
+    ByColumns,
+    NamedField,
+    TimestampColumn,
+    key_columns_of,
+    timestamp_column_of,
+)
+from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS, Shape
 from headrace.runtime.key_groups import KeyGroups, key_group_of
 
 INTEGERS = [
@@ -114,8 +120,43 @@ def test_a_key_that_is_not_equal_to_itself_is_refused_as_in_rows() -> None:
 
 
 def test_a_selector_says_its_columns() -> None:
-    from headrace.datastream._build.keys import NamedField
 
     assert key_columns_of(ByColumns("a", "b")) == ("a", "b")
     assert key_columns_of(NamedField("a")) == ("a",)
     assert key_columns_of(lambda row: row["a"]) is None
+
+
+def test_a_selector_that_only_looks_like_one_of_columns_is_called() -> None:
+    class ByParity(ByColumns):
+        def __call__(self, value: Any) -> Any:
+            return super().__call__(value) % 2
+
+    class Later(TimestampColumn):
+        def extract_timestamp(self, value: Any, record_timestamp: int) -> Any:
+            return super().extract_timestamp(value, record_timestamp) + 1_000
+
+    class WithAField:
+        key_columns = ("a",)
+
+        def __call__(self, value: Any) -> Any:
+            return -value["a"]
+
+    assert key_columns_of(ByParity("a")) is None
+    assert key_columns_of(WithAField()) is None
+    assert timestamp_column_of(Later("at")) is None
+    assert timestamp_column_of(TimestampColumn("at")) == "at"
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1, 2, 3], pa.time64("ns")),
+        pa.array([0, 1, 86_400_000], pa.int64()).cast(pa.date64(), safe=False),
+        pa.array([0.0, -0.0, 1.0]),
+    ],
+)
+def test_keys_that_are_equal_in_python_are_one(column: pa.Array) -> None:
+    batch = pa.record_batch([column], ["key"])
+    keys = ColumnKeys(Columns(batch, DICTS), ("key",))
+    assert len({*keys.distinct}) == len(keys.distinct) < len(column)
+    assert [keys.distinct[code] for code in keys.codes] == [*keys]

@@ -248,10 +248,11 @@ class StageProcessor(StatefulProcessor):
             mine = received.take(group)
             yield from run_group(job, work, group, mine, backend_of, to_all.targets(group))
         received.close()
+        # Before those whose output nobody reads are run: what they count is no task's.
+        metrics = job.metrics_envelope(sender, sender)
         to_all.work_alone(work, backend_of)
         yield from to_all.drain(work)
         state.flush()
-        metrics = job.metrics_envelope(sender, sender)
         if metrics is not None:
             yield metrics
 
@@ -297,7 +298,7 @@ class BatchStage:
         if group is not None and to_all is not None:
             yield from self._group(job, work, group, received, to_all, None)
             yield from to_all.drain(work)
-            metrics = job.metrics_envelope(sender, group)
+            metrics = job.metrics_envelope(sender, max(group, 0))
             if metrics is not None:
                 yield metrics
 
