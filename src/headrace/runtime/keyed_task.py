@@ -17,7 +17,9 @@ from headrace.runtime.detached import copied
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator
-from headrace.runtime.ordering import Read, batch_order, channels_of, stream_order
+from headrace.runtime.ordering.batches import batch_order, channels_of
+from headrace.runtime.ordering.runs import Read
+from headrace.runtime.ordering.streams import stream_order
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.quiescence import quiescent

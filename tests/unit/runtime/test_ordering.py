@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block
 from headrace.runtime.block import Mark as RealMark
-from headrace.runtime.ordering import Run, batch_order, one_lane, stream_order
+from headrace.runtime.ordering.batches import batch_order
+from headrace.runtime.ordering.runs import Run
+from headrace.runtime.ordering.streams import one_lane, stream_order
 from headrace.runtime.watermarks import ChannelWatermarks
 from tests.unit.runtime.programs import Mark, block, channel
 

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from headrace.runtime.block import Block, values_of
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keys import ColumnKeys
-from headrace.runtime.ordering import Run, batch_order, stream_order
+from headrace.runtime.ordering.batches import batch_order
+from headrace.runtime.ordering.runs import Run
+from headrace.runtime.ordering.streams import stream_order
 from tests.unit.runtime.programs import Mark, channel
 
 stamps = st.lists(st.none() | st.integers(-9, 9), min_size=1, max_size=9)

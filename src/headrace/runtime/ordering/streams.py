@@ -1,4 +1,4 @@
-"""The order in which a keyed task reads blocks: values in, values out.
+"""The order in which a keyed task reads the blocks of a stream.
 
 Every run of a micro-batch must agree on it, whatever the shuffle did, and no record may be read
 under a higher watermark than the one that its own input had reached when it was sent. Three rules
@@ -16,38 +16,21 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
-from itertools import groupby, islice
-from operator import itemgetter, le
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.runtime.block import Block, Mark, values_of
+from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
+from headrace.runtime.ordering.runs import Read, Run, found_in, put_together
 
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
 
-RUN_RECORDS = 512
-"""Runs under one watermark are put together up to this many records."""
 
 Reached = Mapping[Any, tuple[int, bool]]
 """Channel to (watermark in ms, idle): where each stood before the micro-batch."""
-
-
-class Run(NamedTuple):
-    """Records of a block that are read one after another: from ``start``, before ``stop``."""
-
-    block: Block
-    values: Columns | list[Any]
-    start: int
-    stop: int
-
-
-Read = Run | Mark
-"""What a task reads next."""
-
-
-# Streams
 
 
 class _Piece(NamedTuple):
@@ -76,7 +59,7 @@ def stream_order(
     opened = _opened(lanes)
     for together, found in groupby(_by_watermark(lanes, watermarks), _belongs_with):
         reads = (opened.read(item) for _, item in found)
-        yield from reads if together is None else _put_together(reads)
+        yield from reads if together is None else put_together(reads)
 
 
 def _lanes_of(
@@ -142,7 +125,7 @@ class _OpenedBlocks:
         number = id(block)
         values = self._values.pop(number, None)
         if values is None:
-            values = _found_in(block)
+            values = found_in(block)
         self._left[number] -= 1
         if self._left[number]:
             self._values[number] = values
@@ -283,130 +266,3 @@ def _dataframe_order(blocks: list[Block]) -> Iterator[_Piece | Mark]:
                 lowest = mark
     if lowest is not None:
         yield lowest
-
-
-# Batches
-
-
-def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Read]:
-    """All records by timestamp (those without one first), then the end of time, as in Flink.
-
-    Of equal timestamps the records of the first input come first.
-    ``channels``: those that are known already; those of the blocks are added. A batch is all there
-    is: after its records every input has ended.
-    """
-    by_input: dict[int, list[Block]] = {}
-    for block in blocks:
-        if block.values:
-            by_input.setdefault(block.input, []).append(block)
-    in_time = [_input_by_time(full) for _, full in sorted(by_input.items())]
-    yield from in_time[0] if len(in_time) == 1 else _inputs_by_time(map(_whole, in_time))
-    for channel in channels_of(blocks, channels):
-        yield Mark(0, channel, MAX_WATERMARK)
-
-
-def _input_by_time(blocks: Sequence[Block]) -> Iterator[Run]:
-    """The records of one input by timestamp."""
-    every = (Run(block, _found_in(block), 0, len(block.values)) for block in blocks)
-    if all(block.timestamps is None for block in blocks):
-        yield from _put_together(every)
-    else:
-        yield _by_time(_one_run([*every]))
-
-
-def whole_batch(blocks: Sequence[Block]) -> Run:
-    """All records of one input of a batch, by timestamp, in one run; there is at least one."""
-    return _whole(_input_by_time([block for block in blocks if block.values]))
-
-
-def _whole(runs: Iterable[Run]) -> Run:
-    return _one_run([*runs])
-
-
-def _inputs_by_time(inputs: Iterable[Run]) -> Iterator[Run]:
-    """The records of several inputs, each by timestamp already, merged by timestamp."""
-    runs = [*inputs]
-    moments = [
-        [MIN_WATERMARK if stamp is None else stamp for stamp in run.block.timestamps or ()]
-        or [MIN_WATERMARK] * len(run.values)
-        for run in runs
-    ]
-    # A sort that keeps the order of equals merges sequences that are in order in linear time.
-    turns = [(stamp, number) for number, stamps in enumerate(moments) for stamp in stamps]
-    turns.sort(key=itemgetter(0))
-    at = [0] * len(runs)
-    for number, found in groupby(turns, key=itemgetter(1)):
-        start = at[number]
-        at[number] += sum(1 for _ in found)
-        yield Run(runs[number].block, runs[number].values, start, at[number])
-
-
-def channels_of(blocks: Iterable[Block], known: Iterable[Any]) -> list[Any]:
-    """The known channels, and then those that marks of the blocks name."""
-    named = (mark.channel for block in blocks for mark in block.marks)
-    return [*dict.fromkeys([*known, *named])]
-
-
-def _by_time(run: Run) -> Run:
-    """The records in the order of their timestamps, those without one first."""
-    block, values, *_ = run
-    assert block.timestamps is not None
-    if not isinstance(values, list):
-        from headrace.runtime.columns.runs import columns_by_time  # jobs with rows start without it
-
-        return Run(*columns_by_time(block, values), 0, len(values))
-    moments = [MIN_WATERMARK if stamp is None else stamp for stamp in block.timestamps]
-    if all(map(le, moments, islice(moments, 1, None))):
-        return run  # senders that do not overlap in time
-    order = sorted(range(len(moments)), key=moments.__getitem__)
-    known: Any = block.keys
-    keys = None if known is None else [*map(known.__getitem__, order)]
-    stamps = [*map(block.timestamps.__getitem__, order)]
-    values = [*map(values.__getitem__, order)]
-    sorted_block = block._replace(keys=keys, values=values, timestamps=stamps)
-    return Run(sorted_block, values, 0, len(values))
-
-
-# Runs
-
-
-def _found_in(block: Block) -> Columns | list[Any]:
-    """The columns of a block as they are, else its records."""
-    return values_of(block) if isinstance(block.values, list) else block.values
-
-
-def _put_together(runs: Iterable[Run]) -> Iterator[Run]:
-    """The same records in fewer runs: between two watermarks a sender often has one or two."""
-    short: list[Run] = []
-    records = 0
-    for run in runs:
-        short.append(run)
-        records += run.stop - run.start
-        if records >= RUN_RECORDS:
-            yield _one_run(short)
-            short, records = [], 0
-    if short:
-        yield _one_run(short)
-
-
-def _one_run(runs: list[Run]) -> Run:
-    if len(runs) == 1:
-        return runs[0]
-    if not isinstance(runs[0].values, list):
-        from headrace.runtime.columns.runs import columns_together
-
-        together = columns_together(runs)
-        if together is not None:
-            return Run(*together, 0, len(together[1]))
-    keys: list[Any] = []
-    values: list[Any] = []
-    stamps: list[int | None] = []
-    for block, found, start, stop in runs:
-        values += found[start:stop]
-        if block.keys is not None:
-            keys += block.keys[start:stop]
-        known = block.timestamps
-        stamps += known[start:stop] if known is not None else [None] * (stop - start)
-    number = runs[0].block.input
-    block = Block(keys or None, values, stamps, False, [], None, 0, input=number)
-    return Run(block, values, 0, len(values))

@@ -1,0 +1,91 @@
+"""The order in which a keyed task reads the blocks of a batch: by timestamp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice
+from operator import itemgetter, le
+from typing import Any
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.runtime.block import Block, Mark
+from headrace.runtime.ordering.runs import Read, Run, found_in, one_run, put_together
+
+
+def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Read]:
+    """All records by timestamp (those without one first), then the end of time, as in Flink.
+
+    Of equal timestamps the records of the first input come first.
+    ``channels``: those that are known already; those of the blocks are added. A batch is all there
+    is: after its records every input has ended.
+    """
+    by_input: dict[int, list[Block]] = {}
+    for block in blocks:
+        if block.values:
+            by_input.setdefault(block.input, []).append(block)
+    in_time = [_input_by_time(full) for _, full in sorted(by_input.items())]
+    yield from in_time[0] if len(in_time) == 1 else _inputs_by_time(map(_whole, in_time))
+    for channel in channels_of(blocks, channels):
+        yield Mark(0, channel, MAX_WATERMARK)
+
+
+def _input_by_time(blocks: Sequence[Block]) -> Iterator[Run]:
+    """The records of one input by timestamp."""
+    every = (Run(block, found_in(block), 0, len(block.values)) for block in blocks)
+    if all(block.timestamps is None for block in blocks):
+        yield from put_together(every)
+    else:
+        yield _by_time(one_run([*every]))
+
+
+def whole_batch(blocks: Sequence[Block]) -> Run:
+    """All records of one input of a batch, by timestamp, in one run; there is at least one."""
+    return _whole(_input_by_time([block for block in blocks if block.values]))
+
+
+def _whole(runs: Iterable[Run]) -> Run:
+    return one_run([*runs])
+
+
+def _inputs_by_time(inputs: Iterable[Run]) -> Iterator[Run]:
+    """The records of several inputs, each by timestamp already, merged by timestamp."""
+    runs = [*inputs]
+    moments = [
+        [MIN_WATERMARK if stamp is None else stamp for stamp in run.block.timestamps or ()]
+        or [MIN_WATERMARK] * len(run.values)
+        for run in runs
+    ]
+    # A sort that keeps the order of equals merges sequences that are in order in linear time.
+    turns = [(stamp, number) for number, stamps in enumerate(moments) for stamp in stamps]
+    turns.sort(key=itemgetter(0))
+    at = [0] * len(runs)
+    for number, found in groupby(turns, key=itemgetter(1)):
+        start = at[number]
+        at[number] += sum(1 for _ in found)
+        yield Run(runs[number].block, runs[number].values, start, at[number])
+
+
+def channels_of(blocks: Iterable[Block], known: Iterable[Any]) -> list[Any]:
+    """The known channels, and then those that marks of the blocks name."""
+    named = (mark.channel for block in blocks for mark in block.marks)
+    return [*dict.fromkeys([*known, *named])]
+
+
+def _by_time(run: Run) -> Run:
+    """The records in the order of their timestamps, those without one first."""
+    block, values, *_ = run
+    assert block.timestamps is not None
+    if not isinstance(values, list):
+        from headrace.runtime.columns.runs import columns_by_time  # jobs with rows start without it
+
+        return Run(*columns_by_time(block, values), 0, len(values))
+    moments = [MIN_WATERMARK if stamp is None else stamp for stamp in block.timestamps]
+    if all(map(le, moments, islice(moments, 1, None))):
+        return run  # senders that do not overlap in time
+    order = sorted(range(len(moments)), key=moments.__getitem__)
+    known: Any = block.keys
+    keys = None if known is None else [*map(known.__getitem__, order)]
+    stamps = [*map(block.timestamps.__getitem__, order)]
+    values = [*map(values.__getitem__, order)]
+    sorted_block = block._replace(keys=keys, values=values, timestamps=stamps)
+    return Run(sorted_block, values, 0, len(values))
