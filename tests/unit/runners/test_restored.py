@@ -15,10 +15,7 @@ from headrace.runners.spark.checkpoint.layout import RESTORED, Place, is_restore
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     made = Place(str(tmp_path))
-    folder = Path(made.spark(RESTORED))
-    folder.mkdir()
-    (folder / restored.FILE).write_bytes(b"records" * 100)
-    restored.complete(made)
+    restored.write(made, b"records" * 100)
     return made
 
 
@@ -45,7 +42,7 @@ def flipped(file: Path) -> None:
     file.write_bytes(data)
 
 
-@pytest.mark.parametrize("name", [restored.FILE, "_about"])
+@pytest.mark.parametrize("name", ["part-0.parquet", "_about"])
 @pytest.mark.parametrize("harm", [Path.unlink, cut, flipped])
 def test_damage_is_told_with_the_file(
     place: Place, name: str, harm: Callable[[Path], None]

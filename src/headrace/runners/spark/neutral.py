@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -115,7 +114,7 @@ def begin_from(
         place.clear()
         facts = Facts.of(program)
         program = replace(program, scope=facts.scope, partitions=facts.partitions)
-        _write(_records_of(form, program), place)
+        restored.write(place, _parquet(_records_of(form, program)))
         import_sinks(form.read("sinks"), _committers(program), ignore_unclaimed)
         start = dict(form.manifest.offset)
         SplitStates(place.store).save(start["epoch"], splits_of(form))
@@ -227,12 +226,10 @@ def _records_of(form: NeutralForm, program: JobProgram) -> Iterator[dict[str, An
         yield {"bucket": bucket, "stage": stage, "name": HEADER, "data": data}
 
 
-def _write(found: Iterable[Mapping[str, Any]], place: Place) -> None:
-    """Write records as restored state."""
-    folder = Path(place.spark(RESTORED))
-    folder.mkdir(parents=True)
-    pq.write_table(pa.Table.from_pylist([*found], _RECORDS), folder / restored.FILE)
-    restored.complete(place)
+def _parquet(found: Iterable[Mapping[str, Any]]) -> bytes:
+    out = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist([*found], _RECORDS), out)
+    return bytes(out.getvalue())
 
 
 __all__ = ["begin_from", "export_form"]

@@ -1,4 +1,4 @@
-"""Restored state: records for Spark's state stores, in one Parquet file that is not Spark's own.
+"""Restored state: records for Spark's state stores, in one Parquet file that Spark has not written.
 
 It is there from the moment a checkpoint is made of a neutral form until its first micro-batch has
 taken the state over.
@@ -6,29 +6,21 @@ taken the state over.
 
 from __future__ import annotations
 
-import hashlib
-import os
-from pathlib import Path
+from hashlib import sha256
 
 from headrace.common.objects.sealed import ObjectFormat, get_json, missing, put_json
-from headrace.runners.spark.checkpoint.layout import RESTORED, Place
+from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.spark_files import damaged
 
-FILE = "part-0.parquet"
-
 _FORMAT = ObjectFormat("restored state")
+_FILE = "restored/part-0.parquet"
 _ABOUT = "restored/_about"  # Spark does not read a file whose name begins with "_"
 
 
-def complete(place: Place) -> None:
-    """Say that the file is whole, and what it must be; it is on disk after that."""
-    path = _path(place)
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
-    put_json(place.store, _ABOUT, _FORMAT, {"sha256": _digest(path)})
+def write(place: Place, data: bytes) -> None:
+    """Write a Parquet file of records ``bucket, stage, name, data``."""
+    place.store.put(_FILE, data)
+    put_json(place.store, _ABOUT, _FORMAT, {"sha256": sha256(data).hexdigest()})
 
 
 def check(place: Place) -> None:
@@ -37,19 +29,11 @@ def check(place: Place) -> None:
     Raises:
         CheckpointError: it is missing or damaged.
     """
-    path, about = _path(place), get_json(place.store, _ABOUT, _FORMAT)
+    store = place.store
+    about, data = get_json(store, _ABOUT, _FORMAT), store.get(_FILE)
     if about is None:
-        raise missing("what says that the restored state is whole", place.store.location(_ABOUT))
-    if not path.exists():
-        raise missing("the restored state", str(path))
-    if _digest(path) != about["sha256"]:
-        raise damaged("the restored state is damaged", path)
-
-
-def _path(place: Place) -> Path:
-    return Path(place.spark(RESTORED)) / FILE
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        raise missing("what says that the restored state is whole", store.location(_ABOUT))
+    if data is None:
+        raise missing("the restored state", store.location(_FILE))
+    if sha256(data).hexdigest() != about["sha256"]:
+        raise damaged("the restored state is damaged", store.location(_FILE))
