@@ -263,3 +263,36 @@ def test_state_moves_to_other_stages_when_nothing_new_has_come(tmp_path: Path) -
 
 def _rows(path: Path) -> list[tuple[str, int]]:
     return [(row["k"], row["n"]) for row in parquet.read_table(path).to_pylist()]
+
+
+def test_a_source_that_is_added_while_the_last_micro_batch_waits_is_read(tmp_path: Path) -> None:
+    """That micro-batch ends every source of the program which has planned it."""
+
+    def run(fails: bool) -> None:
+        def passing(value: int) -> int:
+            if fails and value >= 130:
+                raise OSError("not now")
+            return value
+
+        env = StreamExecutionEnvironment(
+            Configuration.from_dict(
+                {
+                    "parallelism.default": "2",
+                    "headrace.source.max-records-per-batch": "40",
+                    "execution.checkpointing.dir": str(tmp_path / "checkpoints"),
+                }
+            )
+        )
+        stream = env.from_sequence(0, 159).uid("first").map(passing)
+        if not fails:
+            stream = stream.union(env.from_sequence(1_000, 1_019).uid("second"))
+        out = FileSink.for_row_format(str(tmp_path / "out"), Encoder.simple_string_encoder())
+        stream.sink_to(out.build()).uid("out")
+        env.execute("added")
+
+    with pytest.raises(OSError, match="not now"):
+        run(fails=True)
+    run(fails=False)
+    parts = (path for path in (tmp_path / "out").rglob("part-*") if path.is_file())
+    written = sorted(int(line) for path in parts for line in path.read_text().splitlines())
+    assert written == [*range(160), *range(1_000, 1_020)]

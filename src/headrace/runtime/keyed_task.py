@@ -194,6 +194,8 @@ class KeyedTask:
             for channel in expected:
                 state.setdefault(channel, (MIN_WATERMARK, False))
         current = header.get("watermark", MIN_WATERMARK)
+        if current >= MAX_WATERMARK and header.get("program") != self.job.fingerprint:
+            current = MIN_WATERMARK  # its input had ended; another program may read more
         if self._inputs is None:
             return ChannelWatermarks(state, current)
         self._inputs.restart(state, current, header.get("inputs", ()))

@@ -362,6 +362,19 @@ def test_in_another_program_a_task_tells_the_time_again() -> None:
     assert desk.backend(0).header["watermark"] == 40
 
 
+def test_time_begins_again_where_another_program_reads_on_after_the_end() -> None:
+    """All input had ended; a source was added, and its records must not be late."""
+    desk = Desk(Timers(), "0", paged=True)
+    desk.advance(block(marks=[Mark(0, "0", MAX_WATERMARK)]))
+    assert desk.backend(0).header["watermark"] == MAX_WATERMARK
+    desk.job = replace(desk.job, fingerprint="another", stages=((feeding("0"), desk.vertex),))
+    desk.task = desk.new_task()
+    desk.advance(block(marks=[Mark(0, "0:new", 40)]))
+    assert desk.backend(0).header["watermark"] == 40
+    desk.advance(block(marks=[Mark(0, "0:new", MAX_WATERMARK)]))
+    assert desk.backend(0).header["watermark"] == MAX_WATERMARK
+
+
 def feeding(exchange_id: str) -> VertexProgram:
     chain = chain_of(node(2, None, to_exchange(0)), exchanges=[exchange(0, target=0)])
     return VertexProgram(9, 1, True, 4, 1, chain)

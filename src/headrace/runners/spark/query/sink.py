@@ -160,7 +160,9 @@ class _Commit:
                     committer.commit(batch, [p for p in parts if p is not None])
             watermark = self._save_states(present)
             report = _report(present, batch, watermark)
-            report.ended = all_sources_ended(self._spark, batch - self._first_batch)
+            # One that was added may not be in a micro-batch that another program has planned.
+            sources = {source.id for source in program.sources}
+            report.ended = all_sources_ended(self._spark, batch - self._first_batch, sources)
             send_report(self._address, self._token, report)
 
     def _save_states(self, messages: Sequence[TaskMessage]) -> int | None:
