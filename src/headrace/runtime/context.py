@@ -41,13 +41,20 @@ class TaskContext:
     """The ``RuntimeContext`` of one operator in one task."""
 
     def __init__(
-        self, name: str, site: str, facts: TaskFacts, metrics: MetricGroup, cell: KeyContext | None
+        self,
+        name: str,
+        site: str,
+        facts: TaskFacts,
+        metrics: MetricGroup,
+        cell: KeyContext | None,
+        uid: str | None = None,
     ) -> None:
         self._name = name
         self._site = site
         self._facts = facts
         self._metrics = metrics
-        self.states = StateStore(cell, name) if cell is not None else None
+        owner = f"{name} (uid={uid})" if uid else name
+        self.states = StateStore(cell, owner) if cell is not None else None
         self.shared: SharedStates | None = None
         """State that the whole task shares; None for an operator without a broadcast input."""
 

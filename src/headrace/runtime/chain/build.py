@@ -138,10 +138,15 @@ class ChainParts:
         return pushes
 
     def _context(
-        self, name: str, site: str, cell: KeyContext | None, operator: str | None = None
+        self,
+        name: str,
+        site: str,
+        cell: KeyContext | None,
+        operator: str | None = None,
+        uid: str | None = None,
     ) -> TaskContext:
         metrics = self._metrics.of_operator(operator or name, name)
-        return TaskContext(name, site, self._facts, metrics, cell)
+        return TaskContext(name, site, self._facts, metrics, cell, uid)
 
     def _open(self, node: NodeProgram) -> None:
         """Make the node's operator, and find the node that follows it in a row."""
@@ -153,7 +158,7 @@ class ChainParts:
                 operator.input_watermark = self._inputs_of(node).watermark
             keyed = node.spec.traits.keyed
             cell = self.cell if keyed else None
-            context = self._context(node.name, node.site, cell, node.id)
+            context = self._context(node.name, node.site, cell, node.id, node.uid)
             if node.id == self.program.root:
                 context.shared = self._shared
             self.contexts[node.id] = context
