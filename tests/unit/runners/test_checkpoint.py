@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from headrace.common import Configuration, WatermarkStrategy
+from headrace.common import Configuration, Encoder, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.dataframe_source import DataFrameSource
+from headrace.datastream.connectors.file_system import FileSink
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
@@ -615,3 +616,22 @@ def test_a_temporary_checkpoint_goes_when_the_job_ends() -> None:
     with Checkpoint.open(None, program(), fresh=False) as checkpoint:
         assert checkpoint.temporary and Path(checkpoint.directory).exists()
     assert not Path(checkpoint.directory).exists()
+
+
+def test_a_sink_that_may_hold_files_back_stays_where_it_is(tmp_path: Path) -> None:
+    def to(folder: str) -> JobProgram:
+        env = StreamExecutionEnvironment()
+        sink = FileSink.for_row_format(folder, Encoder.simple_string_encoder()).build()
+        env.from_sequence(1, 9).uid("numbers").sink_to(sink).uid("files")
+        return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+
+    before = tmp_path / "before"
+    before.mkdir()
+    with Checkpoint.open(str(tmp_path), to(str(before)), fresh=False) as first:
+        spark_commits(Path(first.spark), 0, stages=0)
+    Checkpoint.open(str(tmp_path), to(f"file://{before}/"), fresh=False).close()
+    with pytest.raises(CheckpointError, match="'FileSink' writes to another place") as caught:
+        Checkpoint.open(str(tmp_path), to(str(tmp_path / "after")), fresh=False)
+    assert caught.value.where["was"] == str(before)
+    before.rename(tmp_path / "after")
+    Checkpoint.open(str(tmp_path), to(str(tmp_path / "after")), fresh=False).close()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from headrace.common.local_files import local_path
 from headrace.common.objects.object_store import ObjectStore
 from headrace.common.objects.sealed import ObjectFormat, get_json, put_json
-from headrace.common.options.catalogue import FRESH_VARIABLE
+from headrace.common.options.catalogue import FRESH_VARIABLE, IGNORE_UNCLAIMED_STATE
 from headrace.connector import ServedBy
-from headrace.errors import CheckpointError
+from headrace.errors import CheckpointError, UnsupportedError
 from headrace.runners.spark.checkpoint.generations import Generation, Log
 from headrace.runners.spark.checkpoint.layout import JOB
 from headrace.runtime.layout import SOURCE, Layout, States, must_move
@@ -30,7 +32,7 @@ class Facts:
     ``generation``: which of Spark's folders counts. ``routes``: what another program
     must leave as it is to repeat a micro-batch (``runtime.routes``). ``dataframes``: the streaming
     DataFrames in the order of Spark's query, which knows them by their number; None in checkpoints
-    of older builds.
+    of older builds. ``places``: by the ids of sinks that may hold records back, where they write.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Facts:
     generation: Generation = field(default_factory=Generation)
     routes: dict[str, str] = field(default_factory=dict)
     dataframes: list[str] | None = None
+    places: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, program: JobProgram, with_contents: bool = True) -> Facts:
@@ -53,6 +56,7 @@ class Facts:
             _contents(program) if with_contents else [],
             routes=routes(program),
             dataframes=streaming_dataframes(program),
+            places=_places(program),
         )
 
     def following(self, program: JobProgram, repeats: bool = False) -> Facts:
@@ -69,6 +73,7 @@ class Facts:
             layout=layout.to_json(),
             contents=[*known.values()],
             routes=ways,
+            places={**self.places, **_places(program)},
             dataframes=streaming_dataframes(program)
             if self._reads_others(program)
             else self.dataframes,
@@ -148,6 +153,7 @@ def check(
     if facts.moves(program):
         _check_movable(before, program, location)
     _check_contents(facts, program, location)
+    _check_places(facts, program, location)
 
 
 def check_repetition(facts: Facts, program: JobProgram, location: str) -> None:
@@ -230,6 +236,34 @@ def _check_contents(facts: Facts, program: JobProgram, location: str) -> None:
                 hint="a job goes on within the values that it began with; to read others,"
                 f" {_anew('give the job another name')}",
             )
+
+
+def _check_places(facts: Facts, program: JobProgram, location: str) -> None:
+    """What a sink holds back lies where it writes, unless both were moved together."""
+    for sink_id, now in _places(program).items():
+        was = facts.places.get(sink_id, now)
+        if was == now or not os.path.exists(was):
+            continue
+        raise CheckpointError(
+            f"the sink {program.sink(sink_id).name!r} writes to another place than when it last ran"
+            " on this checkpoint, and what it holds back would stay in the old one",
+            where={"checkpoint": location, "was": was, "is now": now},
+            hint="set it back, or give the sink another uid and give up what this one holds"
+            f" ({IGNORE_UNCLAIMED_STATE.key}: true)",
+        )
+
+
+def _places(program: JobProgram) -> dict[str, str]:
+    """Where sinks write that may hold records back; paths as they are on this machine."""
+    sinks = (sink for sink in program.sinks if sink.keeps_state and sink.sink.locator)
+    return {sink.id: _place(sink.sink.locator) for sink in sinks}
+
+
+def _place(locator: str) -> str:
+    try:
+        return os.path.realpath(local_path(locator))
+    except UnsupportedError:  # no path
+        return locator
 
 
 def _contents(program: JobProgram) -> list[list[Any]]:

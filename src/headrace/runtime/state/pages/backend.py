@@ -155,7 +155,7 @@ class PagedBackend(StateBackend):
         if found[0] not in (2, 3, FORMAT):
             raise CheckpointError(
                 f"the keyed state has format {found[0]}, this version reads {FORMAT}",
-                hint="take a savepoint with the version that wrote it and restore from that",
+                hint="go on with the version of Headrace that wrote it",
             )
         if found[0] < FORMAT:
             found = _from_format_3(found)
