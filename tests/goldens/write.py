@@ -2,7 +2,8 @@
 
 Spark writes full paths into its description of an operator's state. They are replaced by
 ``ELSEWHERE``, and the checksum of that file is left out: to whoever reads the golden it is a
-checkpoint that was moved. The owner is written anew as a process that has ended, of no machine.
+checkpoint that was moved, and so is its output. The owner is written anew as a process that has
+ended, of no machine.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from headrace import __version__
@@ -19,6 +21,7 @@ from headrace.common.objects.sealed import put_json
 from headrace.connector import Budget
 from headrace.runners.processes import Process
 from headrace.runners.spark.checkpoint import owners
+from headrace.runners.spark.checkpoint.facts import Facts
 from headrace.runners.spark.checkpoint.layout import LEASES, OWNERS
 from tests.goldens import HERE, job, state
 
@@ -66,6 +69,10 @@ def _make_anonymous(folder: Path) -> None:
         described.with_name(".0.crc").unlink()
     store = FolderStore(str(folder / "checkpoint" / job.NAME))
     shutil.rmtree(folder / "checkpoint" / job.NAME / ".drafts", ignore_errors=True)
+    facts = Facts.read(store)
+    assert facts is not None
+    places = {sink: at.replace(str(folder), ELSEWHERE) for sink, at in facts.places.items()}
+    replace(facts, places=places).write(store)
     for epoch in numbers(store, OWNERS):
         owner = owners.Owner(epoch, "run", NOBODY, NOBODY)
         put_json(store, numbered(OWNERS, epoch), owners._OWNER, owner.to_json())
