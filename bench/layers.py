@@ -45,7 +45,7 @@ from headrace.runtime.source_task import (
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.testing.snapshot import MemoryStore
+from headrace.runtime.state.pages.held import HeldPages
 
 RECORDS = 200_000
 TASKS = 2
@@ -102,7 +102,7 @@ class _Desk:
         self.sums: dict[int, tuple[int, int]] = {}
         self.split: SplitState = NEW_SPLIT
         self.vertex = self.program.stages[0][0]
-        self.stores = [MemoryStore() for _ in range(self.vertex.groups)]
+        self.stores = [HeldPages() for _ in range(self.vertex.groups)]
         self.heaps = [HeapBackend() for _ in range(self.vertex.groups)]
         facts, metrics = TaskFacts(parallelism=TASKS), MetricGroup()
         self.source = SourceTask(self.program, facts, metrics)

@@ -36,9 +36,9 @@ from headrace.runtime.offset import Cut, Offset, SourceProgress
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext, StateStore
 from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.held import HeldPages
 from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.state.shared import store as store_shared
-from headrace.testing.snapshot import MemoryStore
 
 KEYS: list[Any] = ["ann", ("bo", 1), 7, None, b"k", 2.5, Row(1, "x")]
 GROUPS = 4
@@ -163,7 +163,7 @@ def header() -> dict[str, Any]:
 def form() -> NeutralForm:
     """All of it, as this version writes it."""
     program, parts = Program(), Parts()
-    backends = {group: PagedBackend(MemoryStore(), GROUPS) for group in range(GROUPS)}
+    backends = {group: PagedBackend(HeldPages(), GROUPS) for group in range(GROUPS)}
     for number, key in enumerate(KEYS):
         program.fill(backends[key_group_of(key, GROUPS)], key, number)
     for group, backend in backends.items():
@@ -188,7 +188,7 @@ def form() -> NeutralForm:
 
 
 def _rules() -> StateBackend:
-    shared, backend = SharedStates(), PagedBackend(MemoryStore(), GROUPS)
+    shared, backend = SharedStates(), PagedBackend(HeldPages(), GROUPS)
     shared.writable = True
     for key, rule in RULES.items():
         shared.map("rules").put(key, rule)

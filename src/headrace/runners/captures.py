@@ -21,7 +21,6 @@ from headrace.runtime.block import Envelope, encode
 from headrace.runtime.broadcast import BroadcastInput
 from headrace.runtime.capture import (
     FailedCall,
-    HeldPages,
     RecordingBackend,
     Replay,
     failed_call,
@@ -31,6 +30,7 @@ from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.stage_call import StageCall
 from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.pages.held import HeldPages
 
 FORMAT = ObjectFormat("failed call")
 SUFFIX = ".headrace-call"

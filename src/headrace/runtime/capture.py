@@ -6,7 +6,7 @@ the input and the program that is enough to run the call again in another proces
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
@@ -25,29 +25,6 @@ from headrace.runtime.state.pages.chunked_list import ChunkedList
 
 READ_AHEAD_BYTES = 64 << 20
 """So much state is read for what the call had not come to when it failed."""
-
-
-class HeldPages:
-    """A ``PageStore`` in memory."""
-
-    def __init__(self) -> None:
-        self._pages: dict[str, bytes] = {}
-
-    def get(self, name: str) -> bytes | None:
-        """The bytes under a name, or None."""
-        return self._pages.get(name)
-
-    def put(self, name: str, data: bytes) -> None:
-        """Store bytes under a name."""
-        self._pages[name] = data
-
-    def remove(self, name: str) -> None:
-        """Forget a name."""
-        self._pages.pop(name, None)
-
-    def items(self) -> Iterable[tuple[str, bytes]]:
-        """All names with their bytes."""
-        return self._pages.items()
 
 
 class RecordingStore:

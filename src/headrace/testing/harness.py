@@ -32,12 +32,13 @@ from headrace.runtime.stage_call import StageCall
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.held import HeldPages
 from headrace.runtime.state.ttl import CLEANUP
 from headrace.runtime.user_function import close_function, open_function
 from headrace.testing.captured import Captured, CapturedSpec, CapturedWatermarks
 from headrace.testing.clock import ManualClock
 from headrace.testing.function_specs import spec_for
-from headrace.testing.snapshot import MemoryStore, Snapshot, pending_timers
+from headrace.testing.snapshot import Snapshot, pending_timers
 
 BackendName = Literal["heap", "paged"]
 KeyBy = Callable[[Any], Any] | KeySelector | int | str
@@ -100,9 +101,9 @@ class _Harness:
         job = JobProgram("harness", "", (), ((vertex,),), (), Settings(), 1, batch)
         facts = TaskFacts(max_parallelism=1, is_batch=batch)
         self.metrics = MetricGroup()
-        self._store = MemoryStore() if backend == "paged" else None
+        self._store = HeldPages() if backend == "paged" else None
         self._heap = HeapBackend()
-        self._shared_store = MemoryStore() if backend == "paged" else None
+        self._shared_store = HeldPages() if backend == "paged" else None
         self._shared_heap = HeapBackend()
         self._task = KeyedTask(vertex, job, facts, self.metrics)
         self._strategy = watermarks

@@ -30,9 +30,9 @@ from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.held import HeldPages
 from headrace.testing.clock import ManualClock
 from headrace.testing.moves import written_and_read
-from headrace.testing.snapshot import MemoryStore
 
 Streams = DataStream | Mapping[str, DataStream]
 Build = Callable[[StreamExecutionEnvironment], Streams]
@@ -251,7 +251,7 @@ class _Runs:
         self._neutral = restarts == "neutral"
         self._delivery = _Gathering(streams)
         self._one_key_group = key_groups is None
-        self._stores: dict[tuple[str, int], MemoryStore] = {}
+        self._stores: dict[tuple[str, int], HeldPages] = {}
         self._heap: dict[tuple[str, int], HeapBackend] = {}
         self._paged = backends == "paged"
         self.run = self._start(job)
@@ -264,7 +264,7 @@ class _Runs:
     def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
         if not self._paged:
             return self._heap.setdefault((vertex.id, group), HeapBackend())
-        store = self._stores.setdefault((vertex.id, group), MemoryStore())
+        store = self._stores.setdefault((vertex.id, group), HeldPages())
         groups = 1 if self._one_key_group else vertex.spread_of(group)
         return PagedBackend(store, groups, self._job.settings.page_bytes)
 

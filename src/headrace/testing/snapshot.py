@@ -12,25 +12,7 @@ from headrace.runtime.neutral.write import export_backend
 from headrace.runtime.state.backend import StateBackend, Timer, TimerStore
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
-
-
-class MemoryStore:
-    """A ``PageStore`` in a dictionary."""
-
-    def __init__(self, records: Mapping[str, bytes] | None = None) -> None:
-        self.records: dict[str, bytes] = dict(records or {})
-
-    def get(self, name: str) -> bytes | None:
-        """The bytes under a name, or None."""
-        return self.records.get(name)
-
-    def put(self, name: str, data: bytes) -> None:
-        """Store bytes under a name."""
-        self.records[name] = data
-
-    def remove(self, name: str) -> None:
-        """Forget a name; one that is not there is no error."""
-        self.records.pop(name, None)
+from headrace.runtime.state.pages.held import HeldPages
 
 
 @dataclass(frozen=True)
@@ -63,7 +45,7 @@ class Snapshot:
 
 
 def _records_of(backend: StateBackend) -> dict[str, bytes]:
-    store = MemoryStore()
+    store = HeldPages()
     paged = PagedBackend(store, 1)
     copy_state(backend, paged)
     paged.flush()
@@ -72,7 +54,7 @@ def _records_of(backend: StateBackend) -> dict[str, bytes]:
 
 def _heap_of(records: Mapping[str, bytes]) -> HeapBackend:
     backend = HeapBackend()
-    copy_state(PagedBackend(MemoryStore(records), 1), backend)
+    copy_state(PagedBackend(HeldPages(records), 1), backend)
     return backend
 
 

@@ -15,7 +15,7 @@ from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runtime.program import ChainProgram, VertexProgram
 from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
-from headrace.testing.snapshot import MemoryStore
+from headrace.runtime.state.pages.held import HeldPages
 
 CHAIN = ChainProgram("", {}, ())
 
@@ -76,7 +76,7 @@ def test_records_are_taken_over_raw_and_headers_operator_by_operator() -> None:
 
 
 def test_the_states_of_an_operator_are_told_from_its_header() -> None:
-    store = MemoryStore()
+    store = HeldPages()
     backend = PagedBackend(store, 4)
     backend.declare("total", StateKind(VALUE, "INT"))
     backend.declare("seen", StateKind(LIST))

@@ -31,7 +31,6 @@ from headrace.runners.spark.query.moved_state import records
 from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runtime.block import ALL_GROUPS
-from headrace.runtime.capture import HeldPages
 from headrace.runtime.layout import OPERATOR, SOURCE, Layout, Part, check
 from headrace.runtime.neutral.form import NeutralForm
 from headrace.runtime.neutral.sinks import import_sinks
@@ -40,6 +39,7 @@ from headrace.runtime.offset import source_key
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
+from headrace.runtime.state.pages.held import HeldPages
 
 _RECORDS = pa.schema(
     [("bucket", pa.int32()), ("stage", pa.int32()), ("name", pa.string()), ("data", pa.binary())]
@@ -201,21 +201,17 @@ def _records_of(form: NeutralForm, program: JobProgram) -> Iterator[dict[str, An
     keys, page_bytes = bucket_keys(program.partitions), program.settings.page_bytes
     stages = {vertex.id: vertex.stage for stage in program.stages for vertex in stage}
     pages: dict[tuple[str, int], HeldPages] = {}
-    made: list[StateBackend] = []
 
     def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
         held = pages[vertex.id, group] = HeldPages()
-        made.append(PagedBackend(held, vertex.spread_of(group), page_bytes))
-        return made[-1]
+        return PagedBackend(held, vertex.spread_of(group), page_bytes)
 
     restore(form, program, backend_of)
-    for backend in made:
-        backend.flush()
     headers: dict[tuple[int, int], dict[str, bytes]] = {}
     for (vertex, group), held in pages.items():
         stage = stages[vertex]
         for bucket in keys if group == ALL_GROUPS else [keys[group % len(keys)]]:
-            for name, data in held.items():
+            for name, data in held.records.items():
                 if name == HEADER:
                     headers.setdefault((stage, bucket), {})[f"{vertex}/{group}/"] = data
                 else:

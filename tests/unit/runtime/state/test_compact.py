@@ -21,7 +21,7 @@ from headrace.runtime.state.pages.compact import (
     shape_of,
 )
 from headrace.runtime.state.pages.entries import EntryPages
-from headrace.testing.snapshot import MemoryStore
+from headrace.runtime.state.pages.held import HeldPages
 
 VALUE, LIST = StateKind("value"), StateKind("list")
 KINDS = {"total": VALUE, "seen": LIST, "by day": StateKind("map")}
@@ -84,7 +84,7 @@ class Group:
     """One key group's pages over a store that stays, as seen by one program after another."""
 
     def __init__(self) -> None:
-        self.store = MemoryStore()
+        self.store = HeldPages()
         self.table = PageTable()
 
     def pages(self, **kinds: StateKind) -> EntryPages:

@@ -24,7 +24,7 @@ from headrace.runtime.state.kinds import (
     stored_kind,
 )
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.testing.snapshot import MemoryStore
+from headrace.runtime.state.pages.held import HeldPages
 
 ASK: dict[str, Callable[[StateStore], Any]] = {
     "list of LIST<INT>": lambda states: states.get_list_state(
@@ -47,7 +47,7 @@ ASK: dict[str, Callable[[StateStore], Any]] = {
 @pytest.mark.parametrize("now", ASK)
 @pytest.mark.parametrize("late", [False, True], ids=["asked for in open", "asked for late"])
 def test_a_state_that_changed_is_refused(before: str, now: str, late: bool) -> None:
-    store = MemoryStore()
+    store = HeldPages()
     states = StateStore(KeyContext(), "clicks")
     seen = ASK[before](states)
     states.attach(PagedBackend(store, 4))
@@ -75,7 +75,7 @@ def test_a_state_that_changed_is_refused(before: str, now: str, late: bool) -> N
 
 
 def test_a_page_of_another_kind_is_refused_where_the_header_knows_no_kinds() -> None:
-    store = MemoryStore()
+    store = HeldPages()
     backend = PagedBackend(store, 4)
     backend.declare("s", StateKind("list"))
     backend.enter("a")["s"] = [1]

@@ -7,12 +7,12 @@ import pytest
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.heap import HeapBackend, HeapTimers
 from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.held import HeldPages
 from headrace.runtime.state.timers.pages import TimerPages
-from headrace.testing.snapshot import MemoryStore
 
 
 def timers_of(kind: str) -> HeapTimers | TimerPages:
-    backend = HeapBackend() if kind == "heap" else PagedBackend(MemoryStore(), 1)
+    backend = HeapBackend() if kind == "heap" else PagedBackend(HeldPages(), 1)
     timers = backend.event_timers
     assert isinstance(timers, HeapTimers | TimerPages)
     return timers
