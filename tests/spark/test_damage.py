@@ -58,13 +58,16 @@ SUMS = Counter(str((n % KEYS, sum(range(n % KEYS, n + 1, KEYS)))) for n in range
 
 @pytest.fixture(scope="module")
 def broken_off(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the job has left in its folder."""
+    """What the job has left in its folder, which is kept under another name.
+
+    A sink that finds the place where it wrote before is refused another one.
+    """
     folder = tmp_path_factory.mktemp("whole")
     (folder / "fails").touch()
     with pytest.raises(OSError, match="not now"):
         run(folder)
     (folder / "fails").unlink()
-    return folder
+    return folder.rename(folder.with_name("kept"))
 
 
 TOLD, NOT_NEEDED = True, False
