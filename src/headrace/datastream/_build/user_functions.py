@@ -11,6 +11,9 @@ from headrace.graph.transformation import CallSite
 from headrace.runtime.user_function import UserFunction
 
 
+_OURS = ("headrace.datastream.functions", "headrace.datastream._functions.")
+
+
 def user_function(
     given: Any,
     kind: type[Function],
@@ -53,6 +56,6 @@ def _function_kind(function: Function) -> str:
     """The function's class, with the kind of Headrace's it is."""
     name = type(function).__name__
     for base in type(function).__mro__:
-        if base.__module__ == Function.__module__:
+        if base.__module__.startswith(_OURS):
             return name if base.__name__ == name else f"{base.__name__} ({name})"
     return name
