@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from headrace.common.typeinfo import Types
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import CheckpointError
-from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.backend import MISSING, StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext, StateStore
 from headrace.runtime.state.kinds import StateKind
 
-from .state_walk import KEYS, LIST, MAP, SLOTS, STEPS, VALUE, Cart, Span, Walk, drain
+from .state_walk import KEYS, LIST, MAP, SLOTS, STEPS, VALUE, Cart, Span, Walk, drain, plain
 
 LIST_KIND, MAP_KIND = "list", "map"
 KINDS = [
@@ -366,6 +366,66 @@ class StateBackendContract(ABC):
         backend = self.reopen(backend)
         assert [*backend.in_namespaces.keys()] == []
         self.check_empty(backend)
+
+    @pytest.mark.parametrize("kind", [StateKind("value"), StateKind("list")], ids=str)
+    @pytest.mark.parametrize("seed", range(4))
+    def test_tables_of_namespaces(self, kind: StateKind, seed: int) -> None:
+        rng = random.Random(seed)
+        backend, held = self.make(), dict[Any, dict[Any, Any]]()
+        spans = [Span(start, start + 10) for start in range(0, 50, 10)]
+        many = 500 if seed == 3 else 20
+        for _ in range(8):
+            tables = backend.tables
+            tables.declare("w", kind)
+            assert set(tables.namespaces()) == held.keys()
+            for span in rng.sample(spans, 2):
+                table = tables.table(span)
+                for _ in range(rng.randrange(1, many)):
+                    key = rng.choice([rng.choice(KEYS), f"key-{rng.randrange(many)}"])
+                    mine = held.setdefault(span, {})
+                    if kind.kind == LIST_KIND:
+                        items = [rng.random() for _ in range(rng.choice([1] * 30 + [300]))]
+                        mine.setdefault(key, []).extend(items)
+                        table.enter(key).setdefault("w", []).extend(items)
+                    else:
+                        view = table.single_slot_view("w")
+                        assert view is not None
+                        assert (view[key] is MISSING) == (key not in mine)
+                        mine[key] = rng.choice([rng.random(), None, ["a", "list"], "x" * 30_000])
+                        view[key] = mine[key]
+                    table.changed(key)
+            for span in [*held]:
+                if rng.random() < 0.5:
+                    found = {k: v for k, v in tables.table(span).single_slot_items("w")}
+                    assert {k: plain(v) for k, v in found.items()} == held[span]
+                if rng.random() < 0.3:
+                    tables.drop(span)
+                    del held[span]
+            assert [*backend.keys()] == [] == [*backend.in_namespaces.keys()]
+            backend.flush()
+            backend = self.reopen(backend)
+            found = {pair: plain(entry["w"]) for pair, entry in backend.tables.scan()}
+            want = {(k, span): v for span, mine in held.items() for k, v in mine.items()}
+            assert found == want
+        for span in held:
+            backend.tables.drop(span)
+        backend.flush()
+        backend = self.reopen(backend)
+        assert backend.tables.namespaces() == []
+        self.check_empty(backend)
+
+    def test_tables_of_another_kind_are_refused(self) -> None:
+        backend = self.make()
+        backend.tables.declare("w", StateKind("value", "INT"))
+        view = backend.tables.table(1).single_slot_view("w")
+        assert view is not None
+        view["a"] = 1
+        backend.tables.table(1).changed("a")
+        backend.flush()
+        backend = self.reopen(backend)
+        assert backend.tables.kinds() == {"w": StateKind("value", "INT")}
+        with pytest.raises(CheckpointError, match="stored as value of INT"):
+            backend.tables.declare("w", StateKind("list", "INT"))
 
     def check_empty(self, backend: StateBackend) -> None:
         """Check a backend whose entries and timers were all removed and flushed."""

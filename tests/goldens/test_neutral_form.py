@@ -44,7 +44,9 @@ def test_state_and_timers(form: NeutralForm, groups: int, kind: str) -> None:
     backends: dict[int, StateBackend] = {}
     for group, records in keyed.items():
         backends[group] = HeapBackend() if kind == "heap" else PagedBackend(HeldPages(), groups)
-        import_backend(records, backends[group], operator.states, operator.namespaced)
+        import_backend(
+            records, backends[group], operator.states, operator.namespaced, operator.tables
+        )
     program = state.Program()
     for number, key in enumerate(KEYS):
         backend = backends[key_group_of(key, groups)]

@@ -61,7 +61,9 @@ def _heap_of(records: Mapping[str, bytes]) -> HeapBackend:
 def copy_state(source: StateBackend, target: StateBackend) -> None:
     """Put everything that ``source`` holds into an empty ``target``, sharing no object."""
     records = export_backend("", source, 0)
-    import_backend(records, target, source.kinds(), source.in_namespaces.kinds())
+    import_backend(
+        records, target, source.kinds(), source.in_namespaces.kinds(), source.tables.kinds()
+    )
     target.header.update(pickle.loads(pickle.dumps(source.header, 5)))
 
 

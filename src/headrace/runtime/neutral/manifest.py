@@ -21,7 +21,11 @@ R = TypeVar("R", bound=tuple[Any, ...])
 
 @dataclass(frozen=True)
 class OperatorEntry:
-    """One operator; ``states`` by name, ``namespaced`` those that it has per key and namespace."""
+    """One operator, and its states by name.
+
+    ``namespaced``: those that it has per key and namespace. ``tables``: those in tables of
+    namespaces.
+    """
 
     id: str
     kind: str
@@ -30,6 +34,7 @@ class OperatorEntry:
     key_groups: int
     states: Mapping[str, StateKind] = field(default_factory=dict)
     namespaced: Mapping[str, StateKind] = field(default_factory=dict)
+    tables: Mapping[str, StateKind] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,8 +108,8 @@ def _sum_of(plain: Any) -> int:
 
 def _operator(entry: Mapping[str, Any]) -> OperatorEntry:
     kinds = {
-        field: {name: StateKind(*kind) for name, kind in entry[field].items()}
-        for field in ("states", "namespaced")
+        field: {name: StateKind(*kind) for name, kind in entry.get(field, {}).items()}
+        for field in ("states", "namespaced", "tables")
     }
     return OperatorEntry(**{**entry, **kinds})
 

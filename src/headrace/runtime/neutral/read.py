@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from headrace.errors import CheckpointError
@@ -16,6 +16,11 @@ FLUSH_BYTES = 64 << 20
 """So many bytes are put into a backend before it is flushed: what is live stays below that."""
 
 Kinds = Mapping[str, StateKind]
+
+Declare = Callable[[str, StateKind], None]
+
+Enter = Callable[[Any, Any], Entry]
+"""Gives the entry of a key, and of a namespace where the records have one."""
 
 Keyed = TypeVar("Keyed", StateRecord, TimerRecord)
 
@@ -38,33 +43,49 @@ def import_backend(
     backend: StateBackend,
     kinds: Kinds | None = None,
     namespaced_kinds: Kinds | None = None,
+    table_kinds: Kinds | None = None,
 ) -> None:
     """Put the records of one operator and key group into a backend, and flush it.
 
     The records of one state of one key are in the order of their positions; a timer's moment and
     order decide nothing here: timers of one moment are registered as they come. ``kinds``: those of
-    the manifest, which also know the declared types.
+    the manifest, which also know the declared types; ``table_kinds``: the states of tables, whose
+    records have namespaces as others may.
 
     Raises:
         CheckpointError: a record is missing or comes twice, or its encoding is unknown.
     """
-    states = {
-        False: _Importer(backend, kinds or {}),
-        True: _Importer(backend.in_namespaces, namespaced_kinds or {}),
-    }
+    namespaced, tables, in_tables = backend.in_namespaces, backend.tables, table_kinds or {}
+    of_keys = _Importer(backend.declare, lambda key, _: _changing(backend, key), kinds or {})
+    of_namespaces = _Importer(
+        namespaced.declare, lambda *pair: _changing(namespaced, pair), namespaced_kinds or {}
+    )
+    of_tables = _Importer(
+        tables.declare, lambda key, namespace: _changing(tables.table(namespace), key), in_tables
+    )
     size_bytes = 0
     for record in records:
         if isinstance(record, TimerRecord):
             _register(record, backend)
             continue
-        states[record.namespace is not None].take(record)
+        if record.namespace is None:
+            of_keys.take(record)
+        elif record.state in in_tables:
+            of_tables.take(record)
+        else:
+            of_namespaces.take(record)
         size_bytes += len(record.key) + len(record.value)
         if size_bytes > FLUSH_BYTES:
             backend.flush()
             size_bytes = 0
-            for importer in states.values():
+            for importer in (of_keys, of_namespaces, of_tables):
                 importer.leave()
     backend.flush()
+
+
+def _changing(space: EntrySpace, key: Any) -> Entry:
+    space.changed(key)
+    return space.enter(key)
 
 
 def _register(record: TimerRecord, backend: StateBackend) -> None:
@@ -76,8 +97,8 @@ def _register(record: TimerRecord, backend: StateBackend) -> None:
 class _Importer:
     """Puts records into entries, of which one is at hand."""
 
-    def __init__(self, space: EntrySpace, kinds: Kinds) -> None:
-        self._space = space
+    def __init__(self, declare: Declare, enter: Enter, kinds: Kinds) -> None:
+        self._declare_state, self._enter = declare, enter
         self._kinds: dict[str, StateKind] = {}
         for state, kind in kinds.items():
             self._declare(state, kind)
@@ -94,11 +115,8 @@ class _Importer:
             raise _damaged(record, f"has the encoding {record.encoding!r}, which is unknown here")
         place = record.key, record.namespace
         if place != self._place:
-            key = decode(record.key)
-            if record.namespace is not None:
-                key = (key, decode(record.namespace))
-            self._place, self._entry = place, self._space.enter(key)
-            self._space.changed(key)
+            space = None if record.namespace is None else decode(record.namespace)
+            self._place, self._entry = place, self._enter(decode(record.key), space)
         expires = record.stamp_ms is not None
         kind = self._kinds.get(record.state)
         if kind is None:
@@ -127,7 +145,7 @@ class _Importer:
             held[decode(record.item)] = value
 
     def _declare(self, state: str, kind: StateKind) -> StateKind:
-        self._space.declare(state, kind)
+        self._declare_state(state, kind)
         self._kinds[state] = kind
         return kind
 

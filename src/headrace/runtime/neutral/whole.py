@@ -79,11 +79,15 @@ def _entry(vertex: VertexProgram, groups: Mapping[int, StateBackend]) -> Operato
     node = vertex.chain.nodes[vertex.chain.root]
     states: dict[str, StateKind] = {}
     namespaced: dict[str, StateKind] = {}
+    tables: dict[str, StateKind] = {}
     for backend in groups.values():
         states.update(backend.kinds())
         namespaced.update(backend.in_namespaces.kinds())
+        tables.update(backend.tables.kinds())
     kind = node.spec.kind if node.spec is not None else ""
-    return OperatorEntry(vertex.id, kind, node.name, node.uid, vertex.groups, states, namespaced)
+    return OperatorEntry(
+        vertex.id, kind, node.name, node.uid, vertex.groups, states, namespaced, tables
+    )
 
 
 def restore(
@@ -108,7 +112,9 @@ def restore(
         for group in range(vertex.groups):
             backend = backend_of(vertex, group)
             backend.header.update(pickle.loads(header))
-            import_backend(keyed.get(group, ()), backend, entry.states, entry.namespaced)
+            import_backend(
+                keyed.get(group, ()), backend, entry.states, entry.namespaced, entry.tables
+            )
 
 
 def splits_of(form: NeutralForm) -> dict[tuple[str, str], SplitState]:

@@ -30,13 +30,14 @@ def export_backend(
 
 
 def export_states(operator: str, backend: StateBackend, key_group: int) -> Iterator[StateRecord]:
-    """The state of keys, then that of keys in namespaces."""
+    """The state of keys, then that of keys in namespaces, then that of namespaces' tables."""
     kinds = backend.kinds()
     for key, entry in backend.scan():
         yield from _of_entry(operator, key_group, encode(key), None, entry, kinds)
-    kinds = backend.in_namespaces.kinds()
-    for (key, namespace), entry in backend.in_namespaces.scan():
-        yield from _of_entry(operator, key_group, encode(key), encode(namespace), entry, kinds)
+    for space in (backend.in_namespaces, backend.tables):
+        kinds = space.kinds()
+        for (key, namespace), entry in space.scan():
+            yield from _of_entry(operator, key_group, encode(key), encode(namespace), entry, kinds)
 
 
 def export_timers(operator: str, backend: StateBackend, key_group: int) -> Iterator[TimerRecord]:

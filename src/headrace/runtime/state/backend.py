@@ -9,7 +9,7 @@ entries of its own, one for each pair of key and namespace.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from headrace.runtime.state.kinds import StateKind
@@ -140,12 +140,61 @@ class EntrySpace(ABC):
         """Go back to entries: there is a second slot. Values handed out before stay valid."""
 
     @abstractmethod
+    def single_slot_items(self, slot: str) -> Iterable[tuple[Any, Any]]:
+        """Every key with the value of the only slot, for a space that is not changed meanwhile.
+
+        A view of that slot ends; ask for it anew.
+        """
+
+    @abstractmethod
     def keys(self) -> Iterator[Any]:
         """Every key that has a non-empty entry, in no order."""
 
     @abstractmethod
     def scan(self) -> Iterator[tuple[Any, Entry]]:
         """Every key and its non-empty entry, to be read only; what is read for it is not kept."""
+
+
+class NamespaceTables(ABC):
+    """Entries by key in a table for each namespace, where many keys share a few namespaces.
+
+    The windows of a day are such namespaces, sessions are not: each belongs to one key, and lies
+    ``in_namespaces``. A table costs nothing while nobody asks for it, and it goes as a whole. All
+    tables have the same only slot.
+    """
+
+    @abstractmethod
+    def declare(self, slot: str, kind: StateKind) -> None:
+        """Say what the only slot of all tables holds.
+
+        Raises:
+            CheckpointError: what is stored is of another kind or type.
+        """
+
+    @abstractmethod
+    def kinds(self) -> Mapping[str, StateKind]:
+        """The kind of the slot that was declared, or is stored, by slot."""
+
+    @abstractmethod
+    def namespaces(self) -> list[Any]:
+        """The namespaces that have a table, in no order."""
+
+    @abstractmethod
+    def table(self, namespace: Any) -> EntrySpace:
+        """The entries of a namespace; an empty table is made where there is none.
+
+        It is valid until ``flush``, or until it is dropped.
+        """
+
+    @abstractmethod
+    def drop(self, namespace: Any) -> None:
+        """Remove a table with all that is in it."""
+
+    def scan(self) -> Iterator[tuple[tuple[Any, Any], Entry]]:
+        """Every pair of key and namespace with its entry, to be read only."""
+        for namespace in self.namespaces():
+            for key, entry in self.table(namespace).scan():
+                yield (key, namespace), entry
 
 
 class StateBackend(EntrySpace):
@@ -165,6 +214,9 @@ class StateBackend(EntrySpace):
     All namespaces of a key lie in its key group, near each other. To clear one pair's state, clear
     its entry and report it as changed.
     """
+
+    tables: NamespaceTables
+    """The entries of namespaces that many keys share, apart from those above."""
 
     @abstractmethod
     def flush(self) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.runtime.state.backend import (
     Entry,
     EntrySpace,
+    NamespaceTables,
     StateBackend,
     Timer,
     TimerStore,
@@ -124,6 +125,12 @@ class HeapEntries(EntrySpace):
         values, slot = self._view
         return {slot: values[key]} if key in values else {}
 
+    def single_slot_items(self, slot: str) -> Iterable[tuple[Any, Any]]:
+        """Every key with the value of the only slot."""
+        if self._view is not None:
+            return self._view[0].items()
+        return ((key, entry[slot]) for key, entry in self._entries.items() if entry)
+
     def keys(self) -> Iterator[Any]:
         if self._view is not None:
             return iter(self._view[0])
@@ -143,12 +150,53 @@ class HeapEntries(EntrySpace):
             del self._entries[key]
 
 
+class HeapTables(NamespaceTables):
+    """A dictionary of entries for each namespace."""
+
+    def __init__(self) -> None:
+        self._tables: dict[Any, HeapEntries] = {}
+        self._kinds = HeapEntries()
+        self.owner: str | None = None
+
+    def declare(self, slot: str, kind: StateKind) -> None:
+        """Note the kind; it must be the one of before."""
+        self._kinds.owner = self.owner
+        self._kinds.declare(slot, kind)
+
+    def kinds(self) -> Mapping[str, StateKind]:
+        """The kind of the slot that was declared."""
+        return self._kinds.kinds()
+
+    def namespaces(self) -> list[Any]:
+        """The namespaces that have a table."""
+        return [*self._tables]
+
+    def table(self, namespace: Any) -> HeapEntries:
+        """The entries of a namespace."""
+        table = self._tables.get(namespace)
+        if table is None:
+            table = self._tables[namespace] = HeapEntries()
+        return table
+
+    def drop(self, namespace: Any) -> None:
+        """Forget a table."""
+        self._tables.pop(namespace, None)
+
+    def flush(self) -> None:
+        """Drop what is empty."""
+        for namespace, table in [*self._tables.items()]:
+            table.flush()
+            if next(table.keys(), self) is self:
+                del self._tables[namespace]
+
+
 class HeapBackend(HeapEntries, StateBackend):
     """Everything in memory, for as long as the object lives."""
 
     def __init__(self) -> None:
         super().__init__()
         self.in_namespaces = self._namespaced = HeapEntries()
+        self.tables = self._tables = HeapTables()
         self.event_timers = HeapTimers()
         self.processing_timers = HeapTimers()
         self.header: dict[str, Any] = {}
@@ -157,3 +205,4 @@ class HeapBackend(HeapEntries, StateBackend):
         """Drop the entries that are empty."""
         super().flush()
         self._namespaced.flush()
+        self._tables.flush()

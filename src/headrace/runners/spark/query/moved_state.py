@@ -58,7 +58,11 @@ def states_in(headers: Iterable[tuple[str, bytes]]) -> Iterable[tuple[str, froze
     """The operator and the states, with their kinds, in each header ``<operator>/<group>/``."""
     for prefix, header in headers:
         backend = PagedBackend(_Header(header), 1)
-        kinds = {**backend.in_namespaces.kinds(), **backend.kinds()}
+        kinds = {
+            **backend.in_namespaces.kinds(),
+            **backend.tables.kinds(),
+            **backend.kinds(),
+        }
         names = (f"{name} ({kind.kind})" for name, kind in kinds.items())
         yield prefix.rsplit("/", 2)[0], frozenset(names)
 

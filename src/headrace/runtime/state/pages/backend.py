@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.errors import CheckpointError
@@ -13,10 +13,11 @@ from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.entries import EntryPages
 from headrace.runtime.state.pages.space import KINDS_OF_NONE, NO_PAGES, PagedEntries, SpaceState
+from headrace.runtime.state.pages.tables import PagedTables
 from headrace.runtime.state.timers.leaves import LeafStore
 from headrace.runtime.state.timers.pages import TimerPages, TimerState
 
-FORMAT = 4
+FORMAT = 5
 """The layout of the records; whoever changes it must still read the older ones."""
 
 HEADER = "h"
@@ -27,10 +28,10 @@ class PagedBackend(StateBackend):
     """The state of one operator in one key group, for one call: enter, change, flush.
 
     Records: ``h`` the header, ``p<page>`` entries of keys, ``n<page>`` those of keys in namespaces,
-    ``l<id>.<chunk>`` and ``m<id>.<bucket>`` big lists and maps, ``v<id>`` and ``e<id>`` other big
-    values and entries, ``e``/``t`` timers: ``E<leaf>.<bucket>`` and ``Ed`` (event time), ``P...``
-    (processing time). The header is read at the first use; a call that touches nothing reads
-    nothing else and writes nothing.
+    ``w<id>.<page>`` those of a namespace's table, ``l<id>.<chunk>`` and ``m<id>.<bucket>`` big
+    lists and maps, ``v<id>`` and ``e<id>`` other big values and entries, ``e``/``t`` timers:
+    ``E<leaf>.<bucket>`` and ``Ed`` (event time), ``P...`` (processing time). The header is read at
+    the first use; a call that touches nothing reads nothing else and writes nothing.
 
     ``page_bytes``: what a page holds on average; an entry of more than four times this moves
     out of its page. Objects that one entry refers to twice stay one object only while they lie
@@ -45,6 +46,9 @@ class PagedBackend(StateBackend):
         self._plain = self._space("p", hash_of)
         self._namespaced: PagedEntries | None = None
         self._namespaced_stored: tuple[SpaceState, str] | None = None
+        self.tables = self._tables = PagedTables(
+            self._open, lambda prefix: self._space(prefix, hash_of), new_id
+        )
         self.enter, self.changed = self._plain.enter, self._plain.changed
         self._is_open = False
         self._stored: bytes | None = None
@@ -94,6 +98,10 @@ class PagedBackend(StateBackend):
     def end_single_slot_view(self) -> None:
         self._plain.end_single_slot_view()
 
+    def single_slot_items(self, slot: str) -> Iterable[tuple[Any, Any]]:
+        """Every key with the value of the only slot, page by page."""
+        return self._plain.single_slot_items(slot)
+
     def keys(self) -> Iterator[Any]:
         """Every key that has a non-empty entry, page by page."""
         return self._plain.keys()
@@ -112,8 +120,14 @@ class PagedBackend(StateBackend):
                 self._namespaced_stored = None
         self._event_state = self._events.flush()
         self._processing_state = self._processing.flush()
-        rest = (*plain, self._event_state, self._processing_state, self._namespaced_stored)
-        if rest == (NO_PAGES, KINDS_OF_NONE, None, None, None):
+        rest = (
+            *plain,
+            self._event_state,
+            self._processing_state,
+            self._namespaced_stored,
+            self._tables.flush(),
+        )
+        if rest == (NO_PAGES, KINDS_OF_NONE, None, None, None, None):
             self._next_id = 0  # nothing is stored, so no id is taken
             if not self._header:
                 if self._stored is not None:
@@ -152,13 +166,13 @@ class PagedBackend(StateBackend):
         if data is None:
             return
         found = pickle.loads(data)
-        if found[0] not in (2, 3, FORMAT):
+        if found[0] not in (2, 3, 4, FORMAT):
             raise CheckpointError(
                 f"the keyed state has format {found[0]}, this version reads {FORMAT}",
                 hint="go on with the version of Headrace that wrote it",
             )
         if found[0] < FORMAT:
-            found = _from_format_3(found)
+            found = _of_this_format(found)
         (
             _,
             self._next_id,
@@ -168,9 +182,12 @@ class PagedBackend(StateBackend):
             self._event_state,
             self._processing_state,
             self._namespaced_stored,
+            tables,
         ) = found
         self._header = pickle.loads(header)
         self._plain.set_stored(sizes, kinds)
+        if tables is not None:
+            self._tables.set_stored(tables)
         if self._namespaced is not None and self._namespaced_stored is not None:
             self._namespaced.set_stored(*self._namespaced_stored)
 
@@ -187,9 +204,11 @@ class PagedBackend(StateBackend):
         return self._next_id
 
 
-def _from_format_3(found: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A header of format 2 or 3 as one of format 4: it knew no kinds and no namespaces."""
+def _of_this_format(found: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The header of an older format: 4 knew no tables, 2 and 3 no kinds and no namespaces."""
+    if found[0] == 4:
+        return (FORMAT, *found[1:], None)
     format_, next_id, header, sizes, events, processing = found
     if format_ == 2:
         sizes = (*sizes, 1, 0)  # neither grain nor regret
-    return (FORMAT, next_id, header, sizes, KINDS_OF_NONE, events, processing, None)
+    return (FORMAT, next_id, header, sizes, KINDS_OF_NONE, events, processing, None, None)

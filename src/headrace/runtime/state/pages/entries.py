@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -124,6 +124,26 @@ class EntryPages(HashedPages):
             del self._read[id_]
         return entry
 
+    def values_of(self, slot: str) -> Iterator[tuple[Any, Any]]:
+        """Every key with the value of the only slot, to be read only."""
+        for page in self._each_page():
+            if page.live or [name for name, _ in self._shape] != [slot]:
+                for key in [*{**page.plain, **page.packed, **page.live}]:
+                    if self._holds(page, key):
+                        yield key, self.fetch(key)[slot]
+            else:
+                yield from page.plain.items()
+                for key, stored in page.packed.items():
+                    yield key, self.copy(stored)[slot]
+
+    def remove_all(self) -> None:
+        """Remove every entry, and the records of its own that it has, from the store at once."""
+        for page in self._each_page():
+            for stored in page.packed.values():
+                self.discard(stored)
+        self.clear()
+        self._remove_dropped()
+
     def discard(self, stored: Stored) -> None:
         """Remove the records of an entry that is gone, unless another has taken them over."""
         if isinstance(stored, tuple):
@@ -144,6 +164,9 @@ class EntryPages(HashedPages):
     def flush(self) -> None:
         """Write the pages that changed and remove the records that nobody refers to."""
         super().flush()
+        self._remove_dropped()
+
+    def _remove_dropped(self) -> None:
         for id_, ref in self._dropped.items():
             if id_ in self._kept:
                 continue

@@ -188,6 +188,12 @@ class HashedPages(ABC):
             self.page_of(key).live[key] = values[key]
         self.changed.update(values)
 
+    def settle(self) -> None:
+        """Put the live values into their pages; objects handed out before count no more."""
+        for page in self._pages.values():
+            self._settle(page)
+            page.live.clear()
+
     def flush(self) -> None:
         """Write the pages that changed, after splitting or merging as their number demands."""
         before, touched = self.table.entries, len(self.changed)
@@ -373,7 +379,7 @@ class HashedPages(ABC):
         for number in self._numbers():
             page = self.page(number)
             yield page
-            if not page.live:
+            if not page.live and not page.dirty:
                 self._pages.pop(number, None)
 
     def _holds(self, page: Page, key: Any) -> bool:

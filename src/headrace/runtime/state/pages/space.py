@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.runtime.state.backend import Entry, EntrySpace, Values
@@ -95,6 +95,22 @@ class PagedEntries(EntrySpace):
             self._view.clear()
             self._view.fallback = self.enter
             self._view = None
+
+    def single_slot_items(self, slot: str) -> Iterable[tuple[Any, Any]]:
+        """Every key with the value of the only slot, page by page."""
+        pages = self.pages()
+        if self._view is not None:
+            self._view.settle()
+            self._view = None
+            pages.settle()  # another view would not see what is live
+            self._live.clear()
+        return pages.values_of(slot)
+
+    def remove_all(self) -> None:
+        """Remove every entry from the store, at once."""
+        self._view = None
+        self._live.clear()
+        self.pages().remove_all()
 
     def keys(self) -> Iterator[Any]:
         """Every key that has a non-empty entry, page by page."""

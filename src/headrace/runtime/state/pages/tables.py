@@ -1,0 +1,100 @@
+"""A table of entries for each namespace that many keys share, each in pages of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace.runtime.state.backend import NamespaceTables
+from headrace.runtime.state.kinds import StateKind
+from headrace.runtime.state.pages.space import KINDS_OF_NONE, NO_PAGES, PagedEntries, SpaceState
+
+TablesState = tuple[str, tuple[tuple[Any, int, SpaceState], ...]]
+"""For the header: the kinds of all tables, and each one's namespace, id and pages."""
+
+
+class PagedTables(NamespaceTables):
+    """Tables under the prefixes ``w<id>.``; an empty one leaves nothing behind.
+
+    ``open_header`` reads the header at the first use, and calls ``set_stored`` if it knows tables.
+    """
+
+    def __init__(
+        self,
+        open_header: Callable[[], None],
+        make_space: Callable[[str], PagedEntries],
+        new_id: Callable[[], int],
+    ) -> None:
+        self._open_header = open_header
+        self._make_space = make_space
+        self._new_id = new_id
+        self._declared: dict[str, StateKind] = {}
+        self._kinds_text = KINDS_OF_NONE
+        self._stored: dict[Any, tuple[int, SpaceState]] = {}
+        self._open: dict[Any, tuple[int, PagedEntries]] = {}
+
+    def set_stored(self, state: TablesState) -> None:
+        """Take what the header says, and compare the kinds with those declared."""
+        self._kinds_text, tables = state
+        self._stored = {namespace: (id_, space) for namespace, id_, space in tables}
+        if self._declared:
+            self._template()
+
+    def declare(self, slot: str, kind: StateKind) -> None:
+        """Say what the only slot of all tables holds."""
+        self._declared[slot] = kind
+        self._open_header()
+        self._template()
+        for _, space in self._open.values():
+            space.declare(slot, kind)
+
+    def kinds(self) -> Mapping[str, StateKind]:
+        """The kind of the slot that was declared, or is stored."""
+        self._open_header()
+        return self._template().kinds()
+
+    def namespaces(self) -> list[Any]:
+        """The namespaces that have a table."""
+        self._open_header()
+        return [*self._stored, *(one for one in self._open if one not in self._stored)]
+
+    def table(self, namespace: Any) -> PagedEntries:
+        """The entries of a namespace."""
+        found = self._open.get(namespace)
+        if found is None:
+            self._open_header()
+            id_, state = self._stored.get(namespace) or (self._new_id(), NO_PAGES)
+            found = self._open[namespace] = id_, self._space(f"w{id_}.", state)
+        return found[1]
+
+    def drop(self, namespace: Any) -> None:
+        """Remove a table with its pages."""
+        self.table(namespace).remove_all()
+        del self._open[namespace]
+        self._stored.pop(namespace, None)
+
+    def flush(self) -> TablesState | None:
+        """Write what changed; the result belongs into the header."""
+        for namespace, (id_, space) in self._open.items():
+            state, kinds = space.flush()
+            if state == NO_PAGES:
+                self._stored.pop(namespace, None)
+            else:
+                self._stored[namespace] = id_, state
+                self._kinds_text = kinds
+        self._open.clear()
+        if not self._stored:
+            return None
+        tables = ((namespace, *known) for namespace, known in self._stored.items())
+        return self._kinds_text, tuple(tables)
+
+    def _template(self) -> PagedEntries:
+        """A space of the declared and the stored kinds, which must go together."""
+        return self._space("w.", NO_PAGES)
+
+    def _space(self, prefix: str, state: SpaceState) -> PagedEntries:
+        space = self._make_space(prefix)
+        for slot, kind in self._declared.items():
+            space.declare(slot, kind)
+        space.set_stored(state, self._kinds_text)
+        return space
