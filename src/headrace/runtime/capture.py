@@ -169,8 +169,8 @@ class _Before:
 def _read_ahead(recording: RecordingStore, task: KeyedTask, given: TaskInput) -> None:
     """Read what the call would have read next, so that a mended program finds it.
 
-    That is the state of every key of the input, and of every timer that may be due. It may be
-    less: reading stops at what cannot be read, as that may be why the call failed.
+    That is the state of every key of the input, and of every timer and window that may be due. It
+    may be less: reading stops at what cannot be read, as that may be why the call failed.
     """
     settings = task.job.settings
     backend = PagedBackend(_Before(recording), task.vertex.groups, settings.page_bytes)
@@ -181,6 +181,8 @@ def _read_ahead(recording: RecordingStore, task: KeyedTask, given: TaskInput) ->
                 _read_whole(backend.enter(key))
         _read_due(backend, backend.event_timers, max(watermarks, default=MIN_WATERMARK))
         _read_due(backend, backend.processing_timers, given.now_ms)
+        for _, entry in backend.tables.scan():
+            _read_whole(entry)
     except Exception:
         return
 

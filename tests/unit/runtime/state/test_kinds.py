@@ -81,7 +81,7 @@ def test_a_page_of_another_kind_is_refused_where_the_header_knows_no_kinds() -> 
     backend.enter("a")["s"] = [1]
     backend.changed("a")
     backend.flush()
-    _, next_id, header, sizes, _, *timers, _ = pickle.loads(store.records["h"])
+    _, next_id, header, sizes, _, *timers, _, _ = pickle.loads(store.records["h"])
     store.records["h"] = pickle.dumps((3, next_id, header, sizes, *timers))
     backend = PagedBackend(store, 4)
     backend.declare("s", StateKind("map"))

@@ -207,7 +207,7 @@ def test_the_size_of_pages_outlives_their_call_and_the_format_before_it(
     for key in range(50_000):
         set_slot(backend, key, "v", key)
     backend.flush()
-    _, next_id, header, sizes, _, *timers, _ = pickle.loads(store.records["h"])
+    _, next_id, header, sizes, _, *timers, _, _ = pickle.loads(store.records["h"])
     count, size_bytes, entries, grain, regret = sizes
     assert (grain, regret) == (16, 0)
     store.records["h"] = pickle.dumps((2, next_id, header, (count, size_bytes, entries), *timers))
