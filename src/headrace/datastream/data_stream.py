@@ -21,7 +21,7 @@ from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.keys import check_stability, key_function
 from headrace.datastream._build.stream import Stream, may_emit_to
-from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._build.user_functions import is_associative, user_function
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream_sink import DataStreamSink
 from headrace.datastream.functions import (
@@ -392,32 +392,37 @@ class KeyedStream(DataStream):
         """Each key's records reduced into one: after every record, in a batch the last only."""
         site = call_site()
         function = user_function(func, ReduceFunction, "reduce", "reduce", self._described(), site)
-        return self._add_reduction(ReduceSpec(function), site, "reduce")
+        spec = ReduceSpec(function, associative=is_associative(function))
+        return self._add_reduction(spec, site, "reduce")
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
         """Each key's first record, with the sum so far in one field (see ``aggregations``)."""
         fold = aggregations.FieldAggregation(position_to_sum, aggregations.add)
-        return self._add_reduction(ReduceSpec(UserFunction(fold), "Sum"), call_site(), "sum")
+        return self._add_reduction(ReduceSpec(UserFunction(fold), "Sum", True), call_site(), "sum")
 
     def min(self, position_to_min: int | str = 0) -> DataStream:
         """Each key's first record, with the least value so far in one field."""
         fold = aggregations.FieldAggregation(position_to_min, aggregations.least)
-        return self._add_reduction(ReduceSpec(UserFunction(fold), "Min"), call_site(), "min")
+        return self._add_reduction(ReduceSpec(UserFunction(fold), "Min", True), call_site(), "min")
 
     def max(self, position_to_max: int | str = 0) -> DataStream:
         """Each key's first record, with the greatest value so far in one field."""
         fold = aggregations.FieldAggregation(position_to_max, aggregations.greatest)
-        return self._add_reduction(ReduceSpec(UserFunction(fold), "Max"), call_site(), "max")
+        return self._add_reduction(ReduceSpec(UserFunction(fold), "Max", True), call_site(), "max")
 
     def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
         """Each key's record with the least field so far; of equal ones the first."""
         fold = aggregations.RecordSelection(position_to_min_by, aggregations.least)
-        return self._add_reduction(ReduceSpec(UserFunction(fold), "MinBy"), call_site(), "min_by")
+        return self._add_reduction(
+            ReduceSpec(UserFunction(fold), "MinBy", True), call_site(), "min_by"
+        )
 
     def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
         """Each key's record with the greatest field so far; of equal ones the first."""
         fold = aggregations.RecordSelection(position_to_max_by, aggregations.greatest)
-        return self._add_reduction(ReduceSpec(UserFunction(fold), "MaxBy"), call_site(), "max_by")
+        return self._add_reduction(
+            ReduceSpec(UserFunction(fold), "MaxBy", True), call_site(), "max_by"
+        )
 
     # Within
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import partial
+from types import FunctionType
+from typing import Any, cast
 
 from headrace.common.time_domain import TimeDomain
 from headrace.common.unsupported import unsupported
@@ -46,6 +48,7 @@ __all__ = [
     "SourceFunction",
     "TimerService",
     "WindowFunction",
+    "associative",
 ]
 
 
@@ -74,11 +77,25 @@ class FilterFunction(Function):
 
 
 class ReduceFunction(Function):
-    """Two values of a kind make one."""
+    """Two values of a kind make one.
+
+    ``associative``: True declares that already reduced values can be reduced further, in any
+    grouping that keeps their order (beyond PyFlink). Values are then reduced before they are sent,
+    where that gives the same. A plain function declares it by ``associative(function)``.
+    """
+
+    associative = False
 
     @abstractmethod
     def reduce(self, value1: Any, value2: Any) -> Any:
         """One value of two; associative."""
+
+
+def associative(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The same reduce function, declared as associative (see ``ReduceFunction``)."""
+    declared: Any = function if isinstance(function, FunctionType) else partial(function)
+    declared.associative = True
+    return cast("Callable[[Any, Any], Any]", declared)
 
 
 class AggregateFunction(Function):

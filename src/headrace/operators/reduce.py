@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.operators.combine import CombineSpec
 from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
-from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Traits
+from headrace.runtime.operator import Combiner, NodeProgram, Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import RESERVED_NAMES, StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction
@@ -21,10 +22,12 @@ class ReduceSpec(OperatorSpec):
     """``function(value1, value2)`` gives the reduced value; a function object may keep keyed state.
 
     A stream emits the value after every record, a batch only the last one of each key.
+    ``associative``: it may reduce what was reduced before, and keeps no state.
     """
 
     function: UserFunction
     operation: str = "Reduce"
+    associative: bool = False
     traits = Traits(keyed=True, state=True, keeps_emitted=True)
     kind = "reduce"
 
@@ -38,6 +41,12 @@ class ReduceSpec(OperatorSpec):
 
     def build(self) -> Operator:
         return ReduceOperator(self)
+
+    def combiner(self, selector: UserFunction, key_type: Any, is_batch: bool) -> Combiner | None:
+        """In a batch, where only the last value of a key counts."""
+        if not is_batch or not self.associative:
+            return None
+        return Combiner(CombineSpec(selector, self.function), selector, key_type, self)
 
 
 class ReduceOperator(StatefulOperator):

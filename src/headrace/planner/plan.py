@@ -24,6 +24,7 @@ from headrace.graph.transformation import (
     Transformation,
 )
 from headrace.operators.timestamps import sees_highest_only
+from headrace.planner.combining import with_combiners
 from headrace.planner.placement import apart
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.operator import Link, NodeProgram
@@ -47,6 +48,7 @@ class PlanOptions:
     max_parallelism: int = DEFAULT_MAX_PARALLELISM
     chaining: bool = True
     batch: bool = False
+    combining: bool = True
     settings: Settings = field(default_factory=Settings)
 
 
@@ -66,7 +68,8 @@ def plan(graph: StreamGraph, options: PlanOptions) -> JobProgram:
     """The program of a graph, after all passes."""
     program = _Planner(graph, options).program()
     for improve in PASSES:
-        program = improve(program)
+        if options.combining or improve is not with_combiners:
+            program = improve(program)
     return program
 
 
@@ -367,6 +370,6 @@ def _chains(program: JobProgram) -> Iterator[ChainProgram]:
 
 
 Pass = Callable[[JobProgram], JobProgram]
-PASSES: tuple[Pass, ...] = (with_fingerprint,)
+PASSES: tuple[Pass, ...] = (with_fingerprint, with_combiners)
 
 __all__ = ["PASSES", "PlanOptions", "plan", "with_fingerprint"]

@@ -139,6 +139,7 @@ def program_of(
             else options.DEFAULT_MAX_PARALLELISM,
             chaining=options.read(configuration, options.CHAINING),
             batch=mode == "BATCH" or (mode == "AUTOMATIC" and graph.bounded),
+            combining=options.read(configuration, options.COMBINING),
             settings=settings,
         ),
     )

@@ -99,6 +99,13 @@ class OperatorSpec(ABC):
         """The user functions inside, for checks at build time."""
         return ()
 
+    def combiner(self, selector: UserFunction, key_type: Any, is_batch: bool) -> Combiner | None:
+        """What may put records together before a key exchange; None: every record must be sent.
+
+        ``selector`` and ``key_type`` give a record's key.
+        """
+        return None
+
     def copied(self) -> Self:
         """The same with user functions of its own, for one task.
 
@@ -113,6 +120,21 @@ class OperatorSpec(ABC):
                 assigner = own_copy(value.timestamp_assigner)
                 vars(made)[field.name] = replace(value, timestamp_assigner=assigner)
         return made
+
+
+@dataclass(frozen=True)
+class Combiner:
+    """What stands before a key exchange, and what follows from it.
+
+    ``spec``: its operator, which emits for several records one that stands for them. ``selector``
+    and ``key_type`` give the key of what it emits. ``receiver``: the spec of the operator after the
+    exchange, which takes that.
+    """
+
+    spec: OperatorSpec
+    selector: UserFunction
+    key_type: Any
+    receiver: OperatorSpec
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,12 @@ CHAINING: ConfigOption[bool] = ConfigOption(
     "Whether operators without an exchange between them run as one.",
     fallback_keys=("pipeline.operator-chaining",),
 )
+COMBINING: ConfigOption[bool] = ConfigOption(
+    "headrace.combining.enabled",
+    ValueKind.BOOLEAN,
+    True,
+    "Whether records are combined by key before they are sent, where the function allows it.",
+)
 CHAINING_ACROSS_MAX_PARALLELISM: ConfigOption[bool] = ConfigOption(
     "pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
     ValueKind.BOOLEAN,

@@ -35,6 +35,8 @@ def greatest(first: Any, second: Any) -> Any:
 class FieldAggregation:
     """Puts ``combine`` of both records' field into the first record; neither is changed."""
 
+    associative = True
+
     def __init__(self, field: int | str, combine: Combine) -> None:
         self.field = checked_field(field)
         self.combine = combine
@@ -50,6 +52,8 @@ class FieldAggregation:
 
 class RecordSelection:
     """Keeps the record whose field ``choose`` prefers."""
+
+    associative = True
 
     def __init__(self, field: int | str, choose: Combine) -> None:
         self.field = checked_field(field)

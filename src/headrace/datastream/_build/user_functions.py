@@ -52,6 +52,14 @@ def user_function(
     )
 
 
+def is_associative(function: UserFunction) -> bool:
+    """True for a reduction that is declared so (``associative``), and can keep no state."""
+    target = function.target
+    return bool(getattr(target, "associative", False)) and not (
+        isinstance(target, Function) and type(target).open is not Function.open
+    )
+
+
 def _function_kind(function: Function) -> str:
     """The function's class, with the kind of Headrace's it is."""
     name = type(function).__name__

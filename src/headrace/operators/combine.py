@@ -1,0 +1,144 @@
+"""Reduces records by key before they are sent, so that one is sent in place of many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.runtime.detached import copied
+from headrace.runtime.loops import Push, Step, calling, pushing_all
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.plain import ATOMS, is_plain, only_atoms
+from headrace.runtime.state.backend import MISSING
+from headrace.runtime.user_function import UserFunction
+
+MOST_KEYS = 100_000
+"""So many reduced records are sent at once, and others gathered."""
+
+SAMPLE = 10_000
+"""After so many records it shows whether combining pays."""
+
+WORTH = 1.5
+"""It pays where a record that is sent stands for at least so many."""
+
+
+@dataclass(frozen=True)
+class CombineSpec(OperatorSpec):
+    """What stands before the exchange to a reduction in a batch. ``function`` is associative.
+
+    Records with timestamps pass: the reduction takes them in the order of their time.
+    """
+
+    selector: UserFunction
+    function: UserFunction
+    traits = Traits()
+    kind = "combine"
+
+    @property
+    def label(self) -> str:
+        return "Combine"
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        return (self.selector, self.function)
+
+    def build(self) -> Operator:
+        return CombineOperator(self)
+
+
+class CombineOperator(Operator):
+    """Keeps one record for each key, until the task run ends or there are too many.
+
+    Where keys do not repeat, all other records of the task run pass.
+    """
+
+    def __init__(self, spec: CombineSpec) -> None:
+        self._spec = spec
+        self._held: dict[Any, Any] = {}
+        self._seen = 0
+        self._combines = True
+
+    def step(self) -> Step:
+        """The reduction. A record that is not held goes on within the block of the last line."""
+        names = {
+            "node": self.node,
+            "key_of": self._spec.selector.bound(),
+            "reduce": self._spec.function.bound(),
+            "held": self._held,
+            "missing": MISSING,
+            "operator": self,
+            "look": self._look,
+            "release": self._release,
+            "atoms": ATOMS,
+            "only_atoms": only_atoms,
+            "is_plain": is_plain,
+            "copied": copied,
+        }
+        lines = (
+            "node = $node",
+            "$passes = True",
+            "if $combines and timestamp is None:",
+            "    $key = $key_of(value)",
+            "    if type($key) in $atoms or $is_plain($key):",
+            "        $passes = False",
+            "        $before = $held.get($key, $missing)",
+            "        if $before is not $missing: value = $reduce($before, value)",
+            # Whoever made the record may change it afterwards.
+            "        if type(value) not in $atoms and not (type(value) is tuple and"
+            " $only_atoms(map(type, value)) or $is_plain(value)): value = $copied(value)",
+            "        $held[$key] = value",
+            "        $count += 1",
+            "        if $count >= $next: $combines, $next = $look($count)",
+            "if $passes:",
+            "    if $held: $release()",
+            "    if True:",
+        )
+        return Step(
+            lines,
+            names,
+            prologue=("$combines, $count, $next = $operator.state()",),
+            epilogue=("$operator.pause($count)",),
+        )
+
+    def bind(self, outputs: Outputs) -> Push:
+        """The function that takes a single record; in a loop over a chunk, ``step`` does."""
+        self._main = outputs.main
+        push_all = pushing_all((self.step(), calling(outputs.main)), self.node.name)
+        return lambda value, timestamp: push_all([value], [timestamp])
+
+    def state(self) -> tuple[bool, int, int]:
+        """Whether records are combined, how many were, and at how many to look again."""
+        return self._combines, self._seen, self._next()
+
+    def _next(self) -> int:
+        return self._seen - self._seen % SAMPLE + SAMPLE
+
+    def pause(self, seen: int) -> None:
+        """A chunk has ended."""
+        self._seen = seen
+
+    def _look(self, seen: int) -> tuple[bool, int]:
+        """Whether to go on combining, and at how many records to look again."""
+        self._seen = seen
+        if seen == SAMPLE and len(self._held) * WORTH > seen:
+            self._combines = False
+        if not self._combines or len(self._held) >= MOST_KEYS:
+            self._release()
+        return self._combines, self._next()
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """No record may come after the watermark that it came before."""
+        self._release()
+        signal(watermark, idle)
+
+    def complete(self) -> None:
+        """Send what is held."""
+        self._release()
+        self._seen, self._combines = 0, True
+
+    def _release(self) -> None:
+        held, main = self._held, self._main
+        if held:
+            for value in held.values():
+                main(value, None)
+            held.clear()

@@ -1,0 +1,113 @@
+"""Before a key exchange, records that would meet after it are put together where that is allowed.
+
+An operator says itself whether it can do with less than every record (``OperatorSpec.combiner``).
+Then each chain that feeds it gets one more node, before the exchange.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from headrace.runtime.operator import Combiner, Link, NodeProgram
+from headrace.runtime.program import (
+    ChainProgram,
+    ExchangeProgram,
+    JobProgram,
+    SourceProgram,
+    VertexProgram,
+)
+
+Combiners = Mapping[str, Combiner]
+"""By the id of an exchange, what stands before it."""
+
+Feeder = TypeVar("Feeder", SourceProgram, VertexProgram)
+
+
+def with_combiners(program: JobProgram) -> JobProgram:
+    """The program with a combiner before each key exchange whose receiver has one."""
+    combiners: dict[str, Combiner] = {}
+    for stage in program.stages:
+        for vertex in stage:
+            combiners.update(_combiners(program, vertex))
+    if not combiners:
+        return program
+    receivers = {
+        exchange.target: combiners[exchange.id]
+        for exchange in _exchanges(program)
+        if exchange.id in combiners
+    }
+    stages = tuple(
+        tuple(_receiving(_sending(program, vertex, combiners), receivers) for vertex in stage)
+        for stage in program.stages
+    )
+    sources = tuple(_sending(program, source, combiners) for source in program.sources)
+    return replace(program, sources=sources, stages=stages)
+
+
+def _exchanges(program: JobProgram) -> list[ExchangeProgram]:
+    chains = [source.chain for source in program.sources]
+    chains += [vertex.chain for stage in program.stages for vertex in stage]
+    return [exchange for chain in chains for exchange in chain.exchanges]
+
+
+def _combiners(program: JobProgram, vertex: VertexProgram) -> Combiners:
+    """The combiner before each exchange to a vertex; none at all where one of them has none."""
+    spec = vertex.chain.nodes[vertex.id].spec
+    found: dict[str, Combiner] = {}
+    for exchange in _exchanges(program):
+        if exchange.target != vertex.id:
+            continue
+        combiner = None
+        if spec is not None and exchange.mode == "key" and exchange.selector is not None:
+            combiner = spec.combiner(exchange.selector, exchange.key_type, program.batch)
+        if combiner is None:
+            return {}
+        found[exchange.id] = combiner
+    return found
+
+
+def _sending(program: JobProgram, feeder: Feeder, combiners: Combiners) -> Feeder:
+    """A source or vertex with combiners before its exchanges."""
+    chain = feeder.chain
+    nodes = {
+        id_: replace(node, links=tuple(_through(link, combiners) for link in node.links))
+        for id_, node in chain.nodes.items()
+    }
+    exchanges = []
+    for exchange in chain.exchanges:
+        combiner = combiners.get(exchange.id)
+        if combiner is None:
+            exchanges.append(exchange)
+            continue
+        name = program.vertex(exchange.target).chain.nodes[exchange.target].name
+        link = Link("exchange", exchange.id, None, exchange.input)
+        node = NodeProgram(
+            *(_node_of(exchange.id), f"Combine for {name}", None, exchange.site),
+            *(combiner.spec, (link,)),
+        )
+        nodes[node.id] = node
+        exchanges.append(replace(exchange, selector=combiner.selector, key_type=combiner.key_type))
+    changed = ChainProgram(chain.root, nodes, tuple(exchanges))
+    return replace(feeder, chain=changed)
+
+
+def _through(link: Link, combiners: Combiners) -> Link:
+    if link.kind == "exchange" and link.target in combiners:
+        return Link("node", _node_of(link.target), link.tag)
+    return link
+
+
+def _node_of(exchange: str) -> str:
+    return f"{exchange}/combine"
+
+
+def _receiving(vertex: VertexProgram, receivers: Combiners) -> VertexProgram:
+    """A vertex whose operator, if a combiner feeds it, knows what it is sent."""
+    combiner = receivers.get(vertex.id)
+    if combiner is None:
+        return vertex
+    chain = vertex.chain
+    root = replace(chain.nodes[chain.root], spec=combiner.receiver)
+    return replace(vertex, chain=replace(chain, nodes={**chain.nodes, chain.root: root}))
