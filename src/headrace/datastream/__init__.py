@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         SourceFunction,
         WindowFunction,
     )
+    from headrace.datastream.lookup_cache import LookupCache
     from headrace.datastream.output_tag import OutputTag
     from headrace.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
     from headrace.datastream.state_backend import (
@@ -119,6 +120,7 @@ _HOMES = {
     "SinkFunction": "functions",
     "SourceFunction": "functions",
     "WindowFunction": "functions",
+    "LookupCache": "lookup_cache",
     "OutputTag": "output_tag",
     "MemorySize": "slot_sharing_group",
     "SlotSharingGroup": "slot_sharing_group",
@@ -174,6 +176,7 @@ __all__ = [
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStream",
+    "LookupCache",
     "MapFunction",
     "MemorySize",
     "MergingWindowAssigner",

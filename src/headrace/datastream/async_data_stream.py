@@ -1,7 +1,206 @@
-"""Asynchronous I/O: declared, not part of this release."""
+"""Streams whose records wait for something outside, many at a time."""
 
-from headrace.common.unsupported import unsupported
+from __future__ import annotations
 
-_ASYNC = "asynchronous functions are not part of this release"
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
 
-AsyncDataStream = unsupported(f"{__name__}.AsyncDataStream", _ASYNC)
+from headrace.common.arguments import article, positive
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.common.typeinfo import TypeInformation
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._functions.asynchronous import AsyncFunction
+from headrace.datastream._functions.retries import (
+    NO_RETRY_STRATEGY,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
+)
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.lookup_cache import LookupCache
+from headrace.errors import PlanError, WrongFunctionError
+from headrace.graph.transformation import CallSite
+from headrace.operators.asynchronous.cache import CacheLimits
+from headrace.operators.asynchronous.operator import AsyncWaitSpec
+from headrace.operators.inspection import inspect_function
+from headrace.runtime.user_function import UserFunction
+
+__all__ = ["AsyncDataStream"]
+
+Asynchronous = AsyncFunction[Any, Any] | Callable[[Any], Awaitable[Any]]
+
+
+class AsyncDataStream:
+    """Applies asynchronous functions to streams.
+
+    A function is an ``AsyncFunction``, which gives a list of results, or a plain ``async def``,
+    which gives one result. ``capacity`` records are worked on at once, in each task. ``timeout``
+    is for all attempts of a record together; 0 is any time. A ``cache`` stands in front of the
+    function. Results have the timestamps of their records, and watermarks stay between them.
+    """
+
+    @staticmethod
+    def unordered_wait(
+        data_stream: DataStream,
+        async_function: Asynchronous,
+        timeout: TimeAmount,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+        *,
+        cache: LookupCache | None = None,
+    ) -> DataStream:
+        """Results as they come: they may overtake each other, but no watermark."""
+        waiting = _Wait("unordered_wait", data_stream, async_function, call_site())
+        return waiting.added(False, timeout, NO_RETRY_STRATEGY, capacity, output_type, cache)
+
+    @staticmethod
+    def unordered_wait_with_retry(
+        data_stream: DataStream,
+        async_function: Asynchronous,
+        timeout: TimeAmount,
+        async_retry_strategy: AsyncRetryStrategy[Any],
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+        *,
+        cache: LookupCache | None = None,
+    ) -> DataStream:
+        """As ``unordered_wait``; the strategy says which calls are tried again, and when."""
+        waiting = _Wait("unordered_wait_with_retry", data_stream, async_function, call_site())
+        return waiting.added(False, timeout, async_retry_strategy, capacity, output_type, cache)
+
+    @staticmethod
+    def ordered_wait(
+        data_stream: DataStream,
+        async_function: Asynchronous,
+        timeout: TimeAmount,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+        *,
+        cache: LookupCache | None = None,
+    ) -> DataStream:
+        """Results in the order of their records."""
+        waiting = _Wait("ordered_wait", data_stream, async_function, call_site())
+        return waiting.added(True, timeout, NO_RETRY_STRATEGY, capacity, output_type, cache)
+
+    @staticmethod
+    def ordered_wait_with_retry(
+        data_stream: DataStream,
+        async_function: Asynchronous,
+        timeout: TimeAmount,
+        async_retry_strategy: AsyncRetryStrategy[Any],
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+        *,
+        cache: LookupCache | None = None,
+    ) -> DataStream:
+        """As ``ordered_wait``; the strategy says which calls are tried again, and when."""
+        waiting = _Wait("ordered_wait_with_retry", data_stream, async_function, call_site())
+        return waiting.added(True, timeout, async_retry_strategy, capacity, output_type, cache)
+
+
+class _Wait:
+    """One call of the above: checks what was given, and adds the operator."""
+
+    def __init__(self, call: str, stream: DataStream, function: Any, site: CallSite) -> None:
+        if not isinstance(stream, DataStream):
+            raise PlanError(f"{call}() takes a DataStream, not {article(type(stream).__name__)}")
+        self._call, self._stream, self._site = call, stream, site
+        self._where = {"stream": stream._described(), "called": str(site)}
+        self._function = self._checked(function)
+
+    def added(
+        self,
+        ordered: bool,
+        timeout: TimeAmount,
+        strategy: Any,
+        capacity: int,
+        output_type: TypeInformation | None,
+        cache: LookupCache | None,
+    ) -> DataStream:
+        """The stream after the operator."""
+        timeout_ms = milliseconds_of(timeout, "the timeout")
+        key, join = (None, None) if cache is None else (cache.key, cache.join)
+        spec = AsyncWaitSpec(
+            self._function,
+            ordered,
+            timeout_ms,
+            positive(capacity, "the capacity"),
+            self._retries(strategy, timeout_ms),
+            self._limits(cache),
+            None if key is None else UserFunction(key),
+            None if join is None else UserFunction(join),
+        )
+        return self._stream._add(spec, self._site, self._call, output_type)
+
+    def _checked(self, function: Any) -> UserFunction:
+        """The function as operators call it.
+
+        Raises:
+            WrongFunctionError: it is not asynchronous.
+            PlanError: it wants keyed state.
+        """
+        if inspect.iscoroutinefunction(function) or (
+            callable(function)
+            and not hasattr(function, "async_invoke")
+            and inspect.iscoroutinefunction(type(function).__call__)
+        ):
+            return UserFunction(function)
+        name = type(function).__name__
+        if isinstance(function, type) or not hasattr(function, "async_invoke"):
+            made = f"make an object: {function.__name__}()" if isinstance(function, type) else None
+            raise WrongFunctionError(
+                f"{self._call}() takes an AsyncFunction or an 'async def' function, not "
+                + (f"the class {function.__name__} itself" if made else article(name)),
+                where=self._where,
+                hint=made or "declare the function as 'async def'",
+            )
+        if not inspect.iscoroutinefunction(function.async_invoke):
+            raise WrongFunctionError(
+                f"async_invoke() of {name} is not declared as 'async def'", where=self._where
+            )
+        if inspect_function(function).keyed:
+            raise PlanError(
+                f"{name} uses keyed state or timers, which asynchronous functions do not have",
+                where=self._where,
+                hint="keep state in a KeyedProcessFunction before or after",
+            )
+        return UserFunction(function, "async_invoke")
+
+    def _retries(self, strategy: Any, timeout_ms: int) -> UserFunction | None:
+        """The strategy; None where nothing is tried again.
+
+        Raises:
+            PlanError: it is no strategy, or there is no timeout.
+        """
+        if strategy is NO_RETRY_STRATEGY:
+            return None
+        if not isinstance(strategy, AsyncRetryStrategy):
+            raise PlanError(
+                f"{self._call}() takes an AsyncRetryStrategy, not {strategy!r}",
+                where=self._where,
+                hint="AsyncRetryStrategy.fixed_delay(3, 100, None, has_exception_predicate)",
+            )
+        if timeout_ms <= 0:
+            raise PlanError(
+                f"{self._call}() needs a timeout above zero, which limits all attempts together",
+                where=self._where,
+            )
+        if not isinstance(strategy.get_retry_predicate(), AsyncRetryPredicate):
+            raise PlanError(
+                f"get_retry_predicate() of {type(strategy).__name__} gave no AsyncRetryPredicate",
+                where=self._where,
+            )
+        return UserFunction(strategy, "can_retry")
+
+    def _limits(self, cache: LookupCache | None) -> CacheLimits | None:
+        if cache is None:
+            return None
+        if not isinstance(cache, LookupCache):
+            raise PlanError(f"the cache must be a LookupCache, not {cache!r}", where=self._where)
+        written, read = cache.expire_after_write, cache.expire_after_access
+        return CacheLimits(
+            cache.max_rows,
+            None if written is None else milliseconds_of(written),
+            None if read is None else milliseconds_of(read),
+            cache.cache_missing_key,
+        )

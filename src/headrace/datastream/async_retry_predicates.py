@@ -1,9 +1,22 @@
-"""When asynchronous functions are retried: declared, not part of this release."""
+"""Ready-made reasons to try an asynchronous call again."""
 
-from headrace.common.unsupported import unsupported
+from __future__ import annotations
 
-_ASYNC = "asynchronous functions are not part of this release"
+from typing import Any
 
-empty_result_predicate = unsupported(f"{__name__}.empty_result_predicate", _ASYNC)
-has_exception_predicate = unsupported(f"{__name__}.has_exception_predicate", _ASYNC)
-exception_type_predicate = unsupported(f"{__name__}.exception_type_predicate", _ASYNC)
+
+def empty_result_predicate(result: list[Any] | None) -> bool:
+    """True where there is no result."""
+    return result is None or len(result) == 0
+
+
+def has_exception_predicate(error: BaseException | None) -> bool:
+    """True where there is an exception."""
+    return error is not None
+
+
+def exception_type_predicate(
+    error: BaseException | None, expected_error_type: type[BaseException]
+) -> bool:
+    """True for an exception of that type; ``functools.partial`` makes a predicate of it."""
+    return isinstance(error, expected_error_type)

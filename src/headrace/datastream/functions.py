@@ -14,7 +14,9 @@ from typing import Any, cast
 
 from headrace.common.time_domain import TimeDomain
 from headrace.common.unsupported import unsupported
+from headrace.datastream._functions.asynchronous import AsyncFunction, AsyncFunctionDescriptor
 from headrace.datastream._functions.function import Function, KeyedStateStore, RuntimeContext
+from headrace.datastream._functions.retries import AsyncRetryPredicate, AsyncRetryStrategy
 from headrace.datastream.timerservice import TimerService
 
 __all__ = [
@@ -221,7 +223,6 @@ _JVM = "it wraps an object of Flink's JVM, and Headrace has none"
 _CONNECTED = "connected streams are not part of this release"
 _WINDOWS = "windows are not part of this release"
 _BROADCAST = "broadcast streams are not part of this release"
-_ASYNC = "asynchronous functions are not part of this release"
 
 JavaFunctionWrapper = unsupported(f"{__name__}.JavaFunctionWrapper", _JVM)
 SourceFunction = unsupported(f"{__name__}.SourceFunction", _JVM)
@@ -242,8 +243,3 @@ PassThroughAllWindowFunction = unsupported(f"{__name__}.PassThroughAllWindowFunc
 BaseBroadcastProcessFunction = unsupported(f"{__name__}.BaseBroadcastProcessFunction", _BROADCAST)
 BroadcastProcessFunction = unsupported(f"{__name__}.BroadcastProcessFunction", _BROADCAST)
 KeyedBroadcastProcessFunction = unsupported(f"{__name__}.KeyedBroadcastProcessFunction", _BROADCAST)
-
-AsyncRetryPredicate = unsupported(f"{__name__}.AsyncRetryPredicate", _ASYNC)
-AsyncRetryStrategy = unsupported(f"{__name__}.AsyncRetryStrategy", _ASYNC)
-AsyncFunction = unsupported(f"{__name__}.AsyncFunction", _ASYNC)
-AsyncFunctionDescriptor = unsupported(f"{__name__}.AsyncFunctionDescriptor", _ASYNC)

@@ -97,15 +97,17 @@ class _Unpickler(pickle.Unpickler):
         return self.shared[pid]
 
 
-def open_function(function: UserFunction, context: Any) -> None:
-    """Call a user function's ``open``, if it has one."""
+def open_function(function: UserFunction, context: Any) -> Any:
+    """What a user function's ``open`` gives back; None if it has none."""
     opener = getattr(function.target, "open", None)
     if function.method is not None and callable(opener):
-        opener(context)
+        return opener(context)
+    return None
 
 
-def close_function(function: UserFunction) -> None:
-    """Call a user function's ``close``, if it has one."""
+def close_function(function: UserFunction) -> Any:
+    """What a user function's ``close`` gives back; None if it has none."""
     closer = getattr(function.target, "close", None)
     if function.method is not None and callable(closer):
-        closer()
+        return closer()
+    return None

@@ -184,6 +184,10 @@ class CapturedOperator(KeyedOperator):
     def tick(self) -> None:
         self._inner.tick()
 
+    def complete(self) -> None:
+        """Let the operator emit what it holds back."""
+        self._inner.complete()
+
     def snapshot(self) -> Any | None:
         """What the operator remembers."""
         return self._inner.snapshot()

@@ -149,7 +149,9 @@ class _Rows:
                 if chain.is_full:
                     yield from chain.drain()
             if begun:
+                chain.complete()
                 chain.tick()
+                chain.complete()
         except Exception as error:
             annotate(error)
             raise

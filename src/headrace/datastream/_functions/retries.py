@@ -1,0 +1,195 @@
+"""When asynchronous calls are tried again: never, after equal times, after ever longer ones."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from headrace.common.arguments import positive
+from headrace.errors import PlanError
+
+OUT = TypeVar("OUT")
+
+ResultPredicate = Callable[[list[Any]], bool]
+"""Says of the results of a call whether it is to be tried again."""
+ExceptionPredicate = Callable[[Exception], bool]
+"""Says of the exception of a call whether it is to be tried again."""
+
+
+class AsyncRetryPredicate(ABC, Generic[OUT]):
+    """Says which calls are tried again."""
+
+    @abstractmethod
+    def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
+        """A function of a call's results; None: no results are a reason."""
+
+    @abstractmethod
+    def exception_predicate(self) -> ExceptionPredicate | None:
+        """A function of a call's exception; None: no exception is a reason."""
+
+
+class AsyncRetryStrategy(ABC, Generic[OUT]):
+    """Says whether a call is tried again, and when."""
+
+    @abstractmethod
+    def can_retry(self, current_attempts: int) -> bool:
+        """Whether there is another attempt after so many; the first call counts as one."""
+
+    @abstractmethod
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """How long to wait (ms) after so many attempts."""
+
+    @abstractmethod
+    def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
+        """Says which calls are tried again."""
+
+    @staticmethod
+    def no_restart() -> AsyncRetryStrategy[Any]:
+        """A strategy that never tries again."""
+        return NO_RETRY_STRATEGY
+
+    @staticmethod
+    def fixed_delay(
+        max_attempts: int,
+        backoff_time_millis: int,
+        result_predicate: ResultPredicate | None,
+        exception_predicate: ExceptionPredicate | None,
+    ) -> AsyncRetryStrategy[Any]:
+        """A strategy that waits equally long each time (``FixedDelayRetryStrategy``)."""
+        return FixedDelayRetryStrategy(
+            max_attempts, backoff_time_millis, result_predicate, exception_predicate
+        )
+
+    @staticmethod
+    def exponential_backoff(
+        max_attempts: int,
+        initial_delay: int,
+        max_retry_delay: int,
+        multiplier: float,
+        result_predicate: ResultPredicate | None,
+        exception_predicate: ExceptionPredicate | None,
+    ) -> AsyncRetryStrategy[Any]:
+        """A strategy that waits longer each time (``ExponentialBackoffDelayRetryStrategy``)."""
+        return ExponentialBackoffDelayRetryStrategy(
+            max_attempts,
+            initial_delay,
+            max_retry_delay,
+            multiplier,
+            result_predicate,
+            exception_predicate,
+        )
+
+
+class RetryPredicate(AsyncRetryPredicate[OUT], Generic[OUT]):
+    """Two functions, of results and of exceptions; either may be None."""
+
+    def __init__(
+        self,
+        result_predicate: Callable[[list[OUT]], bool] | None,
+        exception_predicate: ExceptionPredicate | None,
+    ) -> None:
+        self._result_predicate = result_predicate
+        self._exception_predicate = exception_predicate
+
+    def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
+        """The function of results."""
+        return self._result_predicate
+
+    def exception_predicate(self) -> ExceptionPredicate | None:
+        """The function of exceptions."""
+        return self._exception_predicate
+
+
+class NoRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
+    """Never tries again."""
+
+    def can_retry(self, current_attempts: int) -> bool:
+        """False."""
+        return False
+
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """-1."""
+        return -1
+
+    def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
+        """One that sees no reason."""
+        return RetryPredicate(None, None)
+
+
+class _Retries(AsyncRetryStrategy[OUT], Generic[OUT]):
+    """Tries again a number of times, where a predicate sees a reason."""
+
+    def __init__(
+        self,
+        max_attempts: int,
+        result_predicate: Callable[[list[OUT]], bool] | None,
+        exception_predicate: ExceptionPredicate | None,
+    ) -> None:
+        self._max_attempts = positive(max_attempts, "max_attempts")
+        self._predicate: RetryPredicate[OUT] = RetryPredicate(result_predicate, exception_predicate)
+
+    def can_retry(self, current_attempts: int) -> bool:
+        """True up to ``max_attempts``: so many attempts follow the first call, as in PyFlink."""
+        return current_attempts <= self._max_attempts
+
+    def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
+        """The two predicates."""
+        return self._predicate
+
+
+class FixedDelayRetryStrategy(_Retries[OUT], Generic[OUT]):
+    """Waits equally long before each of at most ``max_attempts`` further calls."""
+
+    def __init__(
+        self,
+        max_attempts: int,
+        backoff_time_millis: int,
+        result_predicate: Callable[[list[OUT]], bool] | None,
+        exception_predicate: ExceptionPredicate | None,
+    ) -> None:
+        super().__init__(max_attempts, result_predicate, exception_predicate)
+        self._backoff_ms = positive(backoff_time_millis, "backoff_time_millis")
+
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """The same each time."""
+        return self._backoff_ms
+
+
+class ExponentialBackoffDelayRetryStrategy(_Retries[OUT], Generic[OUT]):
+    """Waits ``initial_delay`` ms, then ``multiplier`` times as long each time, up to a limit.
+
+    What a record waits depends on its own attempts alone. (PyFlink keeps the last wait for all
+    records together.)
+    """
+
+    def __init__(
+        self,
+        max_attempts: int,
+        initial_delay: int,
+        max_retry_delay: int,
+        multiplier: float,
+        result_predicate: Callable[[list[OUT]], bool] | None,
+        exception_predicate: ExceptionPredicate | None,
+    ) -> None:
+        super().__init__(max_attempts, result_predicate, exception_predicate)
+        self._initial_ms = positive(initial_delay, "initial_delay")
+        self._longest_ms = positive(max_retry_delay, "max_retry_delay")
+        if isinstance(multiplier, bool) or not isinstance(multiplier, int | float):
+            raise PlanError(f"multiplier must be a number, not {multiplier!r}")
+        if not multiplier > 0:
+            raise PlanError(f"multiplier must be above zero, not {multiplier!r}")
+        self._multiplier = multiplier
+
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """The wait (ms) after so many attempts, in whole milliseconds at each step."""
+        backoff_ms = self._initial_ms
+        for _ in range(current_attempts - 1):
+            longer_ms = int(min(backoff_ms * self._multiplier, self._longest_ms))
+            if longer_ms == backoff_ms:
+                break
+            backoff_ms = longer_ms
+        return backoff_ms
+
+
+NO_RETRY_STRATEGY: AsyncRetryStrategy[Any] = NoRetryStrategy()

@@ -1,0 +1,1 @@
+"""Functions that wait for something outside: many records at a time, on an event loop."""

@@ -1,0 +1,171 @@
+"""What lookups gave, kept for a while by key, in front of an asynchronous function.
+
+Used from the event loop's thread only, by whose clock results expire. Nothing of it is state: a
+worker that begins anew has an empty cache.
+"""
+
+from __future__ import annotations
+
+from asyncio import AbstractEventLoop, Task
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.operators.asynchronous.calls import Calls, Way
+from headrace.operators.asynchronous.waiting import Call
+from headrace.runtime.detached import copied
+from headrace.runtime.plain import is_plain
+
+
+@dataclass(frozen=True)
+class CacheLimits:
+    """How many keys are kept (None: any number), and for how long (None: for ever).
+
+    ``keeps_missing``: also those for which nothing was found.
+    """
+
+    max_rows: int | None = None
+    expire_after_write_ms: int | None = None
+    expire_after_access_ms: int | None = None
+    keeps_missing: bool = True
+
+
+@dataclass
+class Tallies:
+    """What the cache counts, from the start of its process on."""
+
+    hits: int = 0
+    misses: int = 0
+    loads: int = 0
+    failures: int = 0
+
+
+class _Row:
+    __slots__ = ("read_s", "results", "written_s")
+
+    def __init__(self, results: list[Any], now_s: float) -> None:
+        self.results = results
+        self.written_s = self.read_s = now_s
+
+
+_FEW_ROWS = 64
+
+
+class Cache:
+    """Results by key; the one that was not asked for the longest leaves first.
+
+    ``clock`` gives the time in seconds.
+    """
+
+    def __init__(self, limits: CacheLimits, clock: Callable[[], float]) -> None:
+        self._limits, self._clock = limits, clock
+        self._rows: OrderedDict[Any, _Row] = OrderedDict()
+        self._looked_through = 0
+        self.tallies = Tallies()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def get(self, key: Any) -> list[Any] | None:
+        """The results of a key; None if there are none, or no more."""
+        row, now_s = self._rows.get(key), self._clock()
+        if row is None:
+            return None
+        if self._expired(row, now_s):
+            del self._rows[key]
+            return None
+        row.read_s = now_s
+        self._rows.move_to_end(key)
+        return row.results
+
+    def put(self, key: Any, results: list[Any]) -> None:
+        """Keep the results of a key."""
+        limits, rows, now_s = self._limits, self._rows, self._clock()
+        if not results and not limits.keeps_missing:
+            return
+        rows[key] = _Row(results, now_s)
+        rows.move_to_end(key)
+        self._looked_through += 1
+        if self._looked_through > max(_FEW_ROWS, len(rows)):  # so that each row pays for one look
+            self._looked_through = 0
+            for old in [k for k, row in rows.items() if self._expired(row, now_s)]:
+                del rows[old]
+        if limits.max_rows is not None and len(rows) > limits.max_rows:
+            rows.popitem(last=False)
+
+    def _expired(self, row: _Row, now_s: float) -> bool:
+        write_ms, read_ms = self._limits.expire_after_write_ms, self._limits.expire_after_access_ms
+        return (write_ms is not None and (now_s - row.written_s) * 1000 >= write_ms) or (
+            read_ms is not None and (now_s - row.read_s) * 1000 >= read_ms
+        )
+
+
+@dataclass(eq=False)
+class _Load:
+    """One lookup, and the records that wait for it."""
+
+    key: Any
+    waiting: list[Call] = field(default_factory=list)
+    task: Task[None] | None = None
+
+
+class CachedCalls(Calls):
+    """Calls whose argument is a key: results come from the cache, or from one lookup for all."""
+
+    def __init__(self, loop: AbstractEventLoop, way: Way, cache: Cache) -> None:
+        super().__init__(loop, way)
+        self._cache = cache
+        self._loads: dict[Any, _Load] = {}
+
+    def _start(self, call: Call) -> None:
+        key, tallies = call.argument, self._cache.tallies
+        kept = self._cache.get(key)
+        if kept is not None:
+            tallies.hits += 1
+            self._finish(call, _for_one(kept), None)
+            return
+        tallies.misses += 1
+        load = self._loads.get(key)
+        if load is None:
+            load = self._loads[key] = _Load(key)
+            tallies.loads += 1
+            load.task = self._loop.create_task(self._load(load))
+        load.waiting.append(call)
+        call.job = load
+
+    async def _load(self, load: _Load) -> None:
+        try:
+            results = await self._way.results(load.key)
+            if isinstance(results, Iterable):
+                results = list(results)
+                self._cache.put(load.key, _for_one(results))
+        except BaseException as error:  # as in Calls._work
+            self._cache.tallies.failures += 1
+            self._end(load)
+            for call in load.waiting:
+                self._finish(call, None, error)
+            return
+        self._end(load)
+        for call in load.waiting:
+            self._finish(call, _for_one(results), None)
+
+    def _end(self, load: _Load) -> None:
+        if self._loads.get(load.key) is load:
+            del self._loads[load.key]
+
+    def _leave(self, call: Call) -> None:
+        """End a lookup once nobody waits for it."""
+        load: _Load = call.job
+        if call in load.waiting:
+            load.waiting.remove(call)
+        if not load.waiting and load.task is not None:
+            self._end(load)
+            load.task.cancel()
+
+
+def _for_one(results: Any) -> Any:
+    """Results for one record: whoever gets them may change them, and nobody else sees it."""
+    if not isinstance(results, list):
+        return results
+    return [*results] if all(map(is_plain, results)) else copied(results)

@@ -1,0 +1,155 @@
+"""Calls of an asynchronous function on the event loop: attempts, timeouts, and who is told."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import AbstractEventLoop
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+from headrace.operators.asynchronous.waiting import Call
+
+Invoke = Callable[[Any], Awaitable[Any]]
+
+
+class Retries(Protocol):
+    """What is asked of a retry strategy (see ``AsyncRetryStrategy``)."""
+
+    def can_retry(self, current_attempts: int) -> bool:
+        """Whether there is another attempt after so many."""
+
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """How long to wait (ms) after so many attempts."""
+
+    def get_retry_predicate(self) -> Any:
+        """Says which calls are tried again."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How an argument becomes results.
+
+    ``retries``: None for one attempt. ``timeout_s``: how long all attempts may take together; None
+    for any time. ``on_timeout`` gives the results of an argument that took longer, or raises.
+    """
+
+    invoke: Invoke
+    retries: Retries | None
+    timeout_s: float | None
+    on_timeout: Callable[[Any], Any]
+
+    async def results(self, argument: Any) -> Any:
+        """What the function gives for an argument, after as many attempts as the strategy allows.
+
+        Raises whatever the last attempt raised.
+        """
+        if self.retries is None:
+            return await self.invoke(argument)
+        predicate = self.retries.get_retry_predicate()
+        of_results, of_error = predicate.result_predicate(), predicate.exception_predicate()
+        attempts = 1
+        while True:
+            results, error = None, None
+            try:
+                results = await self.invoke(argument)
+            except Exception as raised:
+                error = raised
+                again = of_error is not None and of_error(raised)
+            else:
+                again = results is not None and of_results is not None and of_results(results)
+            if not (again and self.retries.can_retry(attempts)):
+                break
+            await asyncio.sleep(self.retries.get_backoff_time_millis(attempts) / 1000)
+            attempts += 1
+        if error is not None:
+            raise error
+        return results
+
+
+class Calls:
+    """The calls of one task run: begun from the task's thread, worked on by the event loop's.
+
+    ``done`` gives them back to the task's thread.
+    """
+
+    def __init__(self, loop: AbstractEventLoop, way: Way) -> None:
+        self._loop, self._way = loop, way
+        self.done: SimpleQueue[Call] = SimpleQueue()
+        self._new: deque[Call] = deque()
+        self._awake = False
+        self._given_up = False
+
+    # On the task's thread.
+
+    def begin(self, call: Call) -> None:
+        """Let the loop work on a call."""
+        self._new.append(call)
+        # Waking the loop costs more than a call. Until it is awake, calls gather.
+        if not self._awake:
+            self._awake = True
+            self._loop.call_soon_threadsafe(self._start_new)
+
+    def give_up(self, calls: Iterable[Call]) -> None:
+        """Stop working on calls: their task run has failed."""
+        self._loop.call_soon_threadsafe(self._drop, [*calls])
+
+    # On the event loop.
+
+    def _start_new(self) -> None:
+        self._awake = False  # first: what comes while calls start must wake the loop again
+        new, timeout_s = self._new, self._way.timeout_s
+        while new and not self._given_up:
+            call = new.popleft()
+            try:
+                self._start(call)
+            except Exception as error:  # a key that cannot be compared, say
+                self._finish(call, None, error)
+            if timeout_s is not None and not call.done:
+                call.timer = self._loop.call_later(timeout_s, self._time_is_up, call)
+
+    def _start(self, call: Call) -> None:
+        call.job = self._loop.create_task(self._work(call))
+
+    async def _work(self, call: Call) -> None:
+        try:
+            results = await self._way.results(call.argument)
+        except BaseException as error:  # sys.exit is the job's failure, and not the loop's end
+            self._finish(call, None, error)
+        else:
+            self._finish(call, results, None)
+
+    def _finish(self, call: Call, results: Any, error: BaseException | None) -> None:
+        """Hand a call back, unless that was done: its time was up before."""
+        if call.done:
+            return
+        call.results, call.error = results, error
+        call.done = True  # the last: the task's thread may look at any moment
+        if call.timer is not None:
+            call.timer.cancel()
+        self.done.put(call)
+
+    def _time_is_up(self, call: Call) -> None:
+        try:
+            results = self._way.on_timeout(call.argument)
+        except BaseException as error:  # as in _work
+            self._finish(call, None, error)
+        else:
+            self._finish(call, results, None)
+        self._leave(call)
+
+    def _leave(self, call: Call) -> None:
+        """End the work on a call that nobody waits for."""
+        call.job.cancel()
+
+    def _drop(self, calls: list[Call]) -> None:
+        self._given_up = True
+        for call in calls:
+            if not call.done:
+                call.done = True
+                if call.timer is not None:
+                    call.timer.cancel()
+                if call.job is not None:
+                    self._leave(call)

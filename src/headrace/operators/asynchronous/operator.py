@@ -1,0 +1,222 @@
+"""Waits for asynchronous functions: so many records at once, in their order or not.
+
+All results of a task run are emitted within it. A micro-batch that is repeated after a failure
+therefore makes its calls again, and each record has its results once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from headrace.errors import TypeMismatchError
+from headrace.metrics.metricbase import Counter, MetricGroup
+from headrace.operators.asynchronous.cache import Cache, CachedCalls, CacheLimits
+from headrace.operators.asynchronous.calls import Calls, Way
+from headrace.operators.asynchronous.loop import event_loop, waited
+from headrace.operators.asynchronous.waiting import AsTheyCome, Call, InOrder, Waiting
+from headrace.operators.emission import look_at_results
+from headrace.runtime.context import TaskContext
+from headrace.runtime.loops import Push
+from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.user_function import UserFunction, close_function, open_function
+
+
+@dataclass(frozen=True)
+class AsyncWaitSpec(OperatorSpec):
+    """``function(value)`` is awaited, for at most ``capacity`` records at once.
+
+    A function object (``AsyncFunction``) gives a list of results, a plain ``async def`` one result.
+    ``ordered``: results keep the order of their records. ``timeout_ms``: for all attempts together;
+    0 or less is any time. ``retries``: a strategy (``AsyncRetryStrategy``); None for one attempt.
+    With a ``cache`` the function is called with ``key(value)``, if there is a ``key``, and
+    ``join(value, results)`` gives what is emitted, if there is a ``join``.
+    """
+
+    function: UserFunction
+    ordered: bool
+    timeout_ms: int
+    capacity: int
+    retries: UserFunction | None = None
+    cache: CacheLimits | None = None
+    key: UserFunction | None = None
+    join: UserFunction | None = None
+    traits = Traits(holds_input=True)
+    kind = "async-wait"
+
+    @property
+    def label(self) -> str:
+        return "async wait operator"
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        given = (self.function, self.retries, self.key, self.join)
+        return tuple(function for function in given if function is not None)
+
+    def build(self) -> Operator:
+        return AsyncWaitOperator(self)
+
+
+class AsyncWaitOperator(Operator):
+    """Begins a call for each record, and emits on the task's thread what calls gave."""
+
+    def __init__(self, spec: AsyncWaitSpec) -> None:
+        self._spec = spec
+        self._cache: Cache | None = None
+        self._metrics: _CacheMetrics | None = None
+
+    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+        """Open the function, on the event loop if its ``open`` is ``async def``."""
+        self.node, self.cell = node, cell
+        loop = self._loop = event_loop()
+        for function in self._spec.functions:
+            waited(open_function(function, context))
+        self._way = _way(self._spec)
+        if self._spec.cache is not None:
+            self._cache = Cache(self._spec.cache, loop.time)
+            group = context.get_metrics_group().add_group("cache")
+            self._metrics = _CacheMetrics(self._cache, group)
+
+    def bind(self, outputs: Outputs) -> Push:
+        spec, node, down = self._spec, self.node, outputs.main
+        key = None if spec.key is None else spec.key.bound()
+        join = None if spec.join is None else spec.join.bound()
+        capacity = spec.capacity
+
+        def emit(call: Call, node: Any = node) -> None:
+            value, timestamp = call.value, call.timestamp
+            if call.error is not None:
+                raise call.error
+            results = call.results
+            if type(results) is not list:
+                _check(results, spec.function.name)
+            if join is not None:
+                results = join(value, results)
+                _check(results, "join")
+            for result in results:
+                down(result, timestamp)
+
+        def push(value: Any, timestamp: int | None, node: Any = node) -> None:
+            argument = value if key is None else key(value)
+            self._take_done()
+            while self._waiting.count >= capacity:
+                self._take(self._calls.done.get())
+            call = Call(value, timestamp, argument)
+            self._waiting.add(call)
+            self._calls.begin(call)
+
+        self._emit = emit
+        self._begin_anew()
+        return push
+
+    def _begin_anew(self) -> None:
+        self._waiting: Waiting = (InOrder if self._spec.ordered else AsTheyCome)(self._emit)
+        self._calls = (
+            Calls(self._loop, self._way)
+            if self._cache is None
+            else CachedCalls(self._loop, self._way, self._cache)
+        )
+
+    def _take(self, call: Call) -> None:
+        if call.error is not None:
+            self._drop_waiting()
+            self._emit(call)  # raises: the job fails, whatever else is waited for
+        self._waiting.finished(call)
+
+    def _take_done(self) -> None:
+        done = self._calls.done
+        while not done.empty():
+            self._take(done.get())
+
+    def _drop_waiting(self) -> None:
+        if self._waiting.count:
+            self._calls.give_up(self._waiting.calls())
+            self._begin_anew()
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Pass the watermark on after the results of all records before it."""
+        self._waiting.mark(partial(signal, watermark, idle))
+
+    def tick(self) -> None:
+        """Emit what has come."""
+        self._take_done()
+
+    def complete(self) -> None:
+        """Wait for all results."""
+        while self._waiting.count:
+            self._take(self._calls.done.get())
+        if self._metrics is not None:
+            self._metrics.update()
+
+    def restore(self, state: Any | None) -> None:
+        """Drop what a task run that failed was waiting for."""
+        self._drop_waiting()
+
+    def close(self) -> None:
+        """Close the function, on the event loop if its ``close`` is ``async def``."""
+        self._drop_waiting()
+        with contextlib.ExitStack() as stack:
+            for function in self._spec.functions:
+                stack.callback(_close, function)
+
+
+def _close(function: UserFunction) -> None:
+    waited(close_function(function))
+
+
+def _way(spec: AsyncWaitSpec) -> Way:
+    function = spec.function.bound()
+    on_timeout = getattr(spec.function.target, "timeout", None)
+    is_object = spec.function.method is not None
+
+    async def one_result(argument: Any) -> list[Any]:
+        return [await function(argument)]
+
+    def too_late(argument: Any) -> Any:
+        raise TimeoutError(f"{spec.function.name} gave no result within {spec.timeout_ms} ms")
+
+    return Way(
+        function if is_object else one_result,
+        None if spec.retries is None else spec.retries.target,
+        spec.timeout_ms / 1000 if spec.timeout_ms > 0 else None,
+        on_timeout if is_object and callable(on_timeout) else too_late,
+    )
+
+
+def _check(results: Any, function: str) -> None:
+    """Check that a function gave something that can be gone through.
+
+    Raises:
+        TypeMismatchError: it did not.
+    """
+    if not isinstance(results, Iterable):
+        raise TypeMismatchError(
+            f"{function} gave {results!r}, and not a list of results",
+            hint="return a list: [result] for one result, [] for none",
+        )
+    if type(results) is not list:
+        look_at_results(results)
+
+
+class _CacheMetrics:
+    """The cache's figures as metrics, by Flink's names.
+
+    The event loop's thread counts; metrics are changed from the task's thread only.
+    """
+
+    def __init__(self, cache: Cache, group: MetricGroup) -> None:
+        self._cache = cache
+        names = ("hitCount", "missCount", "loadCount", "numLoadFailures")
+        self._counters: list[Counter] = [group.counter(name) for name in names]
+        group.gauge("numCachedRecords", lambda: len(cache))
+
+    def update(self) -> None:
+        """Bring the metrics to the figures."""
+        told = self._cache.tallies
+        figures = (told.hits, told.misses, told.loads, told.failures)
+        for counter, figure in zip(self._counters, figures, strict=True):
+            counter.inc(figure - counter.get_count())
