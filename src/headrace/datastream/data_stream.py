@@ -22,6 +22,7 @@ from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.keys import check_stability, key_function
 from headrace.datastream._build.stream import Stream, may_emit_to
 from headrace.datastream._build.user_functions import is_associative, user_function
+from headrace.datastream._streams.windowed import AllWindowedStream, WindowedStream
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream_sink import DataStreamSink
 from headrace.datastream.functions import (
@@ -34,6 +35,15 @@ from headrace.datastream.functions import (
     Partitioner,
     ProcessFunction,
     ReduceFunction,
+)
+from headrace.datastream.window import (
+    CountEvictor,
+    CountSlidingWindowAssigner,
+    CountTrigger,
+    CountTumblingWindowAssigner,
+    GlobalWindows,
+    PurgingTrigger,
+    WindowAssigner,
 )
 from headrace.errors import NotKeyedError, PlanError
 from headrace.graph.transformation import (
@@ -63,17 +73,21 @@ if TYPE_CHECKING:
     from headrace.connector import Sink
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["CloseableIterator", "DataStream", "DataStreamSink", "KeyedStream"]
+__all__ = [
+    "AllWindowedStream",
+    "CloseableIterator",
+    "DataStream",
+    "DataStreamSink",
+    "KeyedStream",
+    "WindowedStream",
+]
 
 MakeSpec = Callable[[UserFunction], OperatorSpec]
 
-_WINDOWS = "windows are not part of this release"
 _CONNECTED = "connected streams are not part of this release"
 _BROADCAST = "broadcast streams are not part of this release"
 _CACHE = "results of one job are not kept for the next"
 
-WindowedStream = unsupported(f"{__name__}.WindowedStream", _WINDOWS)
-AllWindowedStream = unsupported(f"{__name__}.AllWindowedStream", _WINDOWS)
 ConnectedStreams = unsupported(f"{__name__}.ConnectedStreams", _CONNECTED)
 BroadcastStream = unsupported(f"{__name__}.BroadcastStream", _BROADCAST)
 BroadcastConnectedStream = unsupported(f"{__name__}.BroadcastConnectedStream", _BROADCAST)
@@ -83,7 +97,6 @@ CachedDataStream = unsupported(f"{__name__}.CachedDataStream", _CACHE)
 class DataStream(Stream):
     """Records of one or more operators (several after ``union``)."""
 
-    window_all = unsupported_method(_WINDOWS)
     connect = unsupported_method(_CONNECTED)
     broadcast = unsupported_method(_BROADCAST)
     cache = unsupported_method(_CACHE)
@@ -208,6 +221,23 @@ class DataStream(Stream):
         edge = Edge(operator, output_tag)
         coercion = build.add_coercion(self._env, edge, output_tag.type_info, site)
         return DataStream(self._env, (Edge(coercion) if coercion else edge,))
+
+    # Windows
+
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
+        """The stream's windows, all in one task."""
+        return AllWindowedStream(self, window_assigner)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
+        """Windows of ``size`` records; with a ``slide``, the last ``size`` at every so many.
+
+        PyFlink has no such method. As in Flink for Java, all records are in one ``GlobalWindow``.
+        """
+        positive(size, "the size of a count window")
+        windows = AllWindowedStream(self, GlobalWindows.create())
+        if at_least(slide, 0, "the slide of a count window") == 0:
+            return windows.trigger(PurgingTrigger.of(CountTrigger.of(size)))
+        return windows.evictor(CountEvictor.of(size)).trigger(CountTrigger.of(slide))
 
     # Partitioning
 
@@ -352,9 +382,6 @@ class KeyedStream(DataStream):
     key is kept either way.
     """
 
-    window = unsupported_method(_WINDOWS)
-    count_window = unsupported_method(_WINDOWS)
-
     class AccumulateType(Enum):
         """The rolling aggregations."""
 
@@ -423,6 +450,19 @@ class KeyedStream(DataStream):
         return self._add_reduction(
             ReduceSpec(UserFunction(fold), "MaxBy", True), call_site(), "max_by"
         )
+
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
+        """The windows of each key."""
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Windows of ``size`` records of a key; with a ``slide``, one begins at every so many.
+
+        As in PyFlink a window fires when it is full, so the first has ``size`` records too.
+        """
+        if at_least(slide, 0, "the slide of a count window") == 0:
+            return WindowedStream(self, CountTumblingWindowAssigner(size))
+        return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
 
     # Within
 
