@@ -59,7 +59,7 @@ def inspect_function(target: Any) -> Uses:
     return Uses(
         keyed_state=_state_uses(target, names),
         event_timers=event,
-        processing_timers=processing or (not event and _overrides(type(target), "on_timer")),
+        processing_timers=processing or (not event and overrides(type(target), "on_timer")),
     )
 
 
@@ -68,7 +68,7 @@ def attributes_in_reach(target: Any) -> set[str]:
     return {name for code in _reachable_code(target) for name in loaded_attributes(code)}
 
 
-def _overrides(kind: type, name: str) -> bool:
+def overrides(kind: type, name: str) -> bool:
     """True when a user's class overrides a method of Headrace's."""
     owners = [base for base in kind.__mro__ if name in vars(base)]
     return bool(owners) and not _is_ours(owners[0]) and any(map(_is_ours, owners))

@@ -104,6 +104,11 @@ class _Tumbling(TimeWindows):
 class TumblingEventTimeWindows(_Tumbling, EventTimeWindows):
     """Windows of one size, one after the other, by the records' timestamps."""
 
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Size, slide and offset (ms)."""
+        return self._size, self._size, self._offset
+
     @staticmethod
     def of(size: TimeAmount, offset: TimeAmount | None = None) -> TumblingEventTimeWindows:
         """The assigner; ``offset`` moves the start of each window."""
@@ -154,6 +159,11 @@ class _Sliding(TimeWindows):
 
 class SlidingEventTimeWindows(_Sliding, EventTimeWindows):
     """Windows of one size that begin at every slide, by the records' timestamps."""
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Size, slide and offset (ms)."""
+        return self._size, self._slide, self._offset
 
     @staticmethod
     def of(

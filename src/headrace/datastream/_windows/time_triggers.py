@@ -16,6 +16,9 @@ from headrace.datastream.state import ReducingStateDescriptor
 class EventTimeTrigger(Trigger[Any, TimeWindow]):
     """Fires when the watermark passes the end of the window, and at each record after that."""
 
+    at_end_of_window = True
+    """It keeps no state, and fires at no other moment."""
+
     @staticmethod
     def create() -> EventTimeTrigger:
         """The trigger."""

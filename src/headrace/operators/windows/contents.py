@@ -136,6 +136,11 @@ class Aggregated(_Folded):
         descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)
         return typed_aggregating(states.get_aggregating_state, descriptor)
 
+    def fitted(self) -> Any:
+        """The function, whose accumulators fit their declared type."""
+        descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)
+        return typed_aggregating(lambda asked: asked.get_agg_function(), descriptor)
+
     def of_all(self, values: list[Any]) -> list[Any]:
         function = self.function.target
         held = function.create_accumulator()

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
+from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.clocks import clocks_of
 from headrace.operators.windows.evicting import EvictingWindowOperator
+from headrace.operators.windows.grid import grid_of
 from headrace.operators.windows.operator import WindowOperator
 from headrace.operators.windows.windowing import Windowing
 from headrace.runtime.operator import Operator, OperatorSpec, Traits
@@ -16,7 +18,7 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class WindowSpec(Windowing, OperatorSpec):
-    """Windows in state by key and window, each with timers of its own."""
+    """Windows in state by key and window. Where all keys share them, whole windows fire."""
 
     kind = "window"
 
@@ -49,4 +51,7 @@ class WindowSpec(Windowing, OperatorSpec):
         return made
 
     def build(self) -> Operator:
+        grid = grid_of(self)
+        if grid is not None:
+            return AlignedWindowOperator(self, grid)
         return WindowOperator(self) if self.evictor is None else EvictingWindowOperator(self)

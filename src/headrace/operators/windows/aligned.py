@@ -1,0 +1,363 @@
+"""Windows that all keys share: they fire and go as a whole, and cost nothing while they wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from headrace.common.watermark_strategy import MAX_WATERMARK
+from headrace.common.windows import TimeWindow, namespace_of
+from headrace.errors import MissingWatermarksError
+from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results, side_sender
+from headrace.operators.inspection import overrides
+from headrace.operators.keyed import StatefulOperator
+from headrace.operators.windows.contents import SLOT
+from headrace.operators.windows.contexts import FunctionContext
+from headrace.operators.windows.folding import can_merge, folding_of
+from headrace.operators.windows.grid import Grid
+from headrace.operators.windows.operator import LATE
+from headrace.operators.windows.states import WindowStates
+from headrace.operators.windows.tables import WindowTables
+from headrace.operators.windows.windowing import Windowing
+from headrace.runtime.context import TaskContext
+from headrace.runtime.detached import copied
+from headrace.runtime.loops import Push
+from headrace.runtime.operator import NodeProgram, Outputs, Signal
+from headrace.runtime.plain import is_plain
+from headrace.runtime.state.backend import MISSING, EntrySpace, Timer
+from headrace.runtime.state.handles import KeyContext, NamespacedStates
+
+Target = tuple[Any, Callable[[Any], None]]
+"""The values of a table by key, and what takes note that one was changed."""
+
+
+class _Place:
+    """Where the records of a pane go: to ``targets``, and ``fired`` windows fire at each of them.
+
+    Without targets all of its windows have ended.
+    """
+
+    __slots__ = ("fired", "targets")
+
+    def __init__(self, targets: tuple[Target, ...], fired: tuple[int, ...]) -> None:
+        self.targets = targets
+        self.fired = fired
+
+
+class AlignedWindowOperator(StatefulOperator):
+    """Keeps a table by key for each window (or pane), and fires when the watermark passes its end.
+
+    There are no timers: what is due follows from the tables that there are.
+    """
+
+    def __init__(self, windowing: Windowing, grid: Grid) -> None:
+        self._windowing, self._grid = windowing, grid
+        self._lateness_ms = windowing.allowed_lateness_ms
+        self._folding = folding_of(windowing.contents)
+        self._tables = WindowTables(grid, can_merge(windowing.contents), self._folding is None)
+        self._reached = 0
+        self._due_ms: int | None = None
+
+    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+        """Open the user's functions."""
+        super().open(node, context, cell)
+        assert context.states is not None, "windows are keyed"
+        self._states: NamespacedStates = context.states.in_namespaces()
+        self._late = context.get_metrics_group().counter(LATE)
+        self._function_context = _Context(cell, context, self._states)
+        call = self._windowing.contents.window_function
+        self._call = None if call is None else call.bound()
+        self._clear: Callable[[Any], None] | None = None
+        if call is not None and call.with_context:
+            target = call.function.target
+            self._clear = target.clear if overrides(type(target), "clear") else None
+
+    def bind(self, outputs: Outputs) -> Push:
+        """Keyed operators take blocks; see ``process``."""
+        self._main, self._emit = outputs.main, emitter(outputs)
+        self._to_side = side_sender(outputs)
+        return self.push_keyed
+
+    def restore(self, state: Any | None) -> None:
+        """A call begins: the windows up to the watermark have fired."""
+        self._reached = self.cell.watermark
+        self._due_ms = None
+
+    # Records
+
+    def process(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        """Put each record of a block into its windows."""
+        self._tables.attach(self.cell.backend)
+        times = timestamps or [None] * len(values)
+        folding = self._folding
+        if folding is None:
+            self._collect(keys, values, times)
+        else:
+            self._fold(keys, values, times, folding.first, folding.add)
+
+    def _fold(
+        self,
+        keys: list[Any],
+        values: list[Any],
+        times: list[int | None],
+        first: Callable[[Any], Any],
+        add: Callable[[Any, Any], Any],
+    ) -> None:
+        node, missing = self.node, MISSING  # noqa: F841
+        offset, pane_ms = self._grid.offset_ms, self._grid.pane_ms
+        places: dict[int, _Place] = {}
+        at = place = table = changed = None
+        for key, value, time in zip(keys, values, times, strict=True):
+            if time is None:
+                raise _no_time()
+            start = time - (time - offset) % pane_ms
+            if start != at:
+                at, place = start, places.get(start)
+                if place is None:
+                    place = places[start] = self._place(start)
+                table = None
+                if len(place.targets) == 1 and not place.fired:
+                    ((table, changed),) = place.targets
+            if table is not None:
+                held = table[key]
+                table[key] = first(value) if held is missing or held is None else add(held, value)
+                changed(key)  # type: ignore[misc]
+            elif place.targets:  # type: ignore[union-attr]
+                self._fold_into(place, key, value, first, add)
+            else:
+                self._dropped(value, time)
+
+    def _fold_into(
+        self,
+        place: Any,
+        key: Any,
+        value: Any,
+        first: Callable[[Any], Any],
+        add: Callable[[Any, Any], Any],
+    ) -> None:
+        seen = False
+        for table, changed in place.targets:
+            # Others may change what they are given: no two windows share a record.
+            mine = copied(value) if seen and not is_plain(value) else value
+            seen = True
+            held = table[key]
+            table[key] = first(mine) if held is MISSING or held is None else add(held, mine)
+            changed(key)
+        for window in place.fired:
+            self._fire_key(window, key)
+
+    def _collect(self, keys: list[Any], values: list[Any], times: list[int | None]) -> None:
+        node = self.node  # noqa: F841
+        offset, pane_ms = self._grid.offset_ms, self._grid.pane_ms
+        places: dict[int, _Place] = {}
+        at, place = None, _Place((), ())
+        for key, value, time in zip(keys, values, times, strict=True):
+            if time is None:
+                raise _no_time()
+            start = time - (time - offset) % pane_ms
+            if start != at:
+                at = start
+                if start not in places:
+                    places[start] = self._place(start)
+                place = places[start]
+            if not place.targets:
+                self._dropped(value, time)
+                continue
+            mine = value
+            for enter, changed in place.targets:
+                entry = enter(key)
+                held = entry.get(SLOT)
+                if held is None:
+                    entry[SLOT] = [mine]
+                else:
+                    held.append(mine)
+                changed(key)
+                if not is_plain(value):
+                    mine = copied(value)
+            for window in place.fired:
+                self._fire_key(window, key)
+
+    def _place(self, pane: int) -> _Place:
+        """Where records of a pane go now."""
+        watermark, size_ms = self.cell.watermark, self._grid.size_ms
+        windows = [
+            start for start in self._grid.windows_of(pane) if self._cleanup_ms(start) > watermark
+        ]
+        if not windows:
+            return _Place((), ())
+        self._due_ms = None
+        fired = tuple(start for start in windows if start + size_ms - 1 <= watermark)
+        return _Place(tuple(map(self._target, self._tables.places(pane, windows))), fired)
+
+    def _target(self, start: int) -> Target:
+        table = self._tables.of(start)
+        if self._folding is None:
+            return table.enter, table.changed
+        view = table.single_slot_view(SLOT)
+        assert view is not None, "a table has one slot"
+        return view, table.changed
+
+    def _dropped(self, value: Any, time: int) -> None:
+        if time + self._lateness_ms > self.cell.watermark:
+            return  # it is between windows
+        tag = self._windowing.late_tag
+        if tag is None:
+            self._late.inc()
+        else:
+            self._to_side((tag, value), time)
+
+    # Firing
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Fire and forget the windows that are due, in the order of time."""
+        if watermark > self._reached:
+            self._advance(watermark)
+            self._reached = watermark
+        signal(watermark, idle)
+
+    def _advance(self, watermark: int) -> None:
+        tables, size_ms = self._tables, self._grid.size_ms
+        tables.attach(self.cell.backend)
+        if self._due_ms is None:
+            self._due_ms = min(map(self._next_ms, self._open_windows()), default=MAX_WATERMARK + 1)
+        if self._due_ms > watermark:
+            return
+        due = []
+        for start in self._open_windows():
+            end, forgotten = start + size_ms - 1, self._cleanup_ms(start)
+            if self._reached < end <= watermark:
+                due.append((end, 0, start))
+            if forgotten <= watermark:
+                due.append((forgotten, 1, start))
+        for _, ends, start in sorted(due):
+            if ends:
+                self._end(start)
+            else:
+                self._fire(start)
+        self._due_ms = None
+
+    def _open_windows(self) -> list[int]:
+        """The starts of the windows that hold anything, and are not forgotten."""
+        return [
+            start for start in self._tables.windows() if self._cleanup_ms(start) > self._reached
+        ]
+
+    def _next_ms(self, window: int) -> int:
+        end = window + self._grid.size_ms - 1
+        return end if end > self._reached else self._cleanup_ms(window)
+
+    def _cleanup_ms(self, window: int) -> int:
+        """When the window is forgotten (ms)."""
+        return min(window + self._grid.size_ms - 1 + self._lateness_ms, MAX_WATERMARK)
+
+    def _fire(self, start: int) -> None:
+        window = TimeWindow(start, start + self._grid.size_ms)
+        self._results(window, self._held(start))
+
+    def _fire_key(self, start: int, key: Any) -> None:
+        """Fire a window of one key again, for a record that came after its end."""
+        found = [self._value(table, key) for table in self._tables.parts(start)]
+        found = [held for held in found if held is not None]
+        if found:
+            held = self._merged(found)
+            self._results(TimeWindow(start, start + self._grid.size_ms), [(key, held)])
+
+    def _held(self, start: int) -> Iterable[tuple[Any, Any]]:
+        """What each key has in a window."""
+        parts = self._tables.parts(start)
+        if len(parts) == 1:
+            return parts[0].single_slot_items(SLOT)
+        assert self._folding is not None, "lists are kept by window"
+        merge, merged = self._folding.merge, dict[Any, Any]()
+        for part in parts:
+            for key, held in part.single_slot_items(SLOT):
+                if held is None:
+                    continue
+                mine = held if is_plain(held) else copied(held)  # the next window needs it, too
+                before = merged.get(key)
+                merged[key] = mine if before is None else merge(before, mine)
+        return merged.items()
+
+    def _value(self, table: EntrySpace, key: Any) -> Any:
+        """What a key has in a table, or None."""
+        if self._folding is None:
+            return table.enter(key).get(SLOT)
+        view = table.single_slot_view(SLOT)
+        assert view is not None, "a table has one slot"
+        return None if view[key] is MISSING else view[key]
+
+    def _merged(self, found: list[Any]) -> Any:
+        if self._folding is None or len(found) == 1:
+            return found[0]
+        held, *others = (one if is_plain(one) else copied(one) for one in found)
+        for other in others:
+            held = self._folding.merge(held, other)
+        return held
+
+    def _results(self, window: TimeWindow, found: Iterable[tuple[Any, Any]]) -> None:
+        node, cell = self.node, self.cell  # noqa: F841
+        moment, main, folding = window.max_timestamp(), self._main, self._folding
+        if self._call is None:
+            assert folding is not None, "records themselves go to a window function"
+            result = folding.result
+            for key, held in found:
+                if held is not None:
+                    cell.key = key
+                    main(result(held), moment)
+            return
+        call, emit, context = self._call, self._emit, self._function_context
+        context.at = window
+        for key, held in found:
+            if held is None:
+                continue
+            cell.enter(key)
+            inputs = [*held] if folding is None else [folding.result(held)]
+            results = call(key, window, context, inputs)
+            if results is not None:
+                if type(results) not in SURELY_RESULTS:
+                    look_at_results(results)
+                emit(results, moment)
+
+    # The end of windows
+
+    def _end(self, start: int) -> None:
+        """Forget all that is kept for a window."""
+        if self._clear is not None or self.cell.backend.in_namespaces.kinds():
+            self._clear_states(TimeWindow(start, start + self._grid.size_ms), start)
+        self._tables.drop_before(start)
+
+    def _clear_states(self, window: TimeWindow, start: int) -> None:
+        cell, context = self.cell, self._function_context
+        context.at = window
+        for key, _ in [*self._held(start)]:
+            cell.enter(key)
+            if self._clear is not None:
+                self._clear(context)
+            self._states.enter(namespace_of(window))
+            self._states.clear()
+
+    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+        """There are none."""
+
+
+class _Context(FunctionContext):
+    """Goes to the state of key and window when that is asked for."""
+
+    def __init__(self, cell: KeyContext, context: TaskContext, states: NamespacedStates) -> None:
+        super().__init__(cell, context, WindowStates(states))
+        self._namespaced = states
+
+    def window_state(self) -> Any:
+        """State of this key and window."""
+        self._namespaced.enter(namespace_of(self.at))
+        return super().window_state()
+
+
+def _no_time() -> MissingWatermarksError:
+    return MissingWatermarksError(
+        "a record without a timestamp came to windows of event time",
+        hint="its source gives none: the watermark strategy needs"
+        " .with_timestamp_assigner(lambda record: <ms>)",
+    )

@@ -1,0 +1,73 @@
+"""How the records of a window become one value, and whether values of that kind can be merged."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from headrace.operators.windows.contents import Aggregated, Contents, Reduced
+from headrace.runtime.user_function import UserFunction
+
+
+@dataclass(frozen=True)
+class Folding:
+    """Functions over what is held of a window.
+
+    ``first(value)`` and ``add(held, value)`` take a record, ``merge(first, second)`` two held
+    values, ``result(held)`` gives what comes of it.
+    """
+
+    first: Callable[[Any], Any]
+    add: Callable[[Any, Any], Any]
+    merge: Callable[[Any, Any], Any]
+    result: Callable[[Any], Any]
+
+
+def folding_of(contents: Contents) -> Folding | None:
+    """How records are folded; None where all of them are kept."""
+    if isinstance(contents, Reduced):
+        reduce = contents.function.bound()
+        return Folding(_same, reduce, reduce, _same)
+    if isinstance(contents, Aggregated):
+        function = contents.fitted()
+        create, add = function.create_accumulator, function.add
+        return Folding(
+            lambda value: add(value, create()),
+            lambda held, value: add(value, held),
+            function.merge,
+            function.get_result,
+        )
+    return None
+
+
+def can_merge(contents: Contents) -> bool:
+    """True when held values can be merged into what all of their records would have become.
+
+    A reduction must be declared associative. An ``AggregateFunction`` must have a ``merge`` that
+    does something: many that are never used for sessions have none.
+    """
+    if isinstance(contents, Reduced):
+        return bool(getattr(contents.function.target, "associative", False))
+    return isinstance(contents, Aggregated) and _merges(contents.function)
+
+
+def _merges(function: UserFunction) -> bool:
+    method = getattr(type(function.target), "merge", None)
+    if not isinstance(method, FunctionType):
+        return False
+    instructions = [i for i in dis.get_instructions(method) if i.opname not in _IDLE]
+    if any(i.opname == "RAISE_VARARGS" for i in instructions):
+        return False
+    # One value, which is given back as it is: None, a constant or one of the arguments.
+    return len(instructions) > 2 or instructions[0].opname not in _VALUES
+
+
+_IDLE = frozenset({"RESUME", "NOP", "CACHE"})
+_VALUES = frozenset({"LOAD_CONST", "LOAD_FAST", "RETURN_CONST", "LOAD_FAST_BORROW"})
+
+
+def _same(value: Any) -> Any:
+    return value

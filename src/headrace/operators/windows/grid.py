@@ -1,0 +1,65 @@
+"""Windows that all keys share: of one size, at even distances in event time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from headrace.operators.windows.windowing import Windowing
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Windows ``[start, start + size)`` with ``start = offset + n * slide``; all in ms.
+
+    A **pane** is the longest piece of time that lies wholly inside or outside of each window. Panes
+    do not overlap, and a window is made of whole ones.
+    """
+
+    size_ms: int
+    slide_ms: int
+    offset_ms: int
+
+    @cached_property
+    def pane_ms(self) -> int:
+        """How long a pane is."""
+        return math.gcd(self.size_ms, self.slide_ms)
+
+    def pane_of(self, timestamp: int) -> int:
+        """Where the pane of a moment starts."""
+        return timestamp - (timestamp - self.offset_ms) % self.pane_ms
+
+    def windows_of(self, pane: int) -> range:
+        """The starts of the windows that hold a pane, in order; none if slides leave gaps."""
+        last = pane - (pane - self.offset_ms) % self.slide_ms
+        count = max(0, (last + self.size_ms - pane - 1) // self.slide_ms + 1)
+        return range(last - (count - 1) * self.slide_ms, last + 1, self.slide_ms)
+
+    def panes_of(self, window: int) -> range:
+        """The starts of the panes of a window."""
+        return range(window, window + self.size_ms, self.pane_ms)
+
+    @property
+    def overlaps(self) -> bool:
+        """True when a moment can be in several windows."""
+        return self.slide_ms < self.size_ms
+
+
+def grid_of(windowing: Windowing) -> Grid | None:
+    """The grid of windows that fire at their end only; None for all other windows.
+
+    A user's subclass of an assigner or trigger may do anything, so it has none.
+    """
+    if windowing.evictor is not None or not _own(windowing.trigger.target, "at_end_of_window"):
+        return None
+    assigner = windowing.assigner.target
+    if not _own(assigner, "grid"):
+        return None
+    size_ms, slide_ms, offset_ms = assigner.grid
+    return Grid(size_ms, slide_ms, offset_ms)
+
+
+def _own(target: Any, name: str) -> bool:
+    return name in vars(type(target))

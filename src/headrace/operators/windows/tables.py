@@ -1,0 +1,81 @@
+"""The tables of windows: one for each window or pane that is open, with what its keys have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.errors import CheckpointError
+from headrace.operators.windows.contents import SLOT
+from headrace.operators.windows.grid import Grid
+from headrace.runtime.state.backend import EntrySpace, NamespaceTables, StateBackend
+from headrace.runtime.state.kinds import AGGREGATING, LIST, StateKind
+
+PANE = "pane"
+
+
+class WindowTables:
+    """What is kept of the records, by window, or by pane where what is kept can be merged.
+
+    ``by_pane``: a record is kept once, however many windows hold it.
+    """
+
+    def __init__(self, grid: Grid, by_pane: bool, in_lists: bool) -> None:
+        self._grid = grid
+        self._by_pane = by_pane and grid.overlaps
+        self._kind = StateKind(LIST if in_lists else AGGREGATING)
+        self._backend: StateBackend | None = None
+        self._tables: NamespaceTables
+
+    def attach(self, backend: StateBackend) -> None:
+        """Go to the tables of a backend."""
+        if backend is not self._backend:
+            self._backend, self._tables = backend, backend.tables
+            self._tables.declare(SLOT, self._kind)
+            for namespace in self._tables.namespaces():
+                self._check(namespace)
+
+    def _check(self, namespace: Any) -> None:
+        if (namespace[0] == PANE) is not self._by_pane:
+            raise CheckpointError(
+                "records are kept by pane now, and were by window"
+                if self._by_pane
+                else "records are kept by window now, and were by pane",
+                hint="set the window's function back as it was, or give the operator another uid",
+            )
+
+    def places(self, pane: int, windows: list[int]) -> list[int]:
+        """Where a record of a pane is kept that some windows take: the starts of tables."""
+        return [pane] if self._by_pane else windows
+
+    def of(self, start: int) -> EntrySpace:
+        """The table that starts at a moment; it is made where there is none."""
+        return self._tables.table(self._namespace(start))
+
+    def starts(self) -> list[int]:
+        """The starts of all tables."""
+        place = 1 if self._by_pane else 0
+        return [namespace[place] for namespace in self._tables.namespaces()]
+
+    def parts(self, window: int) -> list[EntrySpace]:
+        """The tables that make up a window, in the order of time."""
+        if not self._by_pane:
+            return [self.of(window)]
+        there = {*self.starts()}
+        return [self.of(pane) for pane in self._grid.panes_of(window) if pane in there]
+
+    def windows(self) -> list[int]:
+        """The starts of the windows that hold anything, those that have ended among them."""
+        starts = self.starts()
+        if not self._by_pane:
+            return starts
+        return [*{window for start in starts for window in self._grid.windows_of(start)}]
+
+    def drop_before(self, window: int) -> None:
+        """A window and all before it are forgotten, with what no later one holds."""
+        for start in self.starts():
+            last = start if not self._by_pane else self._grid.windows_of(start)[-1]
+            if last <= window:
+                self._tables.drop(self._namespace(start))
+
+    def _namespace(self, start: int) -> Any:
+        return (PANE, start) if self._by_pane else (start, start + self._grid.size_ms)
