@@ -225,7 +225,7 @@ class _Windowed:
         made = self._stream._add(
             spec, site, call, output_type, kept_type=kept_type, inputs=self._edges()
         )
-        names = ", ".join(function.name for function in contents.functions)
+        names = ", ".join(type(function.target).__name__ for function in contents.functions)
         shown = self._window_trigger or assigner.get_default_trigger(None)
         return made.set_description(f"{self._kind}({assigner}, {type(shown).__name__}, {names})")
 
@@ -300,7 +300,7 @@ class WindowedStream(_Windowed):
 class AllWindowedStream(_Windowed):
     """The windows of all records, in one task."""
 
-    _kind = "WindowAll"
+    _kind = "AllWindow"
     _apply_kind = AllWindowFunction
     _process_kind = ProcessAllWindowFunction
     _with_key = False
