@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from functools import partial
-from types import FunctionType
-from typing import Any, cast
+from functools import partial, update_wrapper
+from typing import Any
 
 from headrace.common.time_domain import TimeDomain
 from headrace.common.unsupported import unsupported
@@ -104,10 +103,10 @@ class ReduceFunction(Function):
 
 
 def associative(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The same reduce function, declared as associative (see ``ReduceFunction``)."""
-    declared: Any = function if isinstance(function, FunctionType) else partial(function)
-    declared.associative = True
-    return cast("Callable[[Any, Any], Any]", declared)
+    """A reduce function that calls the given one, declared as associative (``ReduceFunction``)."""
+    declared = update_wrapper(partial(function), function)
+    declared.associative = True  # type: ignore[attr-defined]
+    return declared
 
 
 class AggregateFunction(Function):

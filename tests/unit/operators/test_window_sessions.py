@@ -101,6 +101,8 @@ def test_an_assigner_may_merge_a_window_that_is_alone() -> None:
     merges: list[Any] = []
     assigner: Any = Buckets()
     for start in (3, 5, 12):
-        add_window(mapping, assigner, TimeWindow(start, start + 1), lambda *what: merges.append(what))
+        add_window(
+            mapping, assigner, TimeWindow(start, start + 1), lambda *what: merges.append(what)
+        )
     assert mapping == {(0, 10): (3, 4), (10, 20): (12, 13)}
     assert merges == []
