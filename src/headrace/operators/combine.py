@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.operators import worth
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push, Step, calling, pushing_all
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
@@ -13,13 +14,7 @@ from headrace.runtime.state.backend import MISSING
 from headrace.runtime.user_function import UserFunction
 
 MOST_KEYS = 100_000
-"""So many reduced records are sent at once, and others gathered."""
-
-SAMPLE = 10_000
-"""After so many records it shows whether combining pays."""
-
-WORTH = 1.5
-"""It pays where a record that is sent stands for at least so many."""
+"""So many records are sent at once, and others gathered."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +44,17 @@ class CombineSpec(OperatorSpec):
 class CombineOperator(Operator):
     """Keeps one record for each key, until the task run ends or there are too many.
 
-    Where keys do not repeat, all other records of the task run pass.
+    A record that passes comes after what was kept before.
     """
 
     def __init__(self, spec: CombineSpec) -> None:
         self._spec = spec
         self._held: dict[Any, Any] = {}
-        self._seen = 0
-        self._combines = True
+        self._came = 0
+        self._worth = worth.Worth()
 
     def step(self) -> Step:
-        """The reduction. A record that is not held goes on within the block of the last line."""
+        """The reduction. A record that is not kept goes on within the block of the last line."""
         names = {
             "node": self.node,
             "key_of": self._spec.selector.bound(),
@@ -87,17 +82,17 @@ class CombineOperator(Operator):
             "        if type(value) not in $atoms and not (type(value) is tuple and"
             " $only_atoms(map(type, value)) or $is_plain(value)): value = $copied(value)",
             "        $held[$key] = value",
-            "        $count += 1",
-            "        if $count >= $next: $combines, $next = $look($count)",
+            "        $came += 1",
+            "        if $came >= $next: $combines, $came, $next = $look($came)",
             "if $passes:",
-            "    if $held: $release()",
+            "    if $held: $came = $release($came)",
             "    if True:",
         )
         return Step(
             lines,
             names,
-            prologue=("$combines, $count, $next = $operator.state()",),
-            epilogue=("$operator.pause($count)",),
+            prologue=("$combines, $came, $next = $operator.state()",),
+            epilogue=("$operator.pause($came)",),
         )
 
     def bind(self, outputs: Outputs) -> Push:
@@ -107,38 +102,36 @@ class CombineOperator(Operator):
         return lambda value, timestamp: push_all([value], [timestamp])
 
     def state(self) -> tuple[bool, int, int]:
-        """Whether records are combined, how many were, and at how many to look again."""
-        return self._combines, self._seen, self._next()
+        """Whether records are combined, how many came, and at how many to look again."""
+        return self._worth.pays, self._came, self._came - self._came % worth.SAMPLE + worth.SAMPLE
 
-    def _next(self) -> int:
-        return self._seen - self._seen % SAMPLE + SAMPLE
-
-    def pause(self, seen: int) -> None:
+    def pause(self, came: int) -> None:
         """A chunk has ended."""
-        self._seen = seen
+        self._came = came
 
-    def _look(self, seen: int) -> tuple[bool, int]:
-        """Whether to go on combining, and at how many records to look again."""
-        self._seen = seen
-        if seen == SAMPLE and len(self._held) * WORTH > seen:
-            self._combines = False
-        if not self._combines or len(self._held) >= MOST_KEYS:
-            self._release()
-        return self._combines, self._next()
+    def _look(self, came: int) -> tuple[bool, int, int]:
+        """Send what is held, where it is too much or does not pay; gives ``state``."""
+        self._came = came
+        if len(self._held) >= MOST_KEYS or len(self._held) * worth.LEAST > came:
+            self._release(came)
+        return self.state()
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """No record may come after the watermark that it came before."""
-        self._release()
+        self._release(self._came)
         signal(watermark, idle)
 
     def complete(self) -> None:
         """Send what is held."""
-        self._release()
-        self._seen, self._combines = 0, True
+        self._release(self._came)
+        self._worth.end_run()
 
-    def _release(self) -> None:
+    def _release(self, came: int) -> int:
         held, main = self._held, self._main
         if held:
+            self._worth.note(came, len(held))
             for value in held.values():
                 main(value, None)
             held.clear()
+        self._came = 0
+        return 0

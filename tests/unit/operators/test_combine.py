@@ -72,7 +72,7 @@ def run(build: Build, combining: bool, records: list[Any] = RECORDS, **how: Any)
 @pytest.fixture(autouse=True)
 def _as_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(combine, "MOST_KEYS", 3)
-    monkeypatch.setattr(combine, "SAMPLE", 7)
+    monkeypatch.setattr(combine.worth, "SAMPLE", 7)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -103,7 +103,7 @@ SUM = CombineSpec(UserFunction(lambda v: v[0]), UserFunction(lambda a, b: (a[0],
 
 def test_records_of_a_key_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(combine, "MOST_KEYS", 100)
-    monkeypatch.setattr(combine, "SAMPLE", 100)
+    monkeypatch.setattr(combine.worth, "SAMPLE", 100)
     assert combined(SUM, [("a", 1), ("b", 2), ("a", 3)]) == [("a", 4), ("b", 2)]
 
 

@@ -11,9 +11,10 @@ from headrace.errors import MissingWatermarksError
 from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results, side_sender
 from headrace.operators.inspection import overrides
 from headrace.operators.keyed import StatefulOperator
+from headrace.operators.windows.combine import Combined
 from headrace.operators.windows.contents import SLOT
 from headrace.operators.windows.contexts import FunctionContext
-from headrace.operators.windows.folding import can_merge, folding_of
+from headrace.operators.windows.folding import Folding, can_merge, folding_of
 from headrace.operators.windows.grid import Grid
 from headrace.operators.windows.operator import LATE
 from headrace.operators.windows.states import WindowStates
@@ -94,6 +95,8 @@ class AlignedWindowOperator(StatefulOperator):
         folding = self._folding
         if folding is None:
             self._collect(keys, values, times)
+        elif self._windowing.combined:
+            self._merge(keys, values, times, folding)
         else:
             self._fold(keys, values, times, folding.first, folding.add)
 
@@ -147,6 +150,40 @@ class AlignedWindowOperator(StatefulOperator):
             changed(key)
         for window in place.fired:
             self._fire_key(window, key)
+
+    def _merge(
+        self, keys: list[Any], values: list[Any], times: list[int | None], folding: Folding
+    ) -> None:
+        """Take what was combined, and the records among it, in their order."""
+        single: tuple[list[Any], list[Any], list[int | None]] = ([], [], [])
+        first, add, merge, node = folding.first, folding.add, folding.merge, self.node  # noqa: F841
+        places: dict[int, _Place] = {}
+        at, table, changed = None, None, None
+        for key, value, time in zip(keys, values, times, strict=True):
+            if not (type(value) is tuple and value and type(value[0]) is Combined):
+                for column, item in zip(single, (key, value, time), strict=True):
+                    column.append(item)
+                continue
+            if single[0]:
+                self._fold(*single, first, add)
+                single = ([], [], [])
+                at, places = None, {}
+            _, _, pane, held, count = value
+            if pane != at:
+                at, table = pane, None
+                place = places.get(pane)
+                if place is None:
+                    place = places[pane] = self._place(pane)
+                if len(place.targets) == 1:
+                    ((table, changed),) = place.targets
+            if table is None:
+                self._late.inc(count)
+                continue
+            before = table[key]
+            table[key] = held if before is MISSING or before is None else merge(before, held)
+            changed(key)  # type: ignore[misc]
+        if single[0]:
+            self._fold(*single, first, add)
 
     def _collect(self, keys: list[Any], values: list[Any], times: list[int | None]) -> None:
         node = self.node  # noqa: F841

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.clocks import clocks_of
+from headrace.operators.windows.combine import CombineWindowsSpec, SentKey
 from headrace.operators.windows.evicting import EvictingWindowOperator
+from headrace.operators.windows.folding import can_merge
 from headrace.operators.windows.grid import grid_of
 from headrace.operators.windows.operator import WindowOperator
 from headrace.operators.windows.windowing import Windowing
-from headrace.runtime.operator import Operator, OperatorSpec, Traits
+from headrace.runtime.operator import Combiner, Operator, OperatorSpec, Traits
 from headrace.runtime.user_function import UserFunction
 
 
@@ -49,6 +51,21 @@ class WindowSpec(Windowing, OperatorSpec):
         made = super().copied()
         vars(made)["contents"] = self.contents.copied()
         return made
+
+    def combiner(self, selector: UserFunction, key_type: Any, is_batch: bool) -> Combiner | None:
+        """The first of two phases, where records can be merged and only time fires windows.
+
+        Not where a record that comes late is needed by itself. Nor in a batch, which takes records
+        in the order of their time.
+        """
+        grid = grid_of(self)
+        if grid is None or is_batch or self.allowed_lateness_ms or self.late_tag is not None:
+            return None
+        if not can_merge(self.contents):
+            return None
+        spec = CombineWindowsSpec(selector, replace(self.contents, window_function=None), grid)
+        sent_key = UserFunction(SentKey(selector), "get_key")
+        return Combiner(spec, sent_key, key_type, replace(self, combined=True))
 
     def build(self) -> Operator:
         grid = grid_of(self)

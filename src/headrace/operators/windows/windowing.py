@@ -20,6 +20,7 @@ class Windowing:
         evictor: its target is an ``Evictor``; then all records are kept.
         allowed_lateness_ms: how long after its end a window of event time takes records.
         late_tag: the side output of records that come later than that; None: they are counted.
+        combined: records were combined before they were sent (``windows.combine``).
     """
 
     assigner: UserFunction
@@ -28,6 +29,7 @@ class Windowing:
     evictor: UserFunction | None = None
     allowed_lateness_ms: int = 0
     late_tag: OutputTag | None = None
+    combined: bool = False
 
     @property
     def event_time(self) -> bool:

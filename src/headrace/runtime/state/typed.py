@@ -211,10 +211,12 @@ class _FittedReduce:
 
 class _FittedAggregate:
     def __init__(self, function: Any, fit: Fit) -> None:
-        self._add, self._fit = function.add, fit
+        self._add, self._merge, self._fit = function.add, function.merge, fit
         self.create_accumulator = function.create_accumulator
         self.get_result = function.get_result
-        self.merge = function.merge
 
     def add(self, value: Any, accumulator: Any) -> Any:
         return self._fit(self._add(value, accumulator))
+
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        return self._fit(self._merge(acc_a, acc_b))

@@ -1,0 +1,231 @@
+"""The first of two phases of windows: records are combined by key and pane before they are sent.
+
+A record is combined only where its windows are still to fire by the watermark that it follows.
+The receiver's watermark is not ahead of that, so it is all the same to the receiver whether it gets
+these records one by one. For the same reason watermarks may wait here: what comes after one and
+belongs to windows that it does not end may be sent before it. All others are sent one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.operators import worth
+from headrace.operators.combine import MOST_KEYS
+from headrace.operators.windows.contents import Aggregated, Contents
+from headrace.operators.windows.folding import folding_of
+from headrace.operators.windows.grid import Grid
+from headrace.runtime.detached import copied
+from headrace.runtime.loops import Push, Step, calling, pushing_all
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.plain import ATOMS, is_plain, only_atoms
+from headrace.runtime.user_function import UserFunction, close_function, open_function
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Stands first in a tuple ``(Combined(), key, pane, held, count)``: so many records in one.
+
+    It tells such a tuple from records, which are sent among them.
+    """
+
+
+COMBINED = Combined()
+
+
+class SentKey:
+    """The key of a record, or of what was combined."""
+
+    def __init__(self, selector: UserFunction) -> None:
+        self._selector = selector
+
+    def open(self, context: Any) -> None:
+        """Open the selector."""
+        open_function(self._selector, context)
+        self._select = self._selector.bound()
+
+    def get_key(self, value: Any) -> Any:
+        """Its key."""
+        if type(value) is tuple and value and type(value[0]) is Combined:
+            return value[1]
+        return self._select(value)
+
+    def close(self) -> None:
+        """Close the selector."""
+        close_function(self._selector)
+
+
+@dataclass(frozen=True)
+class CombineWindowsSpec(OperatorSpec):
+    """What stands before the exchange to windows of a grid whose contents can be merged."""
+
+    selector: UserFunction
+    contents: Contents
+    grid: Grid
+    traits = Traits()
+    kind = "combine-windows"
+
+    @property
+    def label(self) -> str:
+        return "Combine"
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        return (self.selector, *self.contents.functions)
+
+    def copied(self) -> Self:
+        """The same with functions of its own, for one task."""
+        made = super().copied()
+        vars(made)["contents"] = self.contents.copied()
+        return made
+
+    def build(self) -> Operator:
+        return CombineWindowsOperator(self)
+
+
+class CombineWindowsOperator(Operator):
+    """Keeps a dictionary by key for each pane, until the task run ends or it is too much."""
+
+    def __init__(self, spec: CombineWindowsSpec) -> None:
+        self._spec, self._grid = spec, spec.grid
+        self._tables: dict[int, dict[Any, Any]] = {}
+        self._counts: dict[int, int] = {}
+        """The records of each pane that its table stands for."""
+        self._worth = worth.Worth()
+        self._watermark = MIN_WATERMARK
+        self._waiting: int | None = None
+        """A watermark that waits until what came before it is sent."""
+
+    def step(self) -> Step:
+        """The folding. A record that is not kept goes on within the block of the last line."""
+        contents = self._spec.contents
+        folding = folding_of(contents)
+        assert folding is not None, "lists are not combined"
+        names: dict[str, Any] = {
+            "node": self.node,
+            "key_of": self._spec.selector.bound(),
+            "offset": self._grid.offset_ms,
+            "pane": self._grid.pane_ms,
+            "tables": self._tables,
+            "counts": self._counts,
+            "open": self._open,
+            "operator": self,
+            "release": self._release,
+            "relieve": self._relieve,
+            "atoms": ATOMS,
+            "only_atoms": only_atoms,
+            "is_plain": is_plain,
+            "copied": copied,
+        }
+        if isinstance(contents, Aggregated):
+            function = contents.fitted()
+            names["add"], names["create"] = function.add, function.create_accumulator
+            fold = "$add(value, $create() if $held is None else $held)"
+        else:
+            names["reduce"] = folding.add
+            fold = "value if $held is None else $reduce($held, value)"
+        lines = (
+            "node = $node",
+            "$passes = True",
+            "if $combines and timestamp is not None:",
+            "    $start = timestamp - (timestamp - $offset) % $pane",
+            "    if $start != $at:",
+            "        if $count:",
+            "            $counts[$at] += $count",
+            "            $count = 0",
+            "        $at = $start",
+            "        $table = $tables.get($start)",
+            "        if $table is None: $table = $open($start)",
+            "    if $table is not None:",
+            "        $key = $key_of(value)",
+            "        if type($key) in $atoms or $is_plain($key):",
+            "            $passes = False",
+            # Whoever made the record may change it afterwards.
+            "            if type(value) not in $atoms and not (type(value) is tuple and"
+            " $only_atoms(map(type, value)) or $is_plain(value)): value = $copied(value)",
+            "            $held = $table.get($key)",
+            f"            $table[$key] = {fold}",
+            "            $count += 1",
+            "if $passes:",
+            "    if $tables:",
+            "        if $count: $counts[$at] += $count",
+            "        $release()",
+            "        $at, $count = None, 0",
+            "    if True:",
+        )
+        return Step(
+            lines,
+            names,
+            prologue=("$at, $count, $table, $combines = None, 0, None, $operator.combines",),
+            epilogue=("if $count: $counts[$at] += $count", "$relieve()"),
+        )
+
+    def bind(self, outputs: Outputs) -> Push:
+        """The function that takes a single record; in a loop over a chunk, ``step`` does."""
+        self._main = outputs.main
+        push_all = pushing_all((self.step(), calling(outputs.main)), self.node.name)
+        return lambda value, timestamp: push_all([value], [timestamp])
+
+    @property
+    def combines(self) -> bool:
+        """Whether records are combined now."""
+        return self._worth.pays
+
+    def _open(self, pane: int) -> dict[Any, Any] | None:
+        """A new table for a pane; None where its records must be sent one by one."""
+        grid = self._grid
+        if pane + grid.pane_ms - 1 <= self._watermark or not grid.windows_of(pane):
+            return None
+        self._counts[pane] = 0
+        table = self._tables[pane] = {}
+        return table
+
+    def _relieve(self) -> None:
+        """After a chunk: send what is held, where it is too much or does not pay."""
+        held, came = sum(map(len, self._tables.values())), sum(self._counts.values())
+        if held >= MOST_KEYS or (came >= worth.SAMPLE and held * worth.LEAST > came):
+            self._release()
+
+    def restore(self, state: Any | None) -> None:
+        """A split's records begin: those of before have been sent, with their watermark."""
+        self._watermark = MIN_WATERMARK
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Let a watermark wait for the records before it."""
+        self._watermark = max(watermark, self._watermark)
+        self._signal = signal
+        if self._tables and not idle and watermark < MAX_WATERMARK:
+            self._waiting = watermark
+            return
+        self._release()
+        signal(watermark, idle)
+
+    def complete(self) -> None:
+        """Send what is held."""
+        self._release()
+        self._worth.end_run()
+
+    def _release(self) -> None:
+        """Send what is held, then the watermark that waited."""
+        if self._tables:
+            self._send()
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            self._signal(waiting, False)
+
+    def _send(self) -> None:
+        main, sent = self._main, 0
+        for pane, table in self._tables.items():
+            last = pane + self._grid.pane_ms - 1
+            held = [item for item in table.items() if item[1] is not None]
+            sent += len(held)
+            # Together the counts are those of the pane: all of it is late, or nothing.
+            rest = self._counts[pane] - len(held) + 1
+            for key, value in held:
+                main((COMBINED, key, pane, value, rest), last)
+                rest = 1
+        self._worth.note(sum(self._counts.values()), sent)
+        self._tables.clear()
+        self._counts.clear()
