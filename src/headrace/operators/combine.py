@@ -62,7 +62,6 @@ class CombineOperator(Operator):
             "held": self._held,
             "missing": MISSING,
             "operator": self,
-            "look": self._look,
             "release": self._release,
             "atoms": ATOMS,
             "only_atoms": only_atoms,
@@ -83,7 +82,6 @@ class CombineOperator(Operator):
             " $only_atoms(map(type, value)) or $is_plain(value)): value = $copied(value)",
             "        $held[$key] = value",
             "        $came += 1",
-            "        if $came >= $next: $combines, $came, $next = $look($came)",
             "if $passes:",
             "    if $held: $came = $release($came)",
             "    if True:",
@@ -91,7 +89,7 @@ class CombineOperator(Operator):
         return Step(
             lines,
             names,
-            prologue=("$combines, $came, $next = $operator.state()",),
+            prologue=("$combines, $came = $operator.begin()",),
             epilogue=("$operator.pause($came)",),
         )
 
@@ -101,20 +99,15 @@ class CombineOperator(Operator):
         push_all = pushing_all((self.step(), calling(outputs.main)), self.node.name)
         return lambda value, timestamp: push_all([value], [timestamp])
 
-    def state(self) -> tuple[bool, int, int]:
-        """Whether records are combined, how many came, and at how many to look again."""
-        return self._worth.pays, self._came, self._came - self._came % worth.SAMPLE + worth.SAMPLE
+    def begin(self) -> tuple[bool, int]:
+        """Whether records are combined, and how many came so far."""
+        return self._worth.pays, self._came
 
     def pause(self, came: int) -> None:
-        """A chunk has ended."""
+        """A chunk has ended: send what is held, where it is too much."""
         self._came = came
-
-    def _look(self, came: int) -> tuple[bool, int, int]:
-        """Send what is held, where it is too much or does not pay; gives ``state``."""
-        self._came = came
-        if len(self._held) >= MOST_KEYS or len(self._held) * worth.LEAST > came:
+        if len(self._held) >= MOST_KEYS:
             self._release(came)
-        return self.state()
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """No record may come after the watermark that it came before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
@@ -155,35 +156,36 @@ class AlignedWindowOperator(StatefulOperator):
         self, keys: list[Any], values: list[Any], times: list[int | None], folding: Folding
     ) -> None:
         """Take what was combined, and the records among it, in their order."""
-        single: tuple[list[Any], list[Any], list[int | None]] = ([], [], [])
-        first, add, merge, node = folding.first, folding.add, folding.merge, self.node  # noqa: F841
-        places: dict[int, _Place] = {}
-        at, table, changed = None, None, None
-        for key, value, time in zip(keys, values, times, strict=True):
-            if not (type(value) is tuple and value and type(value[0]) is Combined):
-                for column, item in zip(single, (key, value, time), strict=True):
-                    column.append(item)
-                continue
-            if single[0]:
-                self._fold(*single, first, add)
-                single = ([], [], [])
-                at, places = None, {}
-            _, _, pane, held, count = value
+        combined = [
+            type(value) is tuple and bool(value) and type(value[0]) is Combined for value in values
+        ]
+        start = 0
+        for are_combined, run in groupby(combined):
+            stop = start + sum(1 for _ in run)
+            part = slice(start, stop)
+            if are_combined:
+                self._merge_run(keys[part], values[part], folding.merge)
+            else:
+                self._fold(keys[part], values[part], times[part], folding.first, folding.add)
+            start = stop
+
+    def _merge_run(
+        self, keys: list[Any], values: list[Any], merge: Callable[[Any, Any], Any]
+    ) -> None:
+        node, missing = self.node, MISSING  # noqa: F841
+        at = table = changed = None
+        for key, (_, _, pane, held, count) in zip(keys, values, strict=True):
             if pane != at:
                 at, table = pane, None
-                place = places.get(pane)
-                if place is None:
-                    place = places[pane] = self._place(pane)
-                if len(place.targets) == 1:
-                    ((table, changed),) = place.targets
+                targets = self._place(pane).targets
+                if targets:
+                    ((table, changed),) = targets
             if table is None:
                 self._late.inc(count)
                 continue
             before = table[key]
-            table[key] = held if before is MISSING or before is None else merge(before, held)
+            table[key] = held if before is missing or before is None else merge(before, held)
             changed(key)  # type: ignore[misc]
-        if single[0]:
-            self._fold(*single, first, add)
 
     def _collect(self, keys: list[Any], values: list[Any], times: list[int | None]) -> None:
         node = self.node  # noqa: F841

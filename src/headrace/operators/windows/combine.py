@@ -91,6 +91,8 @@ class CombineWindowsOperator(Operator):
     def __init__(self, spec: CombineWindowsSpec) -> None:
         self._spec, self._grid = spec, spec.grid
         self._tables: dict[int, dict[Any, Any]] = {}
+        self._ended: dict[int, dict[Any, Any]] = {}
+        """The tables of panes that the waiting watermark ends: they take no more."""
         self._counts: dict[int, int] = {}
         """The records of each pane that its table stands for."""
         self._worth = worth.Worth()
@@ -109,6 +111,7 @@ class CombineWindowsOperator(Operator):
             "offset": self._grid.offset_ms,
             "pane": self._grid.pane_ms,
             "tables": self._tables,
+            "ended": self._ended,
             "counts": self._counts,
             "open": self._open,
             "operator": self,
@@ -149,7 +152,7 @@ class CombineWindowsOperator(Operator):
             f"            $table[$key] = {fold}",
             "            $count += 1",
             "if $passes:",
-            "    if $tables:",
+            "    if $tables or $ended:",
             "        if $count: $counts[$at] += $count",
             "        $release()",
             "        $at, $count = None, 0",
@@ -175,17 +178,19 @@ class CombineWindowsOperator(Operator):
 
     def _open(self, pane: int) -> dict[Any, Any] | None:
         """A new table for a pane; None where its records must be sent one by one."""
-        grid = self._grid
-        if pane + grid.pane_ms - 1 <= self._watermark or not grid.windows_of(pane):
+        if self._has_ended(pane) or not self._grid.windows_of(pane):
             return None
         self._counts[pane] = 0
         table = self._tables[pane] = {}
         return table
 
+    def _has_ended(self, pane: int) -> bool:
+        """Whether a window may end with the pane, by the watermark."""
+        return pane + self._grid.pane_ms - 1 <= self._watermark
+
     def _relieve(self) -> None:
-        """After a chunk: send what is held, where it is too much or does not pay."""
-        held, came = sum(map(len, self._tables.values())), sum(self._counts.values())
-        if held >= MOST_KEYS or (came >= worth.SAMPLE and held * worth.LEAST > came):
+        """After a chunk: send what is held, where it is too much."""
+        if sum(map(len, (*self._tables.values(), *self._ended.values()))) >= MOST_KEYS:
             self._release()
 
     def restore(self, state: Any | None) -> None:
@@ -196,8 +201,10 @@ class CombineWindowsOperator(Operator):
         """Let a watermark wait for the records before it."""
         self._watermark = max(watermark, self._watermark)
         self._signal = signal
-        if self._tables and not idle and watermark < MAX_WATERMARK:
+        if (self._tables or self._ended) and not idle and watermark < MAX_WATERMARK:
             self._waiting = watermark
+            for pane in [pane for pane in self._tables if self._has_ended(pane)]:
+                self._ended[pane] = self._tables.pop(pane)
             return
         self._release()
         signal(watermark, idle)
@@ -209,7 +216,7 @@ class CombineWindowsOperator(Operator):
 
     def _release(self) -> None:
         """Send what is held, then the watermark that waited."""
-        if self._tables:
+        if self._tables or self._ended:
             self._send()
         if self._waiting is not None:
             waiting, self._waiting = self._waiting, None
@@ -217,7 +224,7 @@ class CombineWindowsOperator(Operator):
 
     def _send(self) -> None:
         main, sent = self._main, 0
-        for pane, table in self._tables.items():
+        for pane, table in {**self._ended, **self._tables}.items():
             last = pane + self._grid.pane_ms - 1
             held = [item for item in table.items() if item[1] is not None]
             sent += len(held)
@@ -227,5 +234,6 @@ class CombineWindowsOperator(Operator):
                 main((COMBINED, key, pane, value, rest), last)
                 rest = 1
         self._worth.note(sum(self._counts.values()), sent)
+        self._ended.clear()
         self._tables.clear()
         self._counts.clear()

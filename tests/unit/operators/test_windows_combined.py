@@ -1,0 +1,165 @@
+"""Windows in two phases come to what they come to in one: results, and how many were late."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from headrace.common import Configuration, WatermarkStrategy
+from headrace.common.time import Duration, Time
+from headrace.common.watermark_generators import BoundedOutOfOrderness
+from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.datastream.functions import KeySelector
+from headrace.datastream.window import (
+    ContinuousEventTimeTrigger,
+    EventTimeTrigger,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
+from headrace.operators import combine, worth
+from headrace.operators.windows import combine as windows_combine
+from headrace.testing import run_pipeline
+
+from .test_windows_aligned import APPLIED, LATE, Lists
+from .windowing import Total
+
+ms = Time.milliseconds
+ASSIGNERS: dict[str, Any] = {
+    "tumbling": TumblingEventTimeWindows.of(ms(10), ms(3)),
+    "sliding": SlidingEventTimeWindows.of(ms(12), ms(4)),
+    "with gaps": SlidingEventTimeWindows.of(ms(4), ms(10)),
+}
+MERGED = ["sum", "reduce, associative", "aggregate", "aggregate, lists"]
+
+
+class EachRecord(BoundedOutOfOrderness):
+    """Emits after every record."""
+
+    def on_event(self, event: Any, event_timestamp: int, output: Any) -> None:
+        super().on_event(event, event_timestamp, output)
+        self.on_periodic_emit(output)
+
+
+class Key(KeySelector):
+    """Is opened."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.place = 0
+
+    def get_key(self, value: Any) -> Any:
+        return value[self.place]
+
+
+def records(seed: int) -> list[tuple[Any, int, int]]:
+    rng = random.Random(seed)
+    return [
+        (rng.choice("abcde"), number, number // 3 + rng.choice([-20, -8, -3, -1, 0, 0, 1]))
+        for number in range(90)
+    ]
+
+
+def stream(
+    env: StreamExecutionEnvironment, found: list[Any], each_record: bool, splits: int
+) -> DataStream:
+    strategy: Any = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(3))
+    if each_record:
+        strategy = WatermarkStrategy.for_generator(lambda: EachRecord(3))
+    strategy = strategy.with_timestamp_assigner(lambda record: record[2])
+    parts = [
+        env.from_collection(found[part::splits]).assign_timestamps_and_watermarks(strategy)
+        for part in range(splits)
+    ]
+    return parts[0].union(*parts[1:]) if splits > 1 else parts[0]
+
+
+def run(
+    combining: bool,
+    seed: int,
+    assigner: str,
+    apply: str,
+    each_record: bool,
+    splits: int,
+    **how: Any,
+) -> Any:
+    configuration = Configuration.from_dict({"headrace.combining.enabled": str(combining).lower()})
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    keyed = stream(env, records(seed), each_record, splits).key_by(Key())
+    result = APPLIED[apply](keyed.window(ASSIGNERS[assigner]))
+    assert ("Combine for" in result.explain()) is combining
+    found = run_pipeline(result, **how)
+    late = {k: v for k, v in found.counters.items() if "Late" in str(k)}
+    return sorted(map(repr, found.only)), late
+
+
+@pytest.mark.parametrize("most", [4, 100_000])
+@pytest.mark.parametrize("apply", MERGED)
+@pytest.mark.parametrize("assigner", ASSIGNERS)
+def test_as_in_one_phase(
+    assigner: str, apply: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one channel, where what is late is certain, however the input is cut."""
+    monkeypatch.setattr(windows_combine, "MOST_KEYS", most)
+    monkeypatch.setattr(worth, "SAMPLE", 40)
+    seed = len(apply) * most
+    for each_record in (False, True):
+        given = (seed, assigner, apply, each_record, 1)
+        for how in ({}, {"cuts": [7, 30, 1, 60], "key_groups": 4, "parallelism": 2}):
+            one, late = run(False, *given, **how)
+            assert run(True, *given, **how) == (one, late), (seed, each_record, how)
+            assert not each_record or late
+    again = {"cuts": [20] * 9, "backends": "paged", "restarts": True}
+    assert run(True, *given, **again)[0] == run(False, *given, **again)[0]
+
+
+def test_several_channels() -> None:
+    """Nothing is late here, so the order in which channels are read makes no difference."""
+    for seed in range(3):
+        found = [
+            run(combining, seed, "sliding", "aggregate, lists", False, 3, key_groups=3)
+            for combining in (True, False)
+        ]
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda windows: windows.allowed_lateness(5).aggregate(Total()),
+        lambda windows: windows.side_output_late_data(LATE).aggregate(Total()),
+        lambda windows: windows.trigger(ContinuousEventTimeTrigger.of(ms(2))).aggregate(Total()),
+        lambda windows: windows.reduce(lambda one, other: one),
+        lambda windows: APPLIED["process"](windows),
+        lambda windows: APPLIED["aggregate, never merged"](windows),
+    ],
+    ids=["lateness", "late side output", "trigger", "not declared", "process", "no merge"],
+)
+def test_windows_of_one_phase(build: Any) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    keyed = stream(env, records(1), False, 1).key_by(Key())
+    assert "Combine for" not in build(keyed.window(ASSIGNERS["tumbling"])).explain()
+
+
+def test_the_default_trigger_may_be_named() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    windows = stream(env, records(1), False, 1).key_by(Key()).window(ASSIGNERS["tumbling"])
+    result = windows.trigger(EventTimeTrigger.create()).aggregate(Lists())
+    assert "Combine for" in result.explain()
+
+
+def test_keys_that_do_not_repeat_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worth, "SAMPLE", 10)
+    found = [(number, 1, number // 9) for number in range(200)]
+    env = StreamExecutionEnvironment.get_execution_environment()
+    keyed = stream(env, found, False, 1).key_by(Key())
+    result = run_pipeline(keyed.window(ASSIGNERS["tumbling"]).aggregate(Total()), cuts=[20] * 9)
+    assert result.only == [1] * 200
+    assert worth.Worth().pays
+    tried = worth.Worth()
+    tried.note(10, 9)
+    assert not tried.pays
+    for _ in range(worth.RESTS):
+        tried.end_run()
+    assert tried.pays
+    assert combine.MOST_KEYS == windows_combine.MOST_KEYS
