@@ -322,9 +322,11 @@ def test_a_cache_asks_once_for_each_key_and_is_counted() -> None:
     results = run_pipeline(waiting, cuts=[4, 6])
     assert results.only == [(n, f"city of {'ab'[n % 2]}") for n in range(10)]
     assert sorted(asked) == ["a", "b"]
-    assert {name: n for name, n in results.counters.items() if ".cache." in name} == {
-        "city.cache.hitCount": 6,
-        "city.cache.missCount": 4,
+    counted = {name: n for name, n in results.counters.items() if ".cache." in name}
+    # Those of the first micro-batch missed if they came before the first answer.
+    hits, misses = counted.pop("city.cache.hitCount"), counted.pop("city.cache.missCount")
+    assert hits + misses == 10 and 2 <= misses <= 4
+    assert counted == {
         "city.cache.loadCount": 2,
         "city.cache.numLoadFailures": 0,
         "city.cache.numCachedRecords": 2,
