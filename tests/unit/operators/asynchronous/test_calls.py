@@ -150,6 +150,24 @@ def test_a_call_that_takes_too_long_is_ended_and_answered_once(loop: SkippingLoo
     assert ended == [2] and slow.results == [("late", "slow")]
 
 
+def test_calls_that_are_done_are_forgotten_while_one_waits_for_its_time(
+    loop: SkippingLoop,
+) -> None:
+    calls, _ = begun(loop, sleeps, 100, timeout_s=30)
+    for _ in range(29):
+        for _ in range(200):
+            calls.begin(Call(0.5, None, 0.5))
+        loop.run(1)
+    assert len(taken(calls)) == 29 * 200
+    assert len(calls._deadlines._queue) < 1500
+    late = Call(40, None, 40)
+    calls.begin(late)
+    loop.run(2)
+    assert taken(calls) == [[("late", 100)]]
+    loop.run(29)
+    assert late.results == [("late", 40)] and not calls._deadlines._queue
+
+
 def test_what_timeout_raises_is_the_calls_error(loop: SkippingLoop) -> None:
     def raising(argument: Any) -> Any:
         raise TimeoutError(argument)

@@ -21,11 +21,9 @@ from headrace.datastream import (
     StreamExecutionEnvironment,
 )
 from headrace.datastream.async_retry_predicates import has_exception_predicate
-from headrace.errors import TypeMismatchError
+from headrace.errors import PlanError, TypeMismatchError
 from headrace.operators.asynchronous.loop import event_loop
-from headrace.operators.asynchronous.operator import AsyncWaitSpec
-from headrace.runtime.user_function import UserFunction
-from headrace.testing import ProcessHarness, run_pipeline
+from headrace.testing import KeyedHarness, ProcessHarness, run_pipeline
 
 SOON = Time.seconds(30)
 
@@ -343,13 +341,14 @@ def test_state_of_a_failed_task_run_is_dropped() -> None:
             await asyncio.sleep(0)
             return [value]
 
-    spec = AsyncWaitSpec(UserFunction(Once(), "async_invoke"), True, 0, 5)
-    with ProcessHarness(spec) as harness:
+    with ProcessHarness(Once()) as harness:
         harness.process(1)
         with pytest.raises(OSError, match="down"):
             harness.process(13)
         harness.process(2)
         assert harness.output() == [1, 2]
+    with pytest.raises(PlanError, match="has no key"):
+        KeyedHarness(Once(), lambda value: value)
 
 
 def test_exactly_one_result_for_each_record_over_restarts() -> None:
