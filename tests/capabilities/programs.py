@@ -6,6 +6,7 @@ what the stream holds, as a multiset; ``in_batch`` where a batch gives final res
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import datetime as dt
 import json
@@ -18,17 +19,22 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headrace.common import Row, Types, WatermarkStrategy
+from headrace.common import Row, Time, Types, WatermarkStrategy
 from headrace.common.watermark_strategy import WatermarkGenerator, WatermarkOutput
 from headrace.datastream import (
     AggregateFunction,
+    AsyncDataStream,
+    AsyncFunction,
+    AsyncRetryStrategy,
     DataStream,
     KeyedProcessFunction,
+    LookupCache,
     OutputTag,
     ProcessFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
 )
+from headrace.datastream.async_retry_predicates import has_exception_predicate
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
@@ -90,6 +96,63 @@ def stateless(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
         .map(lambda number: number)
         .process(Pair())
         .project(1)
+    )
+
+
+ASYNC = "Async I/O: ordered, unordered, timeouts, retries, a lookup cache"
+
+
+@capability(
+    ASYNC,
+    [
+        *[("ordered", pair) for pair in PAIRS],
+        *[("unordered", pair) for pair in PAIRS],
+        *[("late", name) for name, number in PAIRS if number == 5],
+        *[("in time", name) for name, number in PAIRS if number != 5],
+        *[("again", pair) for pair in PAIRS],
+        *[("cached", number, name * 2) for name, number in PAIRS],
+    ],
+)
+def lookups(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    class Slow(AsyncFunction[Any, Any]):
+        async def async_invoke(self, value: Any) -> list[Any]:
+            await asyncio.sleep(60 if value[1] == 5 else 0)
+            return [("in time", value[0])]
+
+        def timeout(self, value: Any) -> list[Any]:
+            return [("late", value[0])]
+
+    class SecondTime(AsyncFunction[Any, Any]):
+        def open(self, runtime_context: RuntimeContext) -> None:
+            self.asked: set[Any] = set()
+
+        async def async_invoke(self, value: Any) -> list[Any]:
+            if value not in self.asked:
+                self.asked.add(value)
+                raise OSError("busy")
+            return [("again", value)]
+
+    async def echo(value: Any) -> Any:
+        await asyncio.sleep(0)
+        return value
+
+    async def twice(name: str) -> str:
+        return name * 2
+
+    pairs, soon = env.from_collection(PAIRS), Time.seconds(60)
+    cache = LookupCache(
+        key=first, join=lambda pair, found: [("cached", pair[1], *found)], max_rows=9
+    )
+    again = AsyncRetryStrategy.fixed_delay(3, 1, None, has_exception_predicate)
+    return (
+        AsyncDataStream.ordered_wait(pairs, echo, soon)
+        .map(lambda pair: ("ordered", pair))
+        .union(
+            AsyncDataStream.unordered_wait(pairs, echo, soon, 2).map(lambda p: ("unordered", p)),
+            AsyncDataStream.unordered_wait(pairs, Slow(), Time.seconds(1)),
+            AsyncDataStream.ordered_wait_with_retry(pairs, SecondTime(), soon, again),
+            AsyncDataStream.ordered_wait(pairs, twice, soon, cache=cache),
+        )
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -30,6 +31,13 @@ def twice_or_not(value: Sequence[int]) -> list[tuple[int, int]]:
     if number % 5 == 0:
         return []
     return [(key, number), (key, number + 10)] if number % 2 == 0 else [(key, number)]
+
+
+async def looked_up(value: tuple[int, int]) -> tuple[int, int]:
+    """The record with one more; those of odd numbers come later."""
+    for _ in range(value[1] % 2):
+        await asyncio.sleep(0)
+    return value[0], value[1] + 1
 
 
 def add(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:

@@ -17,14 +17,24 @@ from hypothesis import strategies as st
 
 from headrace.common.time import Duration
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.datastream import AsyncDataStream, DataStream, StreamExecutionEnvironment
 from headrace.runtime.user_function import UserFunction
 from tests.operators.comap import CoMapSpec
 from tests.operators.connecting import broadcast, connected
 from tests.operators.enrich import EnrichSpec
 from tests.operators.rules import SurchargeSpec
 
-from .functions import LATE, ODD, Record, Running, SplitOdd, Windowed, add, twice_or_not
+from .functions import (
+    LATE,
+    ODD,
+    Record,
+    Running,
+    SplitOdd,
+    Windowed,
+    add,
+    looked_up,
+    twice_or_not,
+)
 
 BOUND_MS = 20
 
@@ -166,6 +176,16 @@ def _flat_map(built: Built, flow: Flow, _: Flow, number: int) -> None:
     built.add(flow.behind(flow.stream.flat_map(twice_or_not), records))
 
 
+def _async(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    how = (
+        AsyncDataStream.ordered_wait
+        if flow.order is not Order.NONE
+        else AsyncDataStream.unordered_wait
+    )
+    stream = how(flow.stream, looked_up, Duration.of_seconds(60), capacity=number % 4 + 1)
+    built.add(flow.behind(stream, [(k, v + 1, ts) for k, v, ts in flow.records]))
+
+
 def _split(built: Built, flow: Flow, _: Flow, number: int) -> None:
     stream = flow.stream.process(SplitOdd())
     built.add(flow.behind(stream, [r for r in flow.records if r[1] % 2 == 0]))
@@ -268,6 +288,7 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "rekey": _rekey,
     "filter": _filter,
     "flat_map": _flat_map,
+    "async": _async,
     "split": _split,
     "union": _union,
     "comap": _comap,

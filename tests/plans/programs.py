@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from headrace.common import WatermarkStrategy
+from headrace.common import Time, WatermarkStrategy
 from headrace.common.output_tag import OutputTag
 from headrace.datastream import (
+    AsyncDataStream,
     DataStream,
     KeyedProcessFunction,
     ProcessFunction,
@@ -136,7 +137,30 @@ def two_inputs(env: StreamExecutionEnvironment) -> DataStream:
     return stream
 
 
+async def echo(value: Any) -> Any:
+    return value
+
+
+def lookups(env: StreamExecutionEnvironment) -> DataStream:
+    """In the source's chain, and after a keyed operator in a task that is not a key group's."""
+    wait = AsyncDataStream.ordered_wait
+    found = wait(clicks(env), echo, Time.seconds(1)).name("in the chain")
+    largest = found.key_by(lambda v: v[0]).max(1).map(lambda v: v)
+    stream = wait(largest, echo, Time.seconds(1)).name("by itself").map(lambda v: v)
+    stream.print()
+    return stream
+
+
 PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment], DataStream]] = {
     program.__name__: program
-    for program in (chain, chain_cut, union, two_stages, side_output, rebalance, two_inputs)
+    for program in (
+        chain,
+        chain_cut,
+        union,
+        two_stages,
+        side_output,
+        rebalance,
+        two_inputs,
+        lookups,
+    )
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from headrace.common.arguments import article, positive
@@ -119,17 +120,15 @@ class _Wait:
     ) -> DataStream:
         """The stream after the operator."""
         timeout_ms = milliseconds_of(timeout, "the timeout")
-        key, join = (None, None) if cache is None else (cache.key, cache.join)
         spec = AsyncWaitSpec(
             self._function,
             ordered,
             timeout_ms,
             positive(capacity, "the capacity"),
             self._retries(strategy, timeout_ms),
-            self._limits(cache),
-            None if key is None else UserFunction(key),
-            None if join is None else UserFunction(join),
         )
+        if cache is not None:
+            spec = self._cached(spec, cache)
         return self._stream._add(spec, self._site, self._call, output_type)
 
     def _checked(self, function: Any) -> UserFunction:
@@ -192,15 +191,16 @@ class _Wait:
             )
         return UserFunction(strategy, "can_retry")
 
-    def _limits(self, cache: LookupCache | None) -> CacheLimits | None:
-        if cache is None:
-            return None
+    def _cached(self, spec: AsyncWaitSpec, cache: Any) -> AsyncWaitSpec:
         if not isinstance(cache, LookupCache):
             raise PlanError(f"the cache must be a LookupCache, not {cache!r}", where=self._where)
         written, read = cache.expire_after_write, cache.expire_after_access
-        return CacheLimits(
+        limits = CacheLimits(
             cache.max_rows,
             None if written is None else milliseconds_of(written),
             None if read is None else milliseconds_of(read),
             cache.cache_missing_key,
         )
+        key = None if cache.key is None else UserFunction(cache.key)
+        join = None if cache.join is None else UserFunction(cache.join)
+        return replace(spec, cache=limits, key=key, join=join)

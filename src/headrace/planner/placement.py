@@ -1,4 +1,4 @@
-"""The operators with several inputs that need a task of their own."""
+"""The operators that need a task of their own."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ Crosses = Callable[[Edge, Transformation], bool]
 
 
 def apart(graph: StreamGraph, crosses: Crosses) -> frozenset[Transformation]:
-    """The operators with several inputs that need a task of their own.
+    """The operators that need a task of their own.
 
     An operator with one input is put into each chain that feeds it (a union has several). One with
     several inputs must get all of them in one task. Where they do not come from one chain, or some
     come by an exchange, all come by exchanges.
+
+    One that waits for something outside is not chained to a keyed operator: key groups are worked
+    one after another, so each would wait for itself.
     """
     found = set()
     chains: dict[Transformation, frozenset[Transformation]] = {}
@@ -40,8 +43,14 @@ def apart(graph: StreamGraph, crosses: Crosses) -> frozenset[Transformation]:
         )
         exchanged = any(crosses(edge, node) for edge in node.inputs)
         several = node.spec is not None and node.spec.traits.inputs > 1
-        if several and heads and (exchanged or len(heads) > 1):
+        scattered = several and heads and (exchanged or len(heads) > 1)
+        waits = node.spec is not None and node.spec.traits.waits
+        if scattered or (waits and any(map(_is_keyed, heads))):
             found.add(node)
             heads, exchanged = frozenset(), True
         chains[node] = heads | {node} if exchanged else heads
     return frozenset(found)
+
+
+def _is_keyed(node: Transformation) -> bool:
+    return node.spec is not None and node.spec.traits.keyed

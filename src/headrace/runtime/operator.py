@@ -60,8 +60,8 @@ class Traits:
     task shares, and that a broadcast input changes. ``takes_columns``: if its input has columns it
     gets these (``bind_columns``, ``process_columns``). If not, or with several inputs, it gets
     records. ``passes_columns``: it can take columns, but it gets them only if an operator after it
-    takes them. ``holds_input``: it keeps records that it gets for longer than the call, so it gets
-    copies of those that someone could still change.
+    takes them. ``waits``: it keeps records until something outside has answered. It gets copies of
+    those that someone could still change, and after a keyed operator it has a task of its own.
     """
 
     keyed: bool = False
@@ -76,7 +76,7 @@ class Traits:
     shared: bool = False
     takes_columns: bool = False
     passes_columns: bool = False
-    holds_input: bool = False
+    waits: bool = False
 
 
 class OperatorSpec(ABC):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.datastream.functions import (
+    AsyncFunction,
     FilterFunction,
     FlatMapFunction,
     KeyedProcessFunction,
@@ -13,6 +14,7 @@ from headrace.datastream.functions import (
     ReduceFunction,
 )
 from headrace.errors import NotKeyedError, PlanError
+from headrace.operators.asynchronous.operator import AsyncWaitSpec
 from headrace.operators.filter import FilterSpec
 from headrace.operators.flat_map import FlatMapSpec
 from headrace.operators.keyed_function import KeyedFilterSpec, KeyedFlatMapSpec, KeyedMapSpec
@@ -49,6 +51,10 @@ def spec_for(function: Any, keyed: bool) -> OperatorSpec:
         if keyed and not function.traits.keyed:
             raise PlanError(f"{function.label} has no key", hint="test it with a ProcessHarness")
         return function
+    if isinstance(function, AsyncFunction):
+        if keyed:
+            raise PlanError("an AsyncFunction has no key", hint="test it with a ProcessHarness")
+        return AsyncWaitSpec(UserFunction(function, "async_invoke"), True, 0, 1)
     for kind, method, plain, with_key in _METHODS:
         if isinstance(function, kind):
             make = with_key if keyed else plain

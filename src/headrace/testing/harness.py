@@ -390,7 +390,8 @@ class KeyedHarness(_Harness):
 class ProcessHarness(_Harness):
     """Runs a function on a stream without keys.
 
-    ``function``: a Process-, Map-, FlatMap- or FilterFunction, or an operator's spec.
+    ``function``: a Process-, Map-, FlatMap-, Filter- or AsyncFunction, or an operator's spec. An
+    AsyncFunction has any time, and each record's results are there after ``process``.
     ``broadcast``: the numbers of the operator's inputs that are broadcast.
     """
 

@@ -61,7 +61,7 @@ class Cache:
     def __init__(self, limits: CacheLimits, clock: Callable[[], float]) -> None:
         self._limits, self._clock = limits, clock
         self._rows: OrderedDict[Any, _Row] = OrderedDict()
-        self._looked_through = 0
+        self._until_sweep = _FEW_ROWS
         self.tallies = Tallies()
 
     def __len__(self) -> int:
@@ -86,11 +86,11 @@ class Cache:
             return
         rows[key] = _Row(results, now_s)
         rows.move_to_end(key)
-        self._looked_through += 1
-        if self._looked_through > max(_FEW_ROWS, len(rows)):  # so that each row pays for one look
-            self._looked_through = 0
+        self._until_sweep -= 1
+        if self._until_sweep == 0:
             for old in [k for k, row in rows.items() if self._expired(row, now_s)]:
                 del rows[old]
+            self._until_sweep = max(_FEW_ROWS, len(rows))  # so each row pays for one look
         if limits.max_rows is not None and len(rows) > limits.max_rows:
             rows.popitem(last=False)
 

@@ -81,6 +81,7 @@ class Calls:
         self._new: deque[Call] = deque()
         self._awake = False
         self._given_up = False
+        self._deadlines = Deadlines(loop, self._time_is_up)
 
     # On the task's thread.
 
@@ -100,15 +101,18 @@ class Calls:
 
     def _start_new(self) -> None:
         self._awake = False  # first: what comes while calls start must wake the loop again
-        new, timeout_s = self._new, self._way.timeout_s
-        while new and not self._given_up:
+        if self._given_up:
+            return
+        new, begun = self._new, []
+        while new:
             call = new.popleft()
             try:
                 self._start(call)
             except Exception as error:  # a key that cannot be compared, say
                 self._finish(call, None, error)
-            if timeout_s is not None and not call.done:
-                call.timer = self._loop.call_later(timeout_s, self._time_is_up, call)
+            begun.append(call)
+        if self._way.timeout_s is not None:
+            self._deadlines.add(begun, self._way.timeout_s)
 
     def _start(self, call: Call) -> None:
         call.job = self._loop.create_task(self._work(call))
@@ -127,8 +131,6 @@ class Calls:
             return
         call.results, call.error = results, error
         call.done = True  # the last: the task's thread may look at any moment
-        if call.timer is not None:
-            call.timer.cancel()
         self.done.put(call)
 
     def _time_is_up(self, call: Call) -> None:
@@ -146,10 +148,55 @@ class Calls:
 
     def _drop(self, calls: list[Call]) -> None:
         self._given_up = True
+        self._deadlines.clear()
         for call in calls:
             if not call.done:
                 call.done = True
-                if call.timer is not None:
-                    call.timer.cancel()
                 if call.job is not None:
                     self._leave(call)
+
+
+_FEW_CALLS = 1000
+_EARLY_S = 0.0005
+"""A timer may fire this much before its time."""
+
+
+class Deadlines:
+    """Says when the time of a call is up. All calls have the same time, so there is one timer.
+
+    A timer for each call would double what a call costs.
+    """
+
+    def __init__(self, loop: AbstractEventLoop, time_is_up: Callable[[Call], None]) -> None:
+        self._loop, self._time_is_up = loop, time_is_up
+        self._queue: deque[tuple[float, Call]] = deque()
+        self._most = _FEW_CALLS
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, calls: list[Call], timeout_s: float) -> None:
+        """Calls that began just now."""
+        at_s = self._loop.time() + timeout_s
+        self._queue.extend((at_s, call) for call in calls)
+        if len(self._queue) > self._most:  # calls that are done need not be remembered
+            self._queue = deque(each for each in self._queue if not each[1].done)
+            self._most = max(_FEW_CALLS, 2 * len(self._queue))
+        self._set_timer()
+
+    def clear(self) -> None:
+        """Forget all calls."""
+        self._queue.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _set_timer(self) -> None:
+        if self._timer is None and self._queue:
+            self._timer = self._loop.call_at(self._queue[0][0], self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        queue, due_s = self._queue, self._loop.time() + _EARLY_S
+        while queue and (queue[0][1].done or queue[0][0] <= due_s):
+            _, call = queue.popleft()
+            if not call.done:
+                self._time_is_up(call)
+        self._set_timer()

@@ -45,7 +45,7 @@ class AsyncWaitSpec(OperatorSpec):
     cache: CacheLimits | None = None
     key: UserFunction | None = None
     join: UserFunction | None = None
-    traits = Traits(holds_input=True)
+    traits = Traits(waits=True)
     kind = "async-wait"
 
     @property

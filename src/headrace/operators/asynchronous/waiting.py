@@ -26,7 +26,6 @@ class Call:
         "job",
         "results",
         "stretch",
-        "timer",
         "timestamp",
         "value",
     )
@@ -38,7 +37,6 @@ class Call:
         self.error: BaseException | None = None
         self.job: Any = None
         """What works on it, on the event loop."""
-        self.timer: Any = None
         self.stretch: _Stretch | None = None
 
 
