@@ -310,7 +310,9 @@ def _panes(built: Built, flow: Flow, _: Flow, number: int) -> None:
     """Windows that purge when they fire, under watermarks that some records are late for.
 
     Which ones are late is not certain, but each record is in one pane, or in the late output.
+    They are those of the first source, whose watermarks are made anew in its own tasks.
     """
+    flow = built.flows[0]
     timed = flow.stream.process(WithTimestamp()).assign_timestamps_and_watermarks(
         WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v[2])
     )
