@@ -25,6 +25,7 @@ from headrace.datastream._windows.assigners import (
     SlidingProcessingTimeWindows,
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
+    WindowStagger,
 )
 from headrace.datastream._windows.evictors import (
     CountEvictor,
@@ -98,6 +99,7 @@ __all__ = [
     "TumblingProcessingTimeWindows",
     "Window",
     "WindowAssigner",
+    "WindowStagger",
 ]
 
 WindowOperationDescriptor = unsupported(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from enum import Enum
 from typing import Any
 
 from headrace.common.arguments import positive
@@ -23,6 +24,7 @@ from headrace.datastream._windows.time_triggers import EventTimeTrigger, Process
 from headrace.datastream._windows.trigger import Trigger
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import MissingWatermarksError, PlanError
+from headrace.runtime.key_groups import stable_hash
 
 Context = WindowAssigner.WindowAssignerContext
 
@@ -40,6 +42,18 @@ def with_timestamp(timestamp: int) -> int:
         hint="its source gives none: the watermark strategy needs"
         " .with_timestamp_assigner(lambda record: <ms>)",
     )
+
+
+class WindowStagger(Enum):
+    """Whether windows of all keys start at once, so that all fire at once.
+
+    ``RANDOM``: each key's windows are moved by a part of their size that follows from the key.
+    ``NATURAL``: by as much as the clock was past the start of a window at the key's first record.
+    """
+
+    ALIGNED = "aligned"
+    RANDOM = "random"
+    NATURAL = "natural"
 
 
 class TimeWindows(WindowAssigner[Any, TimeWindow]):
@@ -105,9 +119,16 @@ class TumblingEventTimeWindows(_Tumbling, EventTimeWindows):
     """Windows of one size, one after the other, by the records' timestamps."""
 
     @staticmethod
-    def of(size: TimeAmount, offset: TimeAmount | None = None) -> TumblingEventTimeWindows:
-        """The assigner; ``offset`` moves the start of each window."""
-        return TumblingEventTimeWindows(_size_ms(size), _offset_ms(offset))
+    def of(
+        size: TimeAmount,
+        offset: TimeAmount | None = None,
+        window_stagger: WindowStagger = WindowStagger.ALIGNED,
+    ) -> TumblingEventTimeWindows:
+        """The assigner; ``offset`` moves the start of each window, and so does a stagger."""
+        how = _size_ms(size), _offset_ms(offset)
+        if window_stagger is WindowStagger.ALIGNED:
+            return TumblingEventTimeWindows(*how)
+        return StaggeredEventTimeWindows(*how, window_stagger)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
@@ -120,15 +141,70 @@ class TumblingProcessingTimeWindows(_Tumbling, ProcessingTimeWindows):
     """Windows of one size, one after the other, by the clock."""
 
     @staticmethod
-    def of(size: TimeAmount, offset: TimeAmount | None = None) -> TumblingProcessingTimeWindows:
-        """The assigner; ``offset`` moves the start of each window."""
-        return TumblingProcessingTimeWindows(_size_ms(size), _offset_ms(offset))
+    def of(
+        size: TimeAmount,
+        offset: TimeAmount | None = None,
+        window_stagger: WindowStagger = WindowStagger.ALIGNED,
+    ) -> TumblingProcessingTimeWindows:
+        """The assigner; ``offset`` moves the start of each window, and so does a stagger."""
+        how = _size_ms(size), _offset_ms(offset)
+        if window_stagger is WindowStagger.ALIGNED:
+            return TumblingProcessingTimeWindows(*how)
+        return StaggeredProcessingTimeWindows(*how, window_stagger)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         """The one window of this moment."""
         return self._window(context.get_current_processing_time())
+
+
+class _Staggered(_Tumbling):
+    """Tumbling windows that do not start at one moment for all keys.
+
+    Where Flink has an offset for each subtask, each key has one here. So it is the same wherever
+    the key is processed, and after a restart.
+    """
+
+    def __init__(self, size: int, offset: int, window_stagger: WindowStagger) -> None:
+        super().__init__(size, offset)
+        self._stagger = window_stagger
+        self._natural = ValueStateDescriptor("window-stagger", Types.LONG())
+
+    def _staggered(self, timestamp: int, context: Any) -> list[TimeWindow]:
+        offset = (self._offset + self._stagger_ms(context)) % self._size
+        start = timestamp - (timestamp - offset) % self._size
+        return [TimeWindow(start, start + self._size)]
+
+    def _stagger_ms(self, context: Any) -> int:
+        if self._stagger is WindowStagger.RANDOM:
+            return stable_hash(context.get_current_key()) % self._size
+        state = context.get_runtime_context().get_state(self._natural)
+        lag: int | None = state.value()
+        if lag is None:
+            lag = context.get_current_processing_time() % self._size
+            state.update(lag)
+        return lag
+
+
+class StaggeredEventTimeWindows(_Staggered, TumblingEventTimeWindows):
+    """Staggered, by the records' timestamps."""
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: Context
+    ) -> Collection[TimeWindow]:
+        """The one window of the timestamp."""
+        return self._staggered(with_timestamp(timestamp), context)
+
+
+class StaggeredProcessingTimeWindows(_Staggered, TumblingProcessingTimeWindows):
+    """Staggered, by the clock."""
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: Context
+    ) -> Collection[TimeWindow]:
+        """The one window of this moment."""
+        return self._staggered(context.get_current_processing_time(), context)
 
 
 class _Sliding(TimeWindows):

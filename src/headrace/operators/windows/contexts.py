@@ -22,6 +22,10 @@ class AssignerContext:
         """The processing time (ms) of the micro-batch."""
         return self._cell.now_ms
 
+    def get_current_key(self) -> Any:
+        """The record's key."""
+        return self._cell.key
+
     def get_runtime_context(self) -> TaskContext:
         """The operator's context; its states are those of the record's key."""
         return self._context
