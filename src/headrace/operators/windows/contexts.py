@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from headrace.common.windows import namespace_of
 from headrace.operators.windows.states import RefusedWindowStates, WindowStates
 from headrace.runtime.context import TaskContext
 from headrace.runtime.state.backend import Timer
@@ -83,6 +84,7 @@ class TriggerContext(FiringContext):
 
     def get_partitioned_state(self, state_descriptor: Any) -> Any:
         """The state of a descriptor for this key and window."""
+        self._states.enter(self.namespace)
         return self._states.of(state_descriptor)
 
     def merge_partitioned_state(self, state_descriptor: Any) -> None:
@@ -115,6 +117,7 @@ class FunctionContext:
 
     def window_state(self) -> Any:
         """State of this key and window."""
+        self._states.enter(namespace_of(self.at))
         return self._states
 
     def global_state(self) -> Any:
