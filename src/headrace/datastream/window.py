@@ -18,9 +18,6 @@ from headrace.datastream._windows.assigner import (
     WindowAssigner,
 )
 from headrace.datastream._windows.assigners import (
-    CountSlidingWindowAssigner,
-    CountTumblingWindowAssigner,
-    GlobalWindows,
     SlidingEventTimeWindows,
     SlidingProcessingTimeWindows,
     TumblingEventTimeWindows,
@@ -32,6 +29,11 @@ from headrace.datastream._windows.evictors import (
     DeltaEvictor,
     Evictor,
     TimeEvictor,
+)
+from headrace.datastream._windows.record_assigners import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    GlobalWindows,
 )
 from headrace.datastream._windows.record_triggers import (
     CountTrigger,

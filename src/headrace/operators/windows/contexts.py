@@ -65,22 +65,22 @@ class TriggerContext(FiringContext):
     def register_event_time_timer(self, time: int) -> None:
         """Call ``on_event_time`` when the watermark passes ``time`` (ms)."""
         cell = self._cell
-        cell.backend.event_timers.register(Timer(time, cell.key, self.namespace))
+        cell.backend.event_timers.register(Timer(int(time), cell.key, self.namespace))
 
     def register_processing_time_timer(self, time: int) -> None:
         """Call ``on_processing_time`` when the clock passes ``time`` (ms)."""
         cell = self._cell
-        cell.backend.processing_timers.register(Timer(time, cell.key, self.namespace))
+        cell.backend.processing_timers.register(Timer(int(time), cell.key, self.namespace))
 
     def delete_event_time_timer(self, time: int) -> None:
         """Delete an event-time timer."""
         cell = self._cell
-        cell.backend.event_timers.delete(Timer(time, cell.key, self.namespace))
+        cell.backend.event_timers.delete(Timer(int(time), cell.key, self.namespace))
 
     def delete_processing_time_timer(self, time: int) -> None:
         """Delete a processing-time timer."""
         cell = self._cell
-        cell.backend.processing_timers.delete(Timer(time, cell.key, self.namespace))
+        cell.backend.processing_timers.delete(Timer(int(time), cell.key, self.namespace))
 
     def get_partitioned_state(self, state_descriptor: Any) -> Any:
         """The state of a descriptor for this key and window."""
