@@ -31,6 +31,7 @@ from headrace.datastream import (
     LookupCache,
     OutputTag,
     ProcessFunction,
+    ProcessWindowFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
 )
@@ -46,6 +47,15 @@ from headrace.datastream.state import (
     ReducingStateDescriptor,
     StateTtlConfig,
     ValueStateDescriptor,
+)
+from headrace.datastream.window import (
+    CountEvictor,
+    CountTrigger,
+    EventTimeSessionWindows,
+    GlobalWindows,
+    PurgingTrigger,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
 )
 
 Build = Callable[[StreamExecutionEnvironment, Path], DataStream]
@@ -419,4 +429,67 @@ def bad_input(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     good = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines")
     return good.map(lambda record: f"good {record['n']}").union(
         good.get_side_output(bad).map(lambda record: f"bad {record.raw!r} at {record.position}")
+    )
+
+
+def timed_pairs(env: StreamExecutionEnvironment) -> DataStream:
+    """``PAIRS``, each at as many ms as its number says."""
+    strategy = by_second(WatermarkStrategy.for_monotonous_timestamps())
+    return env.from_collection(PAIRS).assign_timestamps_and_watermarks(strategy)
+
+
+class Listed(ProcessWindowFunction[Any, Any, str, Any]):
+    """Key, window, numbers, and how many windows of the key have fired."""
+
+    def process(self, key: str, context: Any, elements: Any) -> Iterator[Any]:
+        fired = context.global_state().get_state(ValueStateDescriptor("fired", Types.INT()))
+        fired.update((fired.value() or 0) + 1)
+        yield key, str(context.window()), [number for _, number in elements], fired.value()
+
+
+@capability(
+    "Windows of event time: tumbling, sliding, sessions",
+    [
+        ("tumbling", "a", 4), ("tumbling", "a", 8), ("tumbling", "b", 2), ("tumbling", "b", 5),
+        ("sliding", "a", 4), ("sliding", "a", 4), ("sliding", "a", 8), ("sliding", "b", 2),
+        ("sliding", "a", 8), ("sliding", "b", 7), ("sliding", "b", 5),
+        ("session", "a", 4), ("session", "a", 8), ("session", "b", 7),
+    ],
+)  # fmt: skip
+def windows(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    keyed = timed_pairs(env).key_by(first)
+    streams = {
+        "tumbling": keyed.window(TumblingEventTimeWindows.of(4)).sum(1),
+        "sliding": keyed.window(SlidingEventTimeWindows.of(8, 4)).sum(1),
+        "session": keyed.window(EventTimeSessionWindows.with_gap(3)).sum(1),
+    }
+    named = [stream.map(lambda pair, name=name: (name, *pair)) for name, stream in streams.items()]
+    return named[0].union(*named[1:])
+
+
+@capability(
+    "Window functions with state; count windows, triggers, evictors",
+    [
+        ("a", "TimeWindow(start=0, end=4)", [1, 3], 1), ("b", "TimeWindow(start=4, end=8)", [5], 2),
+        ("a", "TimeWindow(start=8, end=12)", [8], 2), ("b", "TimeWindow(start=0, end=4)", [2], 1),
+        ("a", "CountWindow(id=0)", [1, 3], 1), ("b", "CountWindow(id=0)", [2, 5], 1),
+        ("a", "GlobalWindow", [3], 1), ("b", "GlobalWindow", [5], 1), ("all", 6), ("all", 13),
+    ],
+)  # fmt: skip
+def window_functions(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    keyed = timed_pairs(env).key_by(first)
+    everything = keyed.window(GlobalWindows.create()).evictor(CountEvictor.of(1))
+    of_all = (
+        timed_pairs(env)
+        .map(lambda pair: ("all", pair[1]))
+        .window_all(TumblingEventTimeWindows.of(5, 4))
+    )
+    return (
+        keyed.window(TumblingEventTimeWindows.of(4))
+        .process(Listed())
+        .union(
+            keyed.count_window(2).process(Listed()),
+            everything.trigger(PurgingTrigger.of(CountTrigger.of(2))).process(Listed()),
+            of_all.sum(1),
+        )
     )

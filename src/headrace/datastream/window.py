@@ -18,19 +18,22 @@ from headrace.datastream._windows.assigner import (
     WindowAssigner,
 )
 from headrace.datastream._windows.assigners import (
-    CountSlidingWindowAssigner,
-    CountTumblingWindowAssigner,
-    GlobalWindows,
     SlidingEventTimeWindows,
     SlidingProcessingTimeWindows,
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
+    WindowStagger,
 )
 from headrace.datastream._windows.evictors import (
     CountEvictor,
     DeltaEvictor,
     Evictor,
     TimeEvictor,
+)
+from headrace.datastream._windows.record_assigners import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    GlobalWindows,
 )
 from headrace.datastream._windows.record_triggers import (
     CountTrigger,
@@ -98,6 +101,7 @@ __all__ = [
     "TumblingProcessingTimeWindows",
     "Window",
     "WindowAssigner",
+    "WindowStagger",
 ]
 
 WindowOperationDescriptor = unsupported(

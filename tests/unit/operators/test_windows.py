@@ -6,6 +6,8 @@ from collections.abc import Collection
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from headrace.common.output_tag import OutputTag
 from headrace.common.time import Time
@@ -30,8 +32,11 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
     WindowAssigner,
+    WindowStagger,
 )
 from headrace.errors import MissingWatermarksError, PlanError
+from headrace.operators.windows.merging import Mapping, add_window
+from headrace.runtime.key_groups import stable_hash
 
 from .windowing import Numbers, Total, plus, windowed
 
@@ -496,3 +501,49 @@ def test_a_batch_fires_at_its_end() -> None:
             task.process(("a", number), moment)
         task.end_input()
         assert task.output() == [("a", TimeWindow(0, 18), [2, 3]), ("a", TimeWindow(30, 40), [1])]
+
+
+@pytest.mark.parametrize("clock", ["event", "processing"])
+def test_windows_may_start_elsewhere_for_each_key(clock: str) -> None:
+    kind: Any = TumblingEventTimeWindows if clock == "event" else TumblingProcessingTimeWindows
+    starts: dict[WindowStagger, list[tuple[str, int]]] = {}
+    for stagger in WindowStagger:
+        assigner = kind.of(Time.milliseconds(100), Time.milliseconds(5), stagger)
+        with windowed(lambda keyed, it=assigner: keyed.window(it).process(Numbers())) as task:
+            for key, now_ms in [("a", 1037), ("b", 1051), ("a", 1060)]:
+                task.advance_processing_time(now_ms)
+                task.process((key, 1), now_ms)
+            task.advance_processing_time(5000)
+            task.end_input()
+            starts[stagger] = sorted((key, window.start) for key, window, _ in task.output())
+    assert starts[WindowStagger.ALIGNED] == [("a", 1005), ("b", 1005)]
+    assert starts[WindowStagger.NATURAL] == [("a", 942), ("a", 1042), ("b", 956)]
+    assert {key: (start - 5) % 100 for key, start in starts[WindowStagger.RANDOM]} == {
+        key: stable_hash(key) % 100 for key in "ab"
+    }
+
+
+class Late(EventTimeSessionWindows):
+    """Sessions that merge by a method of a user's own."""
+
+    merges_touching = False
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=12))
+def test_merging_by_the_short_way_is_merging(pieces: list[tuple[int, int]]) -> None:
+    short: Mapping = {}
+    asked: Mapping = {}
+    merges: list[list[Any]] = [[], []]
+    for start, length in pieces:
+        window = TimeWindow(start, start + length)
+        found = [
+            add_window(mapping, assigner, window, lambda *what, to=made: to.append(what))
+            for mapping, assigner, made in (
+                (short, EventTimeSessionWindows(1), merges[0]),
+                (asked, Late(1), merges[1]),
+            )
+        ]
+        assert found[0] == found[1]
+    assert [*short.items()] == [*asked.items()]
+    assert merges[0] == merges[1]

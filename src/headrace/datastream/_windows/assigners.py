@@ -1,28 +1,24 @@
-"""Tumbling, sliding and global windows, and windows that count records."""
+"""Tumbling and sliding windows of time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from enum import Enum
 from typing import Any
 
-from headrace.common.arguments import positive
 from headrace.common.serializer import TypeSerializer
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import MIN_WATERMARK
-from headrace.common.windows import CountWindow, GlobalWindow, TimeWindow
+from headrace.common.windows import TimeWindow
 from headrace.datastream._windows.assigner import WindowAssigner
-from headrace.datastream._windows.record_triggers import CountTrigger, NeverTrigger
-from headrace.datastream._windows.serializers import (
-    CountWindowSerializer,
-    GlobalWindowSerializer,
-    TimeWindowSerializer,
-)
+from headrace.datastream._windows.serializers import TimeWindowSerializer
 from headrace.datastream._windows.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from headrace.datastream._windows.trigger import Trigger
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import MissingWatermarksError, PlanError
+from headrace.runtime.key_groups import stable_hash
 
 Context = WindowAssigner.WindowAssignerContext
 
@@ -40,6 +36,18 @@ def with_timestamp(timestamp: int) -> int:
         hint="its source gives none: the watermark strategy needs"
         " .with_timestamp_assigner(lambda record: <ms>)",
     )
+
+
+class WindowStagger(Enum):
+    """Whether windows of all keys start at once, so that all fire at once.
+
+    ``RANDOM``: each key's windows are moved by a part of their size that follows from the key.
+    ``NATURAL``: by as much as the clock was past the start of a window at the key's first record.
+    """
+
+    ALIGNED = "aligned"
+    RANDOM = "random"
+    NATURAL = "natural"
 
 
 class TimeWindows(WindowAssigner[Any, TimeWindow]):
@@ -110,9 +118,16 @@ class TumblingEventTimeWindows(_Tumbling, EventTimeWindows):
         return self._size, self._size, self._offset
 
     @staticmethod
-    def of(size: TimeAmount, offset: TimeAmount | None = None) -> TumblingEventTimeWindows:
-        """The assigner; ``offset`` moves the start of each window."""
-        return TumblingEventTimeWindows(_size_ms(size), _offset_ms(offset))
+    def of(
+        size: TimeAmount,
+        offset: TimeAmount | None = None,
+        window_stagger: WindowStagger = WindowStagger.ALIGNED,
+    ) -> TumblingEventTimeWindows:
+        """The assigner; ``offset`` moves the start of each window, and so does a stagger."""
+        how = _size_ms(size), _offset_ms(offset)
+        if window_stagger is WindowStagger.ALIGNED:
+            return TumblingEventTimeWindows(*how)
+        return StaggeredEventTimeWindows(*how, window_stagger)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
@@ -125,15 +140,70 @@ class TumblingProcessingTimeWindows(_Tumbling, ProcessingTimeWindows):
     """Windows of one size, one after the other, by the clock."""
 
     @staticmethod
-    def of(size: TimeAmount, offset: TimeAmount | None = None) -> TumblingProcessingTimeWindows:
-        """The assigner; ``offset`` moves the start of each window."""
-        return TumblingProcessingTimeWindows(_size_ms(size), _offset_ms(offset))
+    def of(
+        size: TimeAmount,
+        offset: TimeAmount | None = None,
+        window_stagger: WindowStagger = WindowStagger.ALIGNED,
+    ) -> TumblingProcessingTimeWindows:
+        """The assigner; ``offset`` moves the start of each window, and so does a stagger."""
+        how = _size_ms(size), _offset_ms(offset)
+        if window_stagger is WindowStagger.ALIGNED:
+            return TumblingProcessingTimeWindows(*how)
+        return StaggeredProcessingTimeWindows(*how, window_stagger)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         """The one window of this moment."""
         return self._window(context.get_current_processing_time())
+
+
+class _Staggered(_Tumbling):
+    """Tumbling windows that do not start at one moment for all keys.
+
+    Where Flink has an offset for each subtask, each key has one here. So it is the same wherever
+    the key is processed, and after a restart.
+    """
+
+    def __init__(self, size: int, offset: int, window_stagger: WindowStagger) -> None:
+        super().__init__(size, offset)
+        self._stagger = window_stagger
+        self._natural = ValueStateDescriptor("window-stagger", Types.LONG())
+
+    def _staggered(self, timestamp: int, context: Any) -> list[TimeWindow]:
+        offset = (self._offset + self._stagger_ms(context)) % self._size
+        start = timestamp - (timestamp - offset) % self._size
+        return [TimeWindow(start, start + self._size)]
+
+    def _stagger_ms(self, context: Any) -> int:
+        if self._stagger is WindowStagger.RANDOM:
+            return stable_hash(context.get_current_key()) % self._size
+        state = context.get_runtime_context().get_state(self._natural)
+        lag: int | None = state.value()
+        if lag is None:
+            lag = context.get_current_processing_time() % self._size
+            state.update(lag)
+        return lag
+
+
+class StaggeredEventTimeWindows(_Staggered, TumblingEventTimeWindows):
+    """Staggered, by the records' timestamps."""
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: Context
+    ) -> Collection[TimeWindow]:
+        """The one window of the timestamp."""
+        return self._staggered(with_timestamp(timestamp), context)
+
+
+class StaggeredProcessingTimeWindows(_Staggered, TumblingProcessingTimeWindows):
+    """Staggered, by the clock."""
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: Context
+    ) -> Collection[TimeWindow]:
+        """The one window of this moment."""
+        return self._staggered(context.get_current_processing_time(), context)
 
 
 class _Sliding(TimeWindows):
@@ -194,112 +264,3 @@ class SlidingProcessingTimeWindows(_Sliding, ProcessingTimeWindows):
     ) -> Collection[TimeWindow]:
         """The windows that hold this moment, the last first."""
         return self._windows(context.get_current_processing_time())
-
-
-class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
-    """One window for all records of a key. It fires by a trigger that the program names."""
-
-    endless = True
-    """No window ends by a clock."""
-
-    @staticmethod
-    def create() -> GlobalWindows:
-        """The assigner."""
-        return GlobalWindows()
-
-    def assign_windows(
-        self, element: Any, timestamp: int, context: Context
-    ) -> Collection[GlobalWindow]:
-        """The window."""
-        return [GlobalWindow.get()]
-
-    def get_default_trigger(self, env: Any) -> Trigger[Any, GlobalWindow]:
-        """Never fires."""
-        return NeverTrigger()
-
-    def get_window_serializer(self) -> TypeSerializer[GlobalWindow]:
-        """Writes a byte."""
-        return GlobalWindowSerializer()
-
-    def is_event_time(self) -> bool:
-        """False."""
-        return False
-
-    def __repr__(self) -> str:
-        return "GlobalWindows()"
-
-
-class _CountWindows(WindowAssigner[Any, CountWindow]):
-    """Windows by the number of a record among those of its key."""
-
-    endless = True
-    """No window ends by a clock."""
-    _window_size: int
-    _count_descriptor: ValueStateDescriptor
-
-    def _number(self, context: Context) -> int:
-        """The number of the record at hand, from 0; the next will have the next."""
-        count = context.get_runtime_context().get_state(self._count_descriptor)
-        number: int = count.value() or 0
-        count.update(number + 1)
-        return number
-
-    def get_default_trigger(self, env: Any) -> Trigger[Any, CountWindow]:
-        """Fires when a window is full."""
-        return CountTrigger(self._window_size)
-
-    def get_window_serializer(self) -> TypeSerializer[CountWindow]:
-        """Writes the id."""
-        return CountWindowSerializer()
-
-    def is_event_time(self) -> bool:
-        """False."""
-        return False
-
-
-class CountTumblingWindowAssigner(_CountWindows):
-    """Windows of so many records, one after the other."""
-
-    def __init__(self, window_size: int) -> None:
-        self._window_size = positive(window_size, "the size of a count window")
-        self._count_descriptor = ValueStateDescriptor("tumble-count-assigner", Types.LONG())
-
-    @staticmethod
-    def of(window_size: int) -> CountTumblingWindowAssigner:
-        """The assigner."""
-        return CountTumblingWindowAssigner(window_size)
-
-    def assign_windows(
-        self, element: Any, timestamp: int, context: Context
-    ) -> Collection[CountWindow]:
-        """The window at hand."""
-        return [CountWindow(self._number(context) // self._window_size)]
-
-    def __repr__(self) -> str:
-        return f"CountTumblingWindowAssigner({self._window_size})"
-
-
-class CountSlidingWindowAssigner(_CountWindows):
-    """Windows of so many records, which begin at every so many records."""
-
-    def __init__(self, window_size: int, window_slide: int) -> None:
-        self._window_size = positive(window_size, "the size of a count window")
-        self._window_slide = positive(window_slide, "the slide of a count window")
-        self._count_descriptor = ValueStateDescriptor("slide-count-assigner", Types.LONG())
-
-    @staticmethod
-    def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
-        """The assigner."""
-        return CountSlidingWindowAssigner(window_size, window_slide)
-
-    def assign_windows(
-        self, element: Any, timestamp: int, context: Context
-    ) -> Collection[CountWindow]:
-        """The windows that hold the record, the last first; those before the first do not count."""
-        number, size, slide = self._number(context), self._window_size, self._window_slide
-        last = number // slide
-        first = max(-((size - 1 - number) // slide), 0)
-        return [CountWindow(window) for window in range(last, first - 1, -1)]
-
-    def __repr__(self) -> str:
-        return f"CountSlidingWindowAssigner({self._window_size}, {self._window_slide})"

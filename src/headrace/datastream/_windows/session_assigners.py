@@ -24,6 +24,9 @@ from headrace.errors import PlanError, WrongFunctionError
 class _Sessions(MergingWindowAssigner[Any, TimeWindow]):
     """Each record makes a window that lasts one gap; those that overlap or touch are merged."""
 
+    merges_touching = True
+    """``merge_windows`` does what ``TimeWindow.merge_windows`` does."""
+
     def merge_windows(
         self,
         windows: Iterable[TimeWindow],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from headrace.common.windows import namespace_of
 from headrace.operators.windows.states import RefusedWindowStates, WindowStates
 from headrace.runtime.context import TaskContext
 from headrace.runtime.state.backend import Timer
@@ -21,6 +22,10 @@ class AssignerContext:
     def get_current_processing_time(self) -> int:
         """The processing time (ms) of the micro-batch."""
         return self._cell.now_ms
+
+    def get_current_key(self) -> Any:
+        """The record's key."""
+        return self._cell.key
 
     def get_runtime_context(self) -> TaskContext:
         """The operator's context; its states are those of the record's key."""
@@ -60,25 +65,26 @@ class TriggerContext(FiringContext):
     def register_event_time_timer(self, time: int) -> None:
         """Call ``on_event_time`` when the watermark passes ``time`` (ms)."""
         cell = self._cell
-        cell.backend.event_timers.register(Timer(time, cell.key, self.namespace))
+        cell.backend.event_timers.register(Timer(int(time), cell.key, self.namespace))
 
     def register_processing_time_timer(self, time: int) -> None:
         """Call ``on_processing_time`` when the clock passes ``time`` (ms)."""
         cell = self._cell
-        cell.backend.processing_timers.register(Timer(time, cell.key, self.namespace))
+        cell.backend.processing_timers.register(Timer(int(time), cell.key, self.namespace))
 
     def delete_event_time_timer(self, time: int) -> None:
         """Delete an event-time timer."""
         cell = self._cell
-        cell.backend.event_timers.delete(Timer(time, cell.key, self.namespace))
+        cell.backend.event_timers.delete(Timer(int(time), cell.key, self.namespace))
 
     def delete_processing_time_timer(self, time: int) -> None:
         """Delete a processing-time timer."""
         cell = self._cell
-        cell.backend.processing_timers.delete(Timer(time, cell.key, self.namespace))
+        cell.backend.processing_timers.delete(Timer(int(time), cell.key, self.namespace))
 
     def get_partitioned_state(self, state_descriptor: Any) -> Any:
         """The state of a descriptor for this key and window."""
+        self._states.enter(self.namespace)
         return self._states.of(state_descriptor)
 
     def merge_partitioned_state(self, state_descriptor: Any) -> None:
@@ -111,6 +117,7 @@ class FunctionContext:
 
     def window_state(self) -> Any:
         """State of this key and window."""
+        self._states.enter(namespace_of(self.at))
         return self._states
 
     def global_state(self) -> Any:

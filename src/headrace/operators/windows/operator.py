@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
@@ -23,7 +22,7 @@ from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Outputs
-from headrace.runtime.state.backend import RESERVED_NAMES, Timer
+from headrace.runtime.state.backend import RESERVED_NAMES, Timer, TimerStore
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
 
 MERGING = RESERVED_NAMES + "merging-window-set"
@@ -59,7 +58,7 @@ class WindowOperator(StatefulOperator):
         self._assigner = spec.assigner.target
         self._trigger = spec.trigger.target
         self._late = context.get_metrics_group().counter(LATE)
-        states = WindowStates(self._states)
+        states = self._window_states = WindowStates(self._states)
         self._assigner_context = AssignerContext(cell, context)
         self._trigger_context = TriggerContext(cell, context, states)
         self._function_context = FunctionContext(
@@ -104,42 +103,44 @@ class WindowOperator(StatefulOperator):
 
     def _put(self, value: Any, timestamp: int | None, moment: int, windows: Any) -> bool:
         """Put a record into its windows; False where it is in none, as all of them have ended."""
-        trigger, seen, enter = self._trigger_context, False, self._states.enter
-        on_element = self._trigger.on_element
+        trigger, seen, cell = self._trigger_context, False, self.cell
         for window in windows:
-            if self._has_ended(window):
+            end_ms = self._cleanup_ms(window)
+            if self._event_time and end_ms <= cell.watermark:
                 continue
             # Others may change what they are given: no two windows share a record.
             mine = copied(value) if seen else value
             seen = True
             trigger.namespace = namespace = namespace_of(window)
-            enter(namespace)
+            self._states.enter(namespace)
             self._add(mine, timestamp)
-            result = on_element(value, moment, window, trigger)
+            result = self._trigger.on_element(value, moment, window, trigger)
             if result is not CONTINUE:
                 self._act(result, window, namespace)
-            self._on_cleanup_timer(window, self._register)
+            if end_ms < MAX_WATERMARK:  # a window without an end is never forgotten
+                self._cleanup_timers().register(Timer(end_ms, cell.key, namespace))
         return seen
 
     def _put_merging(self, value: Any, timestamp: int | None, moment: int, windows: Any) -> bool:
-        trigger, seen, enter = self._trigger_context, False, self._states.enter
+        trigger, seen, cell = self._trigger_context, False, self.cell
         mapping = self._mapping()
         for window in windows:
             window = add_window(mapping, self._assigner, window, self._merge)
             namespace = namespace_of(window)
-            if self._has_ended(window):
+            end_ms = self._cleanup_ms(window)
+            if self._event_time and end_ms <= cell.watermark:
                 del mapping[namespace]
                 continue
             mine = copied(value) if seen else value
             seen = True
             trigger.namespace, of_records = namespace, mapping[namespace]
-            enter(of_records)
+            self._states.enter(of_records)
             self._add(mine, timestamp)
-            enter(namespace)
             result = self._trigger.on_element(value, moment, window, trigger)
             if result is not CONTINUE:
                 self._act(result, window, of_records)
-            self._on_cleanup_timer(window, self._register)
+            if end_ms < MAX_WATERMARK:
+                self._cleanup_timers().register(Timer(end_ms, cell.key, namespace))
         self._keep(mapping)
         return seen
 
@@ -168,7 +169,6 @@ class WindowOperator(StatefulOperator):
             return  # a trigger left the timer of a window that has ended since
         trigger = self._trigger_context
         trigger.namespace = namespace
-        self._states.enter(namespace)
         ask = self._trigger.on_event_time if event_time else self._trigger.on_processing_time
         result = ask(timestamp, window, trigger)
         if result is not CONTINUE:
@@ -215,40 +215,25 @@ class WindowOperator(StatefulOperator):
         end: int = window.max_timestamp()
         return min(end + self._lateness_ms, MAX_WATERMARK) if self._event_time else end
 
-    def _has_ended(self, window: Any) -> bool:
-        return self._event_time and self._cleanup_ms(window) <= self.cell.watermark
-
     def _is_late(self, moment: int) -> bool:
         return self._event_time and moment + self._lateness_ms <= self.cell.watermark
 
-    def _register(self, time_ms: int) -> None:
-        if self._event_time:
-            self._trigger_context.register_event_time_timer(time_ms)
-        else:
-            self._trigger_context.register_processing_time_timer(time_ms)
-
-    def _delete(self, time_ms: int) -> None:
-        if self._event_time:
-            self._trigger_context.delete_event_time_timer(time_ms)
-        else:
-            self._trigger_context.delete_processing_time_timer(time_ms)
-
-    def _on_cleanup_timer(self, window: Any, act: Callable[[int], None]) -> None:
-        time_ms = self._cleanup_ms(window)
-        if time_ms < MAX_WATERMARK:  # a window without an end is never forgotten
-            act(time_ms)
+    def _cleanup_timers(self) -> TimerStore:
+        backend = self.cell.backend
+        return backend.event_timers if self._event_time else backend.processing_timers
 
     def _end(self, window: Any, namespace: Any, of_records: Any) -> None:
         """Forget all that is kept for a window."""
         states = self._states
         states.enter(of_records)
         self._contents.clear()
-        states.enter(namespace)
         self._trigger.clear(window, self._trigger_context)
         if self._clear is not None:
             self._function_context.at = window
             self._clear(self._function_context)
-        states.clear()
+        if self._window_states.asked_for:
+            states.enter(namespace)
+            states.clear()
 
     # Windows that merge
 
@@ -270,13 +255,12 @@ class WindowOperator(StatefulOperator):
         self._require_future(result)
         trigger = self._trigger_context
         trigger.namespace, trigger.merged = namespace_of(result), [*map(namespace_of, windows)]
-        self._states.enter(trigger.namespace)
         self._trigger.on_merge(result, trigger)
         for window in windows:
-            trigger.namespace = namespace_of(window)
-            self._states.enter(trigger.namespace)
+            trigger.namespace = namespace = namespace_of(window)
             self._trigger.clear(window, trigger)
-            self._on_cleanup_timer(window, self._delete)
+            end_ms = self._cleanup_ms(window)
+            self._cleanup_timers().delete(Timer(end_ms, self.cell.key, namespace))
         merge_namespaces(self._states, self._contents, self._kept.merged, target, sources)
 
     def _require_future(self, window: Any) -> None:

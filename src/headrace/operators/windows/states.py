@@ -18,7 +18,10 @@ from headrace.runtime.state.typed import (
 
 
 class WindowStates:
-    """Gives out states of the pair of key and window that the operator has entered last."""
+    """Gives out states of the current key and a window.
+
+    A state that is given out works on the namespace that was entered last.
+    """
 
     def __init__(self, states: NamespacedStates) -> None:
         self._states = states
@@ -30,6 +33,15 @@ class WindowStates:
             REDUCING: self.get_reducing_state,
             AGGREGATING: self.get_aggregating_state,
         }
+
+    @property
+    def asked_for(self) -> bool:
+        """True when any state was given out in this process: windows may hold some."""
+        return bool(self._made)
+
+    def enter(self, namespace: Any) -> None:
+        """Go to a namespace of the current key."""
+        self._states.enter(namespace)
 
     def of(self, descriptor: Any) -> Any:
         """The state of a descriptor of any kind."""
@@ -110,6 +122,9 @@ class WindowStates:
 
 class RefusedWindowStates:
     """Stands for the state of windows that merge: there is none."""
+
+    def enter(self, namespace: Any) -> None:
+        """Do nothing."""
 
     def _refuse(self, state_descriptor: Any) -> Any:
         raise PlanError(

@@ -1,0 +1,130 @@
+"""Windows that no clock ends: one for all records, and those that count them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from headrace.common.arguments import positive
+from headrace.common.serializer import TypeSerializer
+from headrace.common.typeinfo import Types
+from headrace.common.windows import CountWindow, GlobalWindow
+from headrace.datastream._windows.assigner import WindowAssigner
+from headrace.datastream._windows.record_triggers import CountTrigger, NeverTrigger
+from headrace.datastream._windows.serializers import (
+    CountWindowSerializer,
+    GlobalWindowSerializer,
+)
+from headrace.datastream._windows.trigger import Trigger
+from headrace.datastream.state import ValueStateDescriptor
+
+Context = WindowAssigner.WindowAssignerContext
+
+
+class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
+    """One window for all records of a key. It fires by a trigger that the program names."""
+
+    endless = True
+    """No window ends by a clock."""
+
+    @staticmethod
+    def create() -> GlobalWindows:
+        """The assigner."""
+        return GlobalWindows()
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: Context
+    ) -> Collection[GlobalWindow]:
+        """The window."""
+        return [GlobalWindow.get()]
+
+    def get_default_trigger(self, env: Any) -> Trigger[Any, GlobalWindow]:
+        """Never fires."""
+        return NeverTrigger()
+
+    def get_window_serializer(self) -> TypeSerializer[GlobalWindow]:
+        """Writes a byte."""
+        return GlobalWindowSerializer()
+
+    def is_event_time(self) -> bool:
+        """False."""
+        return False
+
+    def __repr__(self) -> str:
+        return "GlobalWindows()"
+
+
+class _CountWindows(WindowAssigner[Any, CountWindow]):
+    """Windows by the number of a record among those of its key."""
+
+    endless = True
+    """No window ends by a clock."""
+    _window_size: int
+    _count_descriptor: ValueStateDescriptor
+
+    def _number(self, context: Context) -> int:
+        """The number of the record at hand, from 0; the next will have the next."""
+        count = context.get_runtime_context().get_state(self._count_descriptor)
+        number: int = count.value() or 0
+        count.update(number + 1)
+        return number
+
+    def get_default_trigger(self, env: Any) -> Trigger[Any, CountWindow]:
+        """Fires when a window is full."""
+        return CountTrigger(self._window_size)
+
+    def get_window_serializer(self) -> TypeSerializer[CountWindow]:
+        """Writes the id."""
+        return CountWindowSerializer()
+
+    def is_event_time(self) -> bool:
+        """False."""
+        return False
+
+
+class CountTumblingWindowAssigner(_CountWindows):
+    """Windows of so many records, one after the other."""
+
+    def __init__(self, window_size: int) -> None:
+        self._window_size = positive(window_size, "the size of a count window")
+        self._count_descriptor = ValueStateDescriptor("tumble-count-assigner", Types.LONG())
+
+    @staticmethod
+    def of(window_size: int) -> CountTumblingWindowAssigner:
+        """The assigner."""
+        return CountTumblingWindowAssigner(window_size)
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: Context
+    ) -> Collection[CountWindow]:
+        """The window at hand."""
+        return [CountWindow(self._number(context) // self._window_size)]
+
+    def __repr__(self) -> str:
+        return f"CountTumblingWindowAssigner({self._window_size})"
+
+
+class CountSlidingWindowAssigner(_CountWindows):
+    """Windows of so many records, which begin at every so many records."""
+
+    def __init__(self, window_size: int, window_slide: int) -> None:
+        self._window_size = positive(window_size, "the size of a count window")
+        self._window_slide = positive(window_slide, "the slide of a count window")
+        self._count_descriptor = ValueStateDescriptor("slide-count-assigner", Types.LONG())
+
+    @staticmethod
+    def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
+        """The assigner."""
+        return CountSlidingWindowAssigner(window_size, window_slide)
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: Context
+    ) -> Collection[CountWindow]:
+        """The windows that hold the record, the last first; those before the first do not count."""
+        number, size, slide = self._number(context), self._window_size, self._window_slide
+        last = number // slide
+        first = max(-((size - 1 - number) // slide), 0)
+        return [CountWindow(window) for window in range(last, first - 1, -1)]
+
+    def __repr__(self) -> str:
+        return f"CountSlidingWindowAssigner({self._window_size}, {self._window_slide})"
