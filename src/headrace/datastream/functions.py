@@ -12,6 +12,17 @@ from typing import Any
 
 from headrace.common.time_domain import TimeDomain
 from headrace.common.unsupported import unsupported
+from headrace.datastream._functions.broadcast import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
+from headrace.datastream._functions.connected import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedCoProcessFunction,
+)
 from headrace.datastream._functions.function import Function, KeyedStateStore, RuntimeContext
 from headrace.datastream.timerservice import TimerService
 
@@ -201,19 +212,12 @@ class KeyedProcessFunction(Function):
 
 
 _JVM = "it wraps an object of Flink's JVM, and Headrace has none"
-_CONNECTED = "connected streams are not part of this release"
 _WINDOWS = "windows are not part of this release"
-_BROADCAST = "broadcast streams are not part of this release"
 _ASYNC = "asynchronous functions are not part of this release"
 
 JavaFunctionWrapper = unsupported(f"{__name__}.JavaFunctionWrapper", _JVM)
 SourceFunction = unsupported(f"{__name__}.SourceFunction", _JVM)
 SinkFunction = unsupported(f"{__name__}.SinkFunction", _JVM)
-
-CoMapFunction = unsupported(f"{__name__}.CoMapFunction", _CONNECTED)
-CoFlatMapFunction = unsupported(f"{__name__}.CoFlatMapFunction", _CONNECTED)
-CoProcessFunction = unsupported(f"{__name__}.CoProcessFunction", _CONNECTED)
-KeyedCoProcessFunction = unsupported(f"{__name__}.KeyedCoProcessFunction", _CONNECTED)
 
 WindowFunction = unsupported(f"{__name__}.WindowFunction", _WINDOWS)
 AllWindowFunction = unsupported(f"{__name__}.AllWindowFunction", _WINDOWS)
@@ -221,10 +225,6 @@ ProcessWindowFunction = unsupported(f"{__name__}.ProcessWindowFunction", _WINDOW
 ProcessAllWindowFunction = unsupported(f"{__name__}.ProcessAllWindowFunction", _WINDOWS)
 PassThroughWindowFunction = unsupported(f"{__name__}.PassThroughWindowFunction", _WINDOWS)
 PassThroughAllWindowFunction = unsupported(f"{__name__}.PassThroughAllWindowFunction", _WINDOWS)
-
-BaseBroadcastProcessFunction = unsupported(f"{__name__}.BaseBroadcastProcessFunction", _BROADCAST)
-BroadcastProcessFunction = unsupported(f"{__name__}.BroadcastProcessFunction", _BROADCAST)
-KeyedBroadcastProcessFunction = unsupported(f"{__name__}.KeyedBroadcastProcessFunction", _BROADCAST)
 
 AsyncRetryPredicate = unsupported(f"{__name__}.AsyncRetryPredicate", _ASYNC)
 AsyncRetryStrategy = unsupported(f"{__name__}.AsyncRetryStrategy", _ASYNC)

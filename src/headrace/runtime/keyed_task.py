@@ -246,24 +246,36 @@ class KeyedTask:
         assert given is not None and shared is not None
         if self._runs_broadcast:
             self._records_in.inc(len(values))
-            if self._keyed is None and not self._chain.outbox.object_reuse:
-                values = [*map(copied, values)]  # each subtask gets objects of its own
-            self._chain.cell.key = self._chain.cell.entry = None
-            self._chain.cell.event_ms = None
-            shared.writable = True
-            try:
-                if self._keyed is not None:
-                    self._processors[block.input]([], values, stamps)
-                else:
-                    self._chain.push_alls[block.input](values, stamps)
-            finally:
-                shared.writable = False
+            self._run_broadcast(block.input, values, stamps)
             changes = shared.taken()
-            given.note(place, changes)
+            given.note(place, changes, shared.asked_all_groups)
         else:
+            if given.is_for_all(place):
+                shared.repeating = True
+                try:
+                    self._run_broadcast(block.input, values, stamps)
+                finally:
+                    shared.repeating = False
+                shared.take_back(shared.taken())  # those of the first group count
             changes = given.changes_at(place)
             shared.make(changes)
         self._changes += changes
+
+    def _run_broadcast(self, number: int, values: list[Any], stamps: Any) -> None:
+        shared = self._shared
+        assert shared is not None
+        if not self._chain.outbox.object_reuse:
+            values = [*map(copied, values)]  # others of the task's groups may get them, too
+        self._chain.cell.key = self._chain.cell.entry = None
+        self._chain.cell.event_ms = None
+        shared.writable, shared.asked_all_groups = True, False
+        try:
+            if self._keyed is not None:
+                self._processors[number]([], values, stamps)
+            else:
+                self._chain.push_alls[number](values, stamps)
+        finally:
+            shared.writable = False
 
     def _records(self, block: Block, values: Any, start: int, stop: int) -> None:
         keys: Any = block.keys
