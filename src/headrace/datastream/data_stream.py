@@ -475,6 +475,10 @@ class KeyedStream(DataStream):
         fold = aggregations.RecordSelection(position_to_max_by, aggregations.greatest)
         return self._add_reduction(ReduceSpec(UserFunction(fold), "MaxBy"), call_site(), "max_by")
 
+    def broadcast(self, *args: Any) -> Any:
+        """Refused: the keys say where records go."""
+        return self._repartitioned("broadcast", Broadcast())
+
     # Within
 
     def _operator(self, call: str) -> Transformation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import inspect
 from collections.abc import Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any
@@ -48,16 +49,20 @@ def _arguments(code: CodeType, method: FunctionType, function: Any) -> Iterator[
     """What is given to ``get_broadcast_state`` in a method, where that is known."""
     # PUSH_NULL, PRECALL and their like stand between in some versions of Python
     found = [each for each in dis.get_instructions(code) if each.opname.startswith(("LOAD", "CALL"))]
-    for index, instruction in enumerate(found[:-2]):
-        if instruction.argval == _ASKS and instruction.opname != "LOAD_GLOBAL":
-            value = _loaded(found[index + 1], method, function)
-            following = found[index + 2]
-            while following.opname == "LOAD_ATTR" and value is not _UNKNOWN:
-                value = _attribute(value, str(following.argval))
-                index += 1
-                following = found[index + 2] if index + 2 < len(found) else instruction
-            if following.opname.startswith("CALL"):
+    for index, instruction in enumerate(found):
+        if instruction.argval != _ASKS or instruction.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
+            continue
+        value = _UNKNOWN
+        for each in found[index + 1 :]:
+            if each.opname.startswith("CALL"):
                 yield value
+                break
+            if each.opname == "LOAD_ATTR":
+                value = inspect.getattr_static(value, str(each.argval), _UNKNOWN)
+            elif value is _UNKNOWN:
+                value = _loaded(each, method, function)
+            else:
+                break  # more than a name and its attributes
 
 
 def _loaded(instruction: dis.Instruction, method: FunctionType, function: Any) -> Any:
@@ -73,10 +78,3 @@ def _loaded(instruction: dis.Instruction, method: FunctionType, function: Any) -
     if instruction.opname.startswith("LOAD_FAST") and name == method.__code__.co_varnames[0]:
         return function
     return _UNKNOWN
-
-
-def _attribute(value: Any, name: str) -> Any:
-    found = getattr(value, "__dict__", {}).get(name, _UNKNOWN)
-    if found is _UNKNOWN:
-        return vars(type(value)).get(name, _UNKNOWN)
-    return found
