@@ -60,6 +60,11 @@ def sender_of(vertex: VertexProgram, group: int) -> int:
     return (vertex.number + 1) * SENDERS_PER_VERTEX + group
 
 
+def _described(vertex: VertexProgram) -> str:
+    root = vertex.chain.nodes[vertex.chain.root]
+    return f"{root.name} (uid={root.uid})" if root.uid else root.name
+
+
 class KeyedTask:
     """Drives a vertex: one object per worker process and vertex, for all groups in turn.
 
@@ -76,7 +81,7 @@ class KeyedTask:
         self.facts = facts
         root = vertex.chain.nodes[vertex.chain.root].spec
         count = 1 if root is None else root.traits.inputs
-        self._shared = SharedStates() if vertex.broadcast else None
+        self._shared = SharedStates(_described(vertex)) if vertex.broadcast else None
         self._inputs = InputWatermarks(count, self._input_of) if count > 1 else None
         self._chain = Chain(
             vertex.chain,

@@ -212,7 +212,7 @@ def test_a_state_that_changed_its_type_is_refused() -> None:
     ):
         task.process("put", input=1)
         changed.restore(task.snapshot())
-        with pytest.raises(CheckpointError, match="the state 'rules'"):
+        with pytest.raises(CheckpointError, match="'rules' of operator 'Co-Process-Broadcast'"):
             changed.process("put")
 
 

@@ -133,7 +133,8 @@ class SharedMap:
 class SharedStates:
     """The shared maps of one operator in one task, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, operator: str | None = None) -> None:
+        self._operator = operator
         self._maps: dict[str, SharedMap] = {}
         self._order = 0
         self.writable = False
@@ -167,6 +168,7 @@ class SharedStates:
         """
         self._order, self.writable = 0, False
         self.changes.clear()
+        backend.owner = self._operator
         for each in self._maps.values():
             backend.declare(each.name, each.kind)
             each.forget()
