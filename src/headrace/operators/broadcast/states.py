@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -56,9 +56,10 @@ class BroadcastMap:
 class ReadOnlyBroadcastMap:
     """A broadcast map as the other side sees it."""
 
-    def __init__(self, name: str, state: Any, operator: str) -> None:
-        self._name, self._operator = name, operator
-        self.get = state.get
+    def __init__(self, shared: SharedMap, state: Any, operator: str) -> None:
+        self._name, self._operator = shared.name, operator
+        # A key that is not found as it is may be in the form of its type.
+        self.get = shared.looking_up(state.get)
         self.contains = state.contains
         self.items = state.items
         self.keys = state.keys
@@ -76,58 +77,60 @@ class ReadOnlyBroadcastMap:
 
 
 class BroadcastStates:
-    """The broadcast states of one operator in one task, by descriptor."""
+    """The broadcast states of one operator in one task: by descriptor, for each of the two sides.
+
+    Raises:
+        PlanError: what is asked for was not declared, or with another type.
+    """
 
     def __init__(
         self, shared: SharedStates, declared: Sequence[DeclaredMap], operator: str
     ) -> None:
-        self._operator = operator
-        self._types = {each.name: each.type_info for each in declared}
-        self._writable: dict[str, Any] = {}
-        self._readable: dict[str, Any] = {}
+        types = {each.name: each.type_info for each in declared}
+        writable: dict[str, Any] = {}
+        readable: dict[str, Any] = {}
         for each in declared:
             text = None if each.type_info is None else repr(each.type_info)
             held = shared.map(each.name, StateKind(VALUE, text))
-            state = self._writable[each.name] = typed_map(BroadcastMap(held), each)
-            self._readable[each.name] = ReadOnlyBroadcastMap(each.name, state, operator)
+            state = writable[each.name] = typed_map(BroadcastMap(held), each)
+            readable[each.name] = ReadOnlyBroadcastMap(held, state, operator)
+        self.writable = _ByDescriptor(writable, types, operator).__getitem__
+        self.readable = _ByDescriptor(readable, types, operator).__getitem__
 
-    def writable(self, descriptor: Any) -> Any:
-        """The state for the broadcast side.
 
-        Raises:
-            PlanError: it was not declared, or with another type.
-        """
-        return self._writable[self._checked(descriptor)]
+_MOST_DESCRIPTORS = 64
+"""Some programs make a new descriptor for each record."""
 
-    def readable(self, descriptor: Any) -> Any:
-        """The state for the other side.
 
-        Raises:
-            PlanError: it was not declared, or with another type.
-        """
-        return self._readable[self._checked(descriptor)]
+class _ByDescriptor(dict[Any, Any]):
+    """States by the descriptors that asked for them: asked again, that costs a look-up."""
 
-    def _checked(self, descriptor: Any) -> str:
-        name: str = descriptor.name
-        declared = self._types.get(name, _NOT_DECLARED)
-        given = descriptor.type_info
-        if declared is given or declared is None or (given is None and name in self._types):
-            return name
-        if declared is _NOT_DECLARED:
-            raise not_declared(name, self._types, self._operator)
-        if declared != given:
+    def __init__(
+        self,
+        states: Mapping[str, Any],
+        types: Mapping[str, TypeInformation | None],
+        operator: str,
+    ) -> None:
+        super().__init__()
+        self._states, self._types, self._operator = states, types, operator
+
+    def __missing__(self, descriptor: Any) -> Any:
+        name, given = descriptor.name, descriptor.type_info
+        if name not in self._types:
+            raise not_declared(name, [*self._types], self._operator)
+        declared = self._types[name]
+        if declared is not None and given is not None and declared != given:
             raise PlanError(
                 f"the broadcast state {name!r} is asked for as {given}, but declared as {declared}",
                 where={"operator": self._operator},
                 hint="use one descriptor, for broadcast() and in the function",
             )
-        return name
+        if len(self) < _MOST_DESCRIPTORS:
+            self[descriptor] = self._states[name]
+        return self._states[name]
 
 
-_NOT_DECLARED: Any = object()
-
-
-def not_declared(name: str, declared: Sequence[str] | dict[str, Any], operator: str) -> PlanError:
+def not_declared(name: str, declared: Sequence[str], operator: str) -> PlanError:
     """What to raise where a function asks for a state that ``broadcast()`` was not given."""
     return PlanError(
         f"the broadcast state {name!r} is not declared",

@@ -7,7 +7,7 @@ each key group of a task must see the state as it was at the group's own place i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from headrace.errors import PlanError
@@ -48,6 +48,18 @@ class SharedMap:
         if found is None:
             return default
         return copied(found[1]) if self._owner.writable else found[1]
+
+    def looking_up(self, otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """A function that gives the value of a key itself, or what ``otherwise`` gives for it.
+
+        It is for the side that reads, which calls it for every record.
+        """
+
+        def look_up(key: Any) -> Any:
+            found = self._held.get(key)
+            return otherwise(key) if found is None else found[1]
+
+        return look_up
 
     def __contains__(self, key: Any) -> bool:
         return key in self._held
