@@ -313,6 +313,12 @@ def test_states_that_were_not_declared_are_found_when_the_graph_is_built(
         def process_element(self, value: Any, ctx: Any) -> Any:
             yield ctx.get_broadcast_state(MapStateDescriptor("made here")).get(value)
 
+    class Chosen(Rules):
+        def process_element(self, value: Any, ctx: Any) -> Any:
+            known = {OTHER: RULES}
+            yield ctx.get_broadcast_state(known[OTHER]).get(value)
+            return ctx.get_broadcast_state
+
     wrong = [
         ("rules", OTHER, Rules()),
         ("enclosed", RULES, Enclosing()),
@@ -322,7 +328,7 @@ def test_states_that_were_not_declared_are_found_when_the_graph_is_built(
     for name, declared, function in wrong:
         with pytest.raises(PlanError, match=f"the broadcast state '{name}' is not declared"):
             one.connect(two.broadcast(declared)).process(function)
-    for function in (Rules(), Owned(RULES), Made()):
+    for function in (Rules(), Owned(RULES), Made(), Chosen()):
         assert one.connect(two.broadcast(RULES)).process(function)._own is not None
     with pytest.raises(PlanError, match="'rules' is not declared"):
         one.key_by(0).connect(two.broadcast(OTHER)).process(KeyedRules())

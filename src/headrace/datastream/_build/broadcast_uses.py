@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import itertools
 from collections.abc import Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any
@@ -15,6 +16,8 @@ from headrace.operators.broadcast.states import not_declared
 _METHODS = ("process_element", "process_broadcast_element", "on_timer")
 _ASKS = "get_broadcast_state"
 _UNKNOWN: Any = object()
+_BETWEEN = frozenset({"CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "PUSH_NULL"})
+"""What may stand between an argument and its call, in some versions of Python."""
 
 
 def require_declared(
@@ -47,22 +50,21 @@ def _asked_for(function: Any) -> Iterator[MapStateDescriptor]:
 
 def _arguments(code: CodeType, method: FunctionType, function: Any) -> Iterator[Any]:
     """What is given to ``get_broadcast_state`` in a method, where that is known."""
-    # PUSH_NULL, PRECALL and their like stand between in some versions of Python
-    found = [each for each in dis.get_instructions(code) if each.opname.startswith(("LOAD", "CALL"))]
+    found = [each for each in dis.get_instructions(code) if each.opname not in _BETWEEN]
     for index, instruction in enumerate(found):
         if instruction.argval != _ASKS or instruction.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
             continue
-        value = _UNKNOWN
-        for each in found[index + 1 :]:
-            if each.opname.startswith("CALL"):
-                yield value
-                break
-            if each.opname == "LOAD_ATTR":
+        loads = [*itertools.takewhile(_is_load, found[index + 1 :])]
+        is_called = found[index + 1 + len(loads)].opname.startswith("CALL")
+        if is_called and loads and all(each.opname == "LOAD_ATTR" for each in loads[1:]):
+            value = _loaded(loads[0], method, function)
+            for each in loads[1:]:
                 value = inspect.getattr_static(value, str(each.argval), _UNKNOWN)
-            elif value is _UNKNOWN:
-                value = _loaded(each, method, function)
-            else:
-                break  # more than a name and its attributes
+            yield value
+
+
+def _is_load(instruction: dis.Instruction) -> bool:
+    return instruction.opname.startswith("LOAD")
 
 
 def _loaded(instruction: dis.Instruction, method: FunctionType, function: Any) -> Any:

@@ -83,11 +83,11 @@ class ConnectedStreams:
         output_type: TypeInformation | None = None,
     ) -> DataStream:
         """What the function yields for each record and timer; ``tag, value`` to a side output."""
-        kind: type[Function] = CoProcessFunction
-        if self._is_keyed() or isinstance(func, KeyedCoProcessFunction):
-            # As in PyFlink, a CoProcessFunction on keyed streams may keep state and set timers.
-            plain = isinstance(func, CoProcessFunction)
-            kind = CoProcessFunction if plain else KeyedCoProcessFunction
+        # As in PyFlink, a CoProcessFunction on keyed streams may keep state and set timers.
+        plain = isinstance(func, CoProcessFunction) or not (
+            self._is_keyed() or isinstance(func, KeyedCoProcessFunction)
+        )
+        kind: type[Function] = CoProcessFunction if plain else KeyedCoProcessFunction
         return self._add(
             func,
             kind,
