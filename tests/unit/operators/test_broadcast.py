@@ -276,8 +276,10 @@ def test_the_broadcast_side_has_no_key() -> None:
             self.seen.value()
 
     with KeyedHarness(Careless(), key_by=0, broadcast_states=[ORDER]) as task:
-        with pytest.raises(NotKeyedError, match="which has no key"):
+        with pytest.raises(NotKeyedError, match="which has no key") as error:
             task.process((1,), input=1)
+        (note,) = error.value.__notes__
+        assert "Keyed-Co-Process-Broadcast" in note and "(1,)" in note
         with pytest.raises(NotKeyedError, match="outside of a keyed record"):
             task.process((0,), input=1)
     with pytest.raises(NotKeyedError, match="is for keyed streams"):
