@@ -26,7 +26,12 @@ from headrace.datastream import (
     AsyncDataStream,
     AsyncFunction,
     AsyncRetryStrategy,
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
     DataStream,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     LookupCache,
     OutputTag,
@@ -355,6 +360,96 @@ def partitioned(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
         .partition_custom(lambda key, partitions: key % partitions, same)
         .map(lambda number: number * 10)
     )
+
+
+@capability(
+    "connect: map, flat_map, process, keyed and not",
+    [*["map"] * 5, *["one"] * 3, *["two"] * 4, ("a", 3, 2), ("b", 2, 0)],
+)
+def two_streams(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    class Map(CoMapFunction):
+        def map1(self, value: Any) -> Any:
+            return "map"
+
+        def map2(self, value: Any) -> Any:
+            return None
+
+    class FlatMap(CoFlatMapFunction):
+        def flat_map1(self, value: Any) -> Any:
+            return ["one"] if value[0] == "a" else []
+
+        def flat_map2(self, value: Any) -> Any:
+            yield from ["two"] * value[1]
+
+    class Both(KeyedCoProcessFunction):
+        """Counts the records of both streams by key until the time of both has passed."""
+
+        def open(self, runtime_context: RuntimeContext) -> None:
+            self.counts = runtime_context.get_map_state(MapStateDescriptor("counts"))
+
+        def _count(self, stream: str, ctx: Any) -> None:
+            self.counts.put(stream, (self.counts.get(stream) or 0) + 1)
+            ctx.timer_service().register_event_time_timer(100)
+
+        def process_element1(self, value: Any, ctx: Any) -> None:
+            self._count("one", ctx)
+
+        def process_element2(self, value: Any, ctx: Any) -> None:
+            self._count("two", ctx)
+
+        def on_timer(self, timestamp: int, ctx: Any) -> Any:
+            counts = [self.counts.get(stream) or 0 for stream in ("one", "two")]
+            yield ctx.get_current_key(), *counts
+
+    by_time = by_second(WatermarkStrategy.for_monotonous_timestamps())
+    pairs = env.from_collection(PAIRS).assign_timestamps_and_watermarks(by_time)
+    others = env.from_collection([("a", 1), ("a", 3)]).assign_timestamps_and_watermarks(by_time)
+    return (
+        pairs.connect(others)
+        .map(Map())
+        .union(
+            pairs.key_by(first).connect(others.key_by(first)).flat_map(FlatMap()),
+            pairs.connect(others).key_by(first, first).process(Both()),
+        )
+    )
+
+
+@capability(
+    "Broadcast state, keyed and not",
+    [*[("plain", True, False)] * 5, ("a", 1, 10), ("b", 2, 10), ("a", 3, 300), ("b", 5, 500),
+     ("a", 8, 800)],
+)  # fmt: skip
+def broadcast_state(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    rates = MapStateDescriptor("rates", Types.LONG(), Types.INT())
+
+    class Rated(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
+        """Waits for a record's time, and multiplies with the rate of that time."""
+
+        def process_element(self, value: Any, ctx: Any) -> None:
+            ctx.timer_service().register_event_time_timer(value[1])
+
+        def process_broadcast_element(self, value: Any, ctx: Any) -> None:
+            ctx.get_broadcast_state(rates).put(value[1], value[0])
+
+        def on_timer(self, timestamp: int, ctx: Any) -> Any:
+            known = ctx.get_broadcast_state(rates).items()
+            rate = max((pair for pair in known if pair[0] <= timestamp), default=(0, 0))[1]
+            yield ctx.get_current_key(), timestamp, timestamp * rate
+
+    class Plain(BroadcastProcessFunction[Any, Any, Any]):
+        def process_element(self, value: Any, ctx: Any) -> Any:
+            state = ctx.get_broadcast_state(rates)
+            yield "plain", state.get(-1) is None, state.contains(-1)
+
+        def process_broadcast_element(self, value: Any, ctx: Any) -> None:
+            ctx.get_broadcast_state(rates).put(value[1], value[0])
+
+    by_time = by_second(WatermarkStrategy.for_monotonous_timestamps())
+    pairs = env.from_collection(PAIRS).assign_timestamps_and_watermarks(by_time)
+    changes = env.from_collection([(10, 1), (5, 2), (100, 3)])
+    broadcast = changes.assign_timestamps_and_watermarks(by_time).broadcast(rates)
+    keyed = pairs.key_by(first).connect(broadcast).process(Rated())
+    return keyed.union(pairs.connect(broadcast).process(Plain()))
 
 
 @dataclasses.dataclass

@@ -1,4 +1,7 @@
-"""An operator without keys that has two inputs: a function for each."""
+"""An operator without keys that has two inputs: a function for each.
+
+``headrace.operators.connected`` has those of the API, whose functions have a method for each.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams as the inputs of one operator, until the API has a call for it."""
+"""Streams as the inputs of an operator for which the API has no call of its own."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import replace
 from headrace.datastream import DataStream, KeyedStream
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.nodes import add_operator
-from headrace.graph.transformation import Broadcast, Edge
+from headrace.graph.transformation import Edge
 from headrace.runtime.operator import OperatorSpec
 
 
 def broadcast(stream: DataStream) -> DataStream:
     """The stream with all of its records for every task."""
-    return stream._repartitioned("broadcast", Broadcast())
+    return stream.broadcast()
 
 
 def connected(spec: OperatorSpec, *streams: DataStream) -> DataStream:

@@ -1,5 +1,7 @@
 """Operators with a broadcast input: rules that every task knows, with keys and without.
 
+Those of the API, which run a user's function, are in ``headrace.operators.broadcast``.
+
 A record is a tuple that ends with its timestamp. A rule is ``(name, amount, timestamp)``; its
 amount is added to what its name has, and a rule without an amount removes the name.
 """
@@ -158,49 +160,3 @@ class RulesOperator(Operator):
             down(("learned", rule), timestamp)
 
         return take, take_rule
-
-
-@dataclass(frozen=True)
-class SurchargeSpec(OperatorSpec):
-    """Adds to ``(key, number)`` what was broadcast up to its timestamp, modulo 7.
-
-    Whatever the two inputs' interleaving, the result is the same.
-    """
-
-    traits = KeyedRulesSpec.traits
-    kind = "surcharge"
-
-    @property
-    def label(self) -> str:
-        """The operator's default name."""
-        return "Surcharge"
-
-    def build(self) -> Operator:
-        """A new operator."""
-        return SurchargeOperator(KeyedRulesSpec(waits=True))
-
-
-class SurchargeOperator(KeyedRulesOperator):
-    """Shares the sum of what was broadcast with each timestamp."""
-
-    def process(
-        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
-    ) -> None:
-        """Let records wait."""
-        pairs = list(zip(values, timestamps or (), strict=True))
-        super().process(keys, pairs, timestamps)
-
-    def learn(
-        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
-    ) -> None:
-        """Sum up, for the whole task."""
-        for (_, number), timestamp in zip(values, timestamps or (), strict=True):
-            self._rules.put(timestamp, self._rules.get(timestamp, 0) + number)
-
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
-        """Give out the records of a moment."""
-        total = sum(number for at, number in self._rules.items() if at <= timer.time_ms)
-        held = self.cell.backend.enter(timer.key)[WAITING]
-        for (key, number), at in held:
-            if at == timer.time_ms:
-                self._down((key, number + total % 7), at)

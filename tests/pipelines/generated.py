@@ -25,11 +25,6 @@ from headrace.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from headrace.runtime.user_function import UserFunction
-from tests.operators.comap import CoMapSpec
-from tests.operators.connecting import broadcast, connected
-from tests.operators.enrich import EnrichSpec
-from tests.operators.rules import SurchargeSpec
 
 from .functions import (
     LATE,
@@ -51,6 +46,7 @@ from .functions import (
     results_of_windows,
     twice_or_not,
 )
+from .two_streams import ADDED, Aged, Marked, Surcharged
 
 BOUND_MS = 20
 
@@ -215,38 +211,26 @@ def _union(built: Built, flow: Flow, other: Flow, number: int) -> None:
     built.add(Flow(flow.stream.union(other.stream), records, Order.NONE, timely))
 
 
-def _comap(built: Built, flow: Flow, other: Flow, number: int) -> None:
-    spec = CoMapSpec(
-        UserFunction(lambda value, seen, times: (value[0], value[1] + 1)),
-        UserFunction(lambda value, seen, times: (value[0], value[1] + number)),
-    )
-    records = [(k, v + 1, ts) for k, v, ts in flow.records]
-    records += [(k, v + number, ts) for k, v, ts in other.records]
-    stream = connected(spec, flow.stream, other.stream)
+def _co_process(built: Built, flow: Flow, other: Flow, number: int) -> None:
+    function = Marked(number)
+    stream = flow.stream.connect(other.stream).process(function)
+    records = function.model(flow.records, other.records)
     built.add(Flow(stream, records, Order.NONE, flow.timely and other.timely))
 
 
-def _enrich(built: Built, flow: Flow, other: Flow, number: int) -> None:
-    spec = EnrichSpec(UserFunction(lambda value, fact, age_ms: (value[0], value[1] + age_ms)))
-    times: dict[int, list[int]] = {}
-    for key, _, ts in other.records:
-        times.setdefault(key, []).append(ts)
-    records = []
-    for key, value, ts in flow.records:
-        since = max((at for at in times.get(key, ()) if at <= ts), default=ts)
-        records.append((key, value + ts - since, ts))
-    stream = connected(spec, built.keyed(flow.stream), built.keyed(other.stream))
-    built.add(Flow(stream, records, Order.NONE, flow.timely and other.timely))
+def _keyed_co_process(built: Built, flow: Flow, other: Flow, number: int) -> None:
+    connected = built.keyed(flow.stream).connect(built.keyed(other.stream))
+    records = Aged.model(flow.records, other.records)
+    built.add(Flow(connected.process(Aged()), records, Order.NONE, flow.timely and other.timely))
 
 
-def _surcharge(built: Built, flow: Flow, other: Flow, number: int) -> None:
-    records = []
-    for key, value, ts in flow.records:
-        total = sum(amount for _, amount, at in other.records if at <= ts)
-        records.append((key, value + total % 7, ts))
-    stream = connected(SurchargeSpec(), built.keyed(flow.stream), broadcast(other.stream))
+def _keyed_broadcast(built: Built, flow: Flow, other: Flow, number: int) -> None:
+    connected = built.keyed(flow.stream).connect(other.stream.broadcast(ADDED))
+    records = Surcharged.model(flow.records, other.records)
     # In a batch all that is broadcast comes first, but here it is told by its time.
-    built.add(Flow(stream, records, Order.NONE, flow.timely and other.timely))
+    built.add(
+        Flow(connected.process(Surcharged()), records, Order.NONE, flow.timely and other.timely)
+    )
 
 
 def _rebalance(built: Built, flow: Flow, _: Flow, number: int) -> None:
@@ -372,7 +356,7 @@ def _reduce(built: Built, flow: Flow, _: Flow, number: int) -> None:
     built.sealed.append(Flow(stream, records, Order.PER_KEY, flow.timely, last=True))
 
 
-_OF_TWO = ("union", "comap", "enrich", "surcharge")
+_OF_TWO = ("union", "co_process", "keyed_co_process", "keyed_broadcast")
 _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "map": _map,
     "rekey": _rekey,
@@ -381,9 +365,9 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "async": _async,
     "split": _split,
     "union": _union,
-    "comap": _comap,
-    "enrich": _enrich,
-    "surcharge": _surcharge,
+    "co_process": _co_process,
+    "keyed_co_process": _keyed_co_process,
+    "keyed_broadcast": _keyed_broadcast,
     "rebalance": _rebalance,
     "partition": _partition,
     "window": _window,
@@ -417,7 +401,7 @@ def records(draw: Any) -> tuple[Record, ...]:
 
 steps = st.builds(
     Step,
-    st.sampled_from([*_STEPS, "window", "aligned", "session", "running", "enrich", "surcharge"]),
+    st.sampled_from([*_STEPS, "window", "aligned", "session", "running", *_OF_TWO[2:]]),
     st.tuples(st.integers(0, 4), st.integers(0, 4)),
     st.integers(0, 11),
 )

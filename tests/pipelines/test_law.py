@@ -114,7 +114,7 @@ versions = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=3), min_siz
 
 ENDED_BEFORE = Program(
     (((0, 0, 1000),) * 6, ((0, 0, 1000),) * 7),
-    (Step("enrich", (0, 1), 0), Step("map", (0, 0), 0)),
+    (Step("keyed_co_process", (0, 1), 0), Step("map", (0, 0), 0)),
 )
 """One source has ended when an exchange is put in that only it feeds."""
 

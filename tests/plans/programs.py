@@ -12,24 +12,51 @@ from headrace.common import Time, WatermarkStrategy
 from headrace.common.output_tag import OutputTag
 from headrace.datastream import (
     AsyncDataStream,
+    CoMapFunction,
     DataStream,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     ProcessFunction,
     StreamExecutionEnvironment,
 )
-from headrace.datastream.state import ValueStateDescriptor
-from headrace.runtime.user_function import UserFunction
-from tests.operators.comap import CoMapSpec
-from tests.operators.connecting import connected
-from tests.operators.enrich import EnrichSpec
+from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 
 LATE = OutputTag("late")
 BY_TIME = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v[1])
 
 
-COMAP = CoMapSpec(
-    UserFunction(lambda value, seen, times: value), UserFunction(lambda value, seen, times: value)
-)
+RATES = MapStateDescriptor("rates")
+
+
+class Same(CoMapFunction):
+    """Gives out every record as it is."""
+
+    def map1(self, value: Any) -> Any:
+        return value
+
+    def map2(self, value: Any) -> Any:
+        return value
+
+
+class Paired(KeyedCoProcessFunction):
+    """Waits for the time of the first stream's records."""
+
+    def process_element1(self, value: Any, ctx: Any) -> None:
+        ctx.timer_service().register_event_time_timer(ctx.timestamp())
+
+    def process_element2(self, value: Any, ctx: Any) -> None:
+        return None
+
+
+class Rated(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
+    """Multiplies with a rate."""
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield value[1] * ctx.get_broadcast_state(RATES).get("rate")
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> None:
+        ctx.get_broadcast_state(RATES).put("rate", value[1])
 
 
 class Visits(KeyedProcessFunction):
@@ -126,13 +153,21 @@ def rebalance(env: StreamExecutionEnvironment) -> DataStream:
 def two_inputs(env: StreamExecutionEnvironment) -> DataStream:
     """Inputs that lie in one task, in two, and with two keys of their own."""
     left, right = clicks(env, "left"), clicks(env, "right")
-    together = connected(COMAP, left, left.map(lambda v: v).name("again")).name("together")
-    apart = connected(COMAP, together, right).name("apart")
+    again = left.map(lambda v: v).name("again")
+    together = left.connect(again).map(Same()).name("together")
+    apart = together.connect(right).map(Same()).name("apart")
     timed, facts = (
         stream.assign_timestamps_and_watermarks(BY_TIME) for stream in (apart, clicks(env, "facts"))
     )
-    spec = EnrichSpec(UserFunction(lambda value, fact, age_ms: value))
-    stream = connected(spec, timed.key_by(lambda v: v[0]), facts.key_by(lambda v: v[1]))
+    stream = timed.connect(facts).key_by(lambda v: v[0], lambda v: v[1]).process(Paired())
+    stream.print()
+    return stream
+
+
+def broadcast_state(env: StreamExecutionEnvironment) -> DataStream:
+    """A broadcast input beside one with keys."""
+    keyed = clicks(env, "clicks").key_by(lambda v: v[0])
+    stream = keyed.connect(clicks(env, "rates").broadcast(RATES)).process(Rated())
     stream.print()
     return stream
 
@@ -162,5 +197,6 @@ PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment], DataStream]] = {
         rebalance,
         two_inputs,
         lookups,
+        broadcast_state,
     )
 }

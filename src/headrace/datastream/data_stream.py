@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from headrace.common.arguments import article, at_least, positive
 from headrace.common.execution_config import ExecutionConfig
@@ -22,6 +22,12 @@ from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.keys import check_stability, key_function
 from headrace.datastream._build.stream import Stream, may_emit_to
 from headrace.datastream._build.user_functions import is_associative, user_function
+from headrace.datastream._streams.broadcast import (
+    BroadcastConnectedStream,
+    BroadcastStream,
+    checked_descriptors,
+)
+from headrace.datastream._streams.connected import ConnectedStreams, other_stream
 from headrace.datastream._streams.windowed import AllWindowedStream, WindowedStream
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream_sink import DataStreamSink
@@ -36,6 +42,7 @@ from headrace.datastream.functions import (
     ProcessFunction,
     ReduceFunction,
 )
+from headrace.datastream.state import MapStateDescriptor
 from headrace.datastream.window import (
     CountEvictor,
     CountSlidingWindowAssigner,
@@ -47,6 +54,7 @@ from headrace.datastream.window import (
 )
 from headrace.errors import NotKeyedError, PlanError
 from headrace.graph.transformation import (
+    Broadcast,
     ByKey,
     ByPartitioner,
     CallSite,
@@ -75,7 +83,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AllWindowedStream",
+    "BroadcastConnectedStream",
+    "BroadcastStream",
     "CloseableIterator",
+    "ConnectedStreams",
     "DataStream",
     "DataStreamSink",
     "KeyedStream",
@@ -84,22 +95,18 @@ __all__ = [
 
 MakeSpec = Callable[[UserFunction], OperatorSpec]
 
-_CONNECTED = "connected streams are not part of this release"
-_BROADCAST = "broadcast streams are not part of this release"
 _CACHE = "results of one job are not kept for the next"
 
-ConnectedStreams = unsupported(f"{__name__}.ConnectedStreams", _CONNECTED)
-BroadcastStream = unsupported(f"{__name__}.BroadcastStream", _BROADCAST)
-BroadcastConnectedStream = unsupported(f"{__name__}.BroadcastConnectedStream", _BROADCAST)
 CachedDataStream = unsupported(f"{__name__}.CachedDataStream", _CACHE)
 
 
 class DataStream(Stream):
     """Records of one or more operators (several after ``union``)."""
 
-    connect = unsupported_method(_CONNECTED)
-    broadcast = unsupported_method(_BROADCAST)
     cache = unsupported_method(_CACHE)
+
+    _by_key: ByKey | None = None
+    """The keys of a keyed stream."""
 
     def __init__(
         self,
@@ -206,6 +213,24 @@ class DataStream(Stream):
             edges += stream._edges
         return DataStream(self._env, edges)
 
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+    def connect(
+        self, ds: DataStream | BroadcastStream
+    ) -> ConnectedStreams | BroadcastConnectedStream:
+        """This and another stream, for a function with a method for the records of each.
+
+        Raises:
+            PlanError: the other is no stream, or one of another environment.
+        """
+        if isinstance(ds, BroadcastStream):
+            other_stream(self, ds, BroadcastStream, call_site())
+            return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
+        other_stream(self, ds, DataStream, call_site())
+        return ConnectedStreams(self, ds)
+
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """What the operator emitted to a tag (see ``OutputTag``)."""
         site = call_site()
@@ -288,6 +313,32 @@ class DataStream(Stream):
     def forward(self) -> DataStream:
         """The stream with its records staying in their subtasks."""
         return self._repartitioned("forward", Forward())
+
+    @overload
+    def broadcast(self) -> DataStream: ...
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> BroadcastStream: ...
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream | BroadcastStream:
+        """The stream with each record at every subtask.
+
+        With descriptors it can be connected with another stream, in whose tasks its records change
+        these states.
+        """
+        everywhere = self._repartitioned("broadcast", Broadcast())
+        if broadcast_state_descriptor is None and not other_broadcast_state_descriptors:
+            return everywhere
+        given = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
+        return BroadcastStream(
+            everywhere, checked_descriptors(given, self._described(), call_site())
+        )
 
     # Ends
 
@@ -399,7 +450,7 @@ class KeyedStream(DataStream):
         key_type: TypeInformation | None,
     ) -> None:
         super().__init__(env, edges)
-        self._by_key = ByKey(selector, key_type)
+        self._by_key: ByKey = ByKey(selector, key_type)
 
     def process(  # type: ignore[override]  # as in PyFlink: a keyed stream takes no other kind
         self,
@@ -463,6 +514,10 @@ class KeyedStream(DataStream):
         if at_least(slide, 0, "the slide of a count window") == 0:
             return WindowedStream(self, CountTumblingWindowAssigner(size))
         return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
+
+    def broadcast(self, *args: Any) -> Any:
+        """Refused: the keys say where records go."""
+        return self._repartitioned("broadcast", Broadcast())
 
     # Within
 

@@ -14,6 +14,17 @@ from typing import Any
 from headrace.common.time_domain import TimeDomain
 from headrace.common.unsupported import unsupported
 from headrace.datastream._functions.asynchronous import AsyncFunction, AsyncFunctionDescriptor
+from headrace.datastream._functions.broadcast import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+)
+from headrace.datastream._functions.connected import (
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedCoProcessFunction,
+)
 from headrace.datastream._functions.function import Function, KeyedStateStore, RuntimeContext
 from headrace.datastream._functions.retries import AsyncRetryPredicate, AsyncRetryStrategy
 from headrace.datastream._functions.windows import (
@@ -229,18 +240,7 @@ class KeyedProcessFunction(Function):
 
 
 _JVM = "it wraps an object of Flink's JVM, and Headrace has none"
-_CONNECTED = "connected streams are not part of this release"
-_BROADCAST = "broadcast streams are not part of this release"
 
 JavaFunctionWrapper = unsupported(f"{__name__}.JavaFunctionWrapper", _JVM)
 SourceFunction = unsupported(f"{__name__}.SourceFunction", _JVM)
 SinkFunction = unsupported(f"{__name__}.SinkFunction", _JVM)
-
-CoMapFunction = unsupported(f"{__name__}.CoMapFunction", _CONNECTED)
-CoFlatMapFunction = unsupported(f"{__name__}.CoFlatMapFunction", _CONNECTED)
-CoProcessFunction = unsupported(f"{__name__}.CoProcessFunction", _CONNECTED)
-KeyedCoProcessFunction = unsupported(f"{__name__}.KeyedCoProcessFunction", _CONNECTED)
-
-BaseBroadcastProcessFunction = unsupported(f"{__name__}.BaseBroadcastProcessFunction", _BROADCAST)
-BroadcastProcessFunction = unsupported(f"{__name__}.BroadcastProcessFunction", _BROADCAST)
-KeyedBroadcastProcessFunction = unsupported(f"{__name__}.KeyedBroadcastProcessFunction", _BROADCAST)

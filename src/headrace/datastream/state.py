@@ -11,7 +11,6 @@ from typing import Any, Generic, TypeVar
 
 from headrace.common.arguments import article, non_empty
 from headrace.common.typeinfo import TypeInformation, Types
-from headrace.common.unsupported import unsupported
 from headrace.datastream.functions import (
     AggregateFunction,
     ReduceFunction,
@@ -44,12 +43,6 @@ K = TypeVar("K")
 V = TypeVar("V")
 IN = TypeVar("IN")
 OUT = TypeVar("OUT")
-
-_BROADCAST = "broadcast state is not part of this release"
-
-OperatorStateStore = unsupported(f"{__name__}.OperatorStateStore", _BROADCAST)
-ReadOnlyBroadcastState = unsupported(f"{__name__}.ReadOnlyBroadcastState", _BROADCAST)
-BroadcastState = unsupported(f"{__name__}.BroadcastState", _BROADCAST)
 
 
 class State(ABC):
@@ -170,6 +163,64 @@ class MapState(State, Generic[K, V]):
         return iter(self.keys())
 
 
+class ReadOnlyBroadcastState(State, Generic[K, V]):
+    """A map that all tasks have alike, as the side that is not broadcast sees it.
+
+    What it gives out must not be changed in place: that is not noticed, and is lost.
+    """
+
+    @abstractmethod
+    def get(self, key: K) -> V | None:
+        """The value under a map key, or None."""
+
+    @abstractmethod
+    def contains(self, key: K) -> bool:
+        """True when the map key is there."""
+
+    @abstractmethod
+    def items(self) -> Iterable[tuple[K, V]]:
+        """The entries, in the order in which their keys were put."""
+
+    @abstractmethod
+    def keys(self) -> Iterable[K]:
+        """The map keys."""
+
+    @abstractmethod
+    def values(self) -> Iterable[V]:
+        """The map values."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """True when there is no entry."""
+
+
+class BroadcastState(ReadOnlyBroadcastState[K, V]):
+    """A map that all tasks have alike, as the broadcast side sees it: it may change it.
+
+    A value that was changed in place must be put again.
+    """
+
+    @abstractmethod
+    def put(self, key: K, value: V) -> None:
+        """Set one entry."""
+
+    @abstractmethod
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Set several entries."""
+
+    @abstractmethod
+    def remove(self, key: K) -> None:
+        """Remove one entry; one that is not there is no error."""
+
+
+class OperatorStateStore(ABC):
+    """Gives out state that belongs to no key."""
+
+    @abstractmethod
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
+        """The broadcast state of a descriptor."""
+
+
 class StateDescriptor:
     """A state's name, type and time to live; the name is unique within one function.
 
@@ -178,6 +229,9 @@ class StateDescriptor:
     Raises:
         PlanError: the name is no non-empty str or is reserved, or the type is none.
     """
+
+    _asked_by = ""
+    """The method of ``RuntimeContext`` that gives the state."""
 
     def __init__(self, name: str, type_info: TypeInformation | None = None) -> None:
         self.name = non_empty(name, "a state's name")
@@ -216,6 +270,7 @@ class ValueStateDescriptor(StateDescriptor):
     """Asks for a ``ValueState``."""
 
     kind = VALUE
+    _asked_by = "get_state"
 
     def __init__(self, name: str, value_type_info: TypeInformation | None = None) -> None:
         super().__init__(name, value_type_info)
@@ -225,6 +280,7 @@ class ListStateDescriptor(StateDescriptor):
     """Asks for a ``ListState``."""
 
     kind = LIST
+    _asked_by = "get_list_state"
 
     def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
         super().__init__(name, None if elem_type_info is None else Types.LIST(elem_type_info))
@@ -234,6 +290,7 @@ class MapStateDescriptor(StateDescriptor):
     """Asks for a ``MapState``."""
 
     kind = MAP
+    _asked_by = "get_map_state"
 
     def __init__(
         self,
@@ -253,6 +310,7 @@ class ReducingStateDescriptor(StateDescriptor):
     """Asks for a ``ReducingState``; the function is a ``ReduceFunction`` or a plain callable."""
 
     kind = REDUCING
+    _asked_by = "get_reducing_state"
 
     def __init__(
         self,
@@ -280,6 +338,7 @@ class AggregatingStateDescriptor(StateDescriptor):
     """Asks for an ``AggregatingState``; the type is the accumulator's."""
 
     kind = AGGREGATING
+    _asked_by = "get_aggregating_state"
 
     def __init__(
         self,

@@ -145,9 +145,21 @@ def _topological(sinks: Iterable[Transformation]) -> list[Transformation]:
 def _source_without_watermarks(node: Transformation) -> Transformation | None:
     """A source from which records reach ``node`` without passing a watermark strategy, or None.
 
-    For a bounded source a strategy that makes no watermarks is enough: its end is a watermark.
+    For a bounded source a strategy that makes no watermarks is enough: its end is a watermark. One
+    needs none at all where another input has watermarks: that input's records can set timers.
     """
-    for upstream in _upstream(node, through=lambda edge: not _assigns_time(edge.source)):
+    inputs: dict[int, list[Edge]] = {}
+    for edge in node.inputs:
+        inputs.setdefault(edge.input, []).append(edge)
+    found = [_bare_source(edges) for edges in inputs.values()]
+    timed = None in found
+    return next(
+        (bare for bare in found if bare is not None and not (timed and _bounded(bare))), None
+    )
+
+
+def _bare_source(edges: Sequence[Edge]) -> Transformation | None:
+    for upstream in _upstream(edges, through=lambda edge: not _assigns_time(edge.source)):
         spec = upstream.spec
         if spec is None or not spec.traits.assigns_time:
             if isinstance(upstream, SourceTransformation):
@@ -166,20 +178,20 @@ def _assigns_time(node: Transformation) -> bool:
 def _bounded(node: Transformation) -> bool:
     return all(
         upstream.source.bounded
-        for upstream in (node, *_upstream(node))
+        for upstream in (node, *_upstream(node.inputs))
         if isinstance(upstream, SourceTransformation)
     )
 
 
 def _upstream(
-    node: Transformation, through: Callable[[Edge], bool] = lambda edge: True
+    edges: Sequence[Edge], through: Callable[[Edge], bool] = lambda edge: True
 ) -> Iterator[Transformation]:
-    """The nodes that feed ``node``, each once, the first input's first and nearest first.
+    """The nodes that feed edges, each once, the first edge's first and nearest first.
 
     ``through``: whether to go on to what feeds the source of an edge.
     """
     seen: set[Transformation] = set()
-    stack = list(reversed(node.inputs))
+    stack = list(reversed(edges))
     while stack:
         edge = stack.pop()
         if edge.source in seen:

@@ -66,7 +66,7 @@ class ProcessContext:
     def _refuse(self, timestamp: int) -> None:
         raise NotKeyedError(
             "a timer is set on a stream that is not keyed",
-            hint="put .key_by(...) before .process(...) and use a KeyedProcessFunction",
+            hint="put .key_by(...) before .process(...) and use a function for keyed streams",
         )
 
     register_event_time_timer = _refuse

@@ -41,6 +41,7 @@ class BroadcastInput:
         self._lanes: list[Block] | None = None
         self._loaded: list[SharedStates] = []
         self._changes: dict[Place, tuple[Change, ...]] = {}
+        self._for_all: set[Place] = set()
         self._is_run = False
 
     def taken_down(self) -> bytes:
@@ -92,9 +93,18 @@ class BroadcastInput:
             senders.append(sender)
         return found
 
-    def note(self, place: Place, changes: tuple[Change, ...]) -> None:
-        """Record what the records at a place changed."""
+    def note(self, place: Place, changes: tuple[Change, ...], for_all: bool = False) -> None:
+        """Record what the records at a place changed.
+
+        ``for_all``: they reached for the keys of all groups, so each group must run the operator.
+        """
         self._changes.setdefault(place, changes)
+        if for_all:
+            self._for_all.add(place)
+
+    def is_for_all(self, place: Place) -> bool:
+        """Whether the records at a place reached for the keys of all groups."""
+        return place in self._for_all
 
     def changes_at(self, place: Place) -> tuple[Change, ...]:
         """What the records at a place changed."""

@@ -60,6 +60,11 @@ def sender_of(vertex: VertexProgram, group: int) -> int:
     return (vertex.number + 1) * SENDERS_PER_VERTEX + group
 
 
+def _described(vertex: VertexProgram) -> str:
+    root = vertex.chain.nodes[vertex.chain.root]
+    return f"{root.name} (uid={root.uid})" if root.uid else root.name
+
+
 class KeyedTask:
     """Drives a vertex: one object per worker process and vertex, for all groups in turn.
 
@@ -76,7 +81,7 @@ class KeyedTask:
         self.facts = facts
         root = vertex.chain.nodes[vertex.chain.root].spec
         count = 1 if root is None else root.traits.inputs
-        self._shared = SharedStates() if vertex.broadcast else None
+        self._shared = SharedStates(_described(vertex)) if vertex.broadcast else None
         self._inputs = InputWatermarks(count, self._input_of) if count > 1 else None
         self._chain = Chain(
             vertex.chain,
@@ -248,24 +253,36 @@ class KeyedTask:
         assert given is not None and shared is not None
         if self._runs_broadcast:
             self._records_in.inc(len(values))
-            if self._keyed is None and not self._chain.outbox.object_reuse:
-                values = [*map(copied, values)]  # each subtask gets objects of its own
-            self._chain.cell.key = self._chain.cell.entry = None
-            self._chain.cell.event_ms = None
-            shared.writable = True
-            try:
-                if self._keyed is not None:
-                    self._processors[block.input]([], values, stamps)
-                else:
-                    self._chain.push_alls[block.input](values, stamps)
-            finally:
-                shared.writable = False
+            self._run_broadcast(block.input, values, stamps)
             changes = shared.taken()
-            given.note(place, changes)
+            given.note(place, changes, shared.asked_all_groups)
         else:
+            if given.is_for_all(place):
+                shared.repeating = True
+                try:
+                    self._run_broadcast(block.input, values, stamps)
+                finally:
+                    shared.repeating = False
+                shared.take_back(shared.taken())  # those of the first group count
             changes = given.changes_at(place)
             shared.make(changes)
         self._changes += changes
+
+    def _run_broadcast(self, number: int, values: list[Any], stamps: Any) -> None:
+        shared = self._shared
+        assert shared is not None
+        if not self._chain.outbox.object_reuse:
+            values = [*map(copied, values)]  # others of the task's groups may get them, too
+        self._chain.cell.key = self._chain.cell.entry = None
+        self._chain.cell.event_ms = None
+        shared.writable, shared.asked_all_groups = True, False
+        try:
+            if self._keyed is not None:
+                self._processors[number]([], values, stamps)
+            else:
+                self._chain.push_alls[number](values, stamps)
+        finally:
+            shared.writable = False
 
     def _records(self, block: Block, values: Any, start: int, stop: int) -> None:
         keys: Any = block.keys

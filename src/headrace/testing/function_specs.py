@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.datastream.functions import (
     AsyncFunction,
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
     FilterFunction,
     FlatMapFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
     MapFunction,
     ProcessFunction,
     ReduceFunction,
 )
+from headrace.datastream.state import MapStateDescriptor
 from headrace.errors import NotKeyedError, PlanError
 from headrace.operators.asynchronous.operator import AsyncWaitSpec
+from headrace.operators.broadcast.keyed import KeyedBroadcastProcessSpec
+from headrace.operators.broadcast.plain import BroadcastProcessSpec
+from headrace.operators.broadcast.states import DeclaredMap
+from headrace.operators.connected.keyed import (
+    KeyedCoFlatMapSpec,
+    KeyedCoMapSpec,
+    KeyedCoProcessSpec,
+)
+from headrace.operators.connected.plain import CoFlatMapSpec, CoMapSpec, CoProcessSpec
 from headrace.operators.filter import FilterSpec
 from headrace.operators.flat_map import FlatMapSpec
 from headrace.operators.keyed_function import KeyedFilterSpec, KeyedFlatMapSpec, KeyedMapSpec
@@ -32,12 +49,18 @@ _METHODS: list[tuple[type, str, Any, Any]] = [
     (FlatMapFunction, "flat_map", FlatMapSpec, KeyedFlatMapSpec),
     (FilterFunction, "filter", FilterSpec, KeyedFilterSpec),
     (ReduceFunction, "reduce", None, ReduceSpec),
+    (CoMapFunction, "map1", CoMapSpec, KeyedCoMapSpec),
+    (CoFlatMapFunction, "flat_map1", CoFlatMapSpec, KeyedCoFlatMapSpec),
+    (CoProcessFunction, "process_element1", CoProcessSpec, KeyedCoProcessSpec),
+    (KeyedCoProcessFunction, "process_element1", None, KeyedCoProcessSpec),
 ]
 """A kind of function, its method, and the specs that run it without a key and with one."""
 
 
-def spec_for(function: Any, keyed: bool) -> OperatorSpec:
+def spec_for(function: Any, keyed: bool, states: Sequence[MapStateDescriptor] = ()) -> OperatorSpec:
     """The spec that runs a function; a spec is returned unchanged.
+
+    ``states``: the broadcast states, of a function with a broadcast side.
 
     Raises:
         NotKeyedError: the function needs a key, and the harness has none.
@@ -55,6 +78,8 @@ def spec_for(function: Any, keyed: bool) -> OperatorSpec:
         if keyed:
             raise PlanError("an AsyncFunction has no key", hint="test it with a ProcessHarness")
         return AsyncWaitSpec(UserFunction(function, "async_invoke"), True, 0, 1)
+    if isinstance(function, BroadcastProcessFunction | KeyedBroadcastProcessFunction):
+        return _broadcast_spec(function, keyed, states)
     for kind, method, plain, with_key in _METHODS:
         if isinstance(function, kind):
             make = with_key if keyed else plain
@@ -68,3 +93,17 @@ def spec_for(function: Any, keyed: bool) -> OperatorSpec:
         f"a harness runs function objects and operator specs, not {function!r}",
         hint="wrap a plain function: MapSpec(UserFunction(f)), or test it by calling it",
     )
+
+
+def _broadcast_spec(
+    function: Any, keyed: bool, states: Sequence[MapStateDescriptor]
+) -> OperatorSpec:
+    if isinstance(function, KeyedBroadcastProcessFunction) is not keyed:
+        wanted, harness = ("unkeyed", "Process") if keyed else ("keyed", "Keyed")
+        raise NotKeyedError(
+            f"{type(function).__name__} is for {wanted} streams",
+            hint=f"test it with a {harness}Harness",
+        )
+    make = KeyedBroadcastProcessSpec if keyed else BroadcastProcessSpec
+    declared = tuple(DeclaredMap(each.name, each.type_info) for each in states)
+    return make(UserFunction(function, "process_element"), declared)

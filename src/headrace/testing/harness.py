@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, Self
 
 from headrace.common.output_tag import OutputTag
@@ -16,7 +16,12 @@ from headrace.common.watermark_strategy import (
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.keys import key_function
 from headrace.datastream._build.nodes import require_sendable
-from headrace.datastream.functions import KeySelector
+from headrace.datastream.functions import (
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeySelector,
+)
+from headrace.datastream.state import MapStateDescriptor
 from headrace.errors import PlanError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Mark
@@ -270,6 +275,12 @@ class _Harness:
         reached = self._backend().header.get("inputs")
         return self.watermark if reached is None else int(reached[input])
 
+    def broadcast_state(self, name: str) -> dict[Any, Any]:
+        """What a broadcast state holds: a copy, in the order in which the keys were put."""
+        held = [(entry[name], key) for key, entry in self._shared_backend().scan() if name in entry]
+        in_order = sorted(held, key=lambda one: one[0][0])
+        return {copied(key): copied(value) for (_, value), key in in_order}
+
     def snapshot(self) -> Snapshot:
         """State, timers and watermark as they are now; any harness can go on from it."""
         generator = copy.deepcopy(self._generator)
@@ -295,10 +306,12 @@ class _Harness:
 class KeyedHarness(_Harness):
     """Runs a function with keyed state and timers.
 
-    ``function``: a ``KeyedProcessFunction``, or a Map-, FlatMap-, Filter- or ReduceFunction, or an
-    operator's spec. ``key_by``: as in ``DataStream.key_by``; of an operator with several inputs a
-    tuple of one for each, or one for all; None for an input that is broadcast. ``backend``:
-    ``heap``, or ``paged`` as on Spark, where all state goes through bytes after each call.
+    ``function``: a ``KeyedProcessFunction``, or a Map-, FlatMap-, Filter- or ReduceFunction, or one
+    of two streams, or an operator's spec. ``key_by``: as in ``DataStream.key_by``; of an operator
+    with several inputs a tuple of one for each, or one for all; None for an input that is
+    broadcast. ``backend``: ``heap``, or ``paged`` as on Spark, where all state goes through bytes
+    after each call. ``broadcast_states``: those of a ``KeyedBroadcastProcessFunction``, whose input
+    1 is broadcast.
     """
 
     def __init__(
@@ -310,10 +323,17 @@ class KeyedHarness(_Harness):
         watermarks: WatermarkStrategy | None = None,
         batch: bool = False,
         clock: ManualClock | None = None,
+        broadcast_states: Sequence[MapStateDescriptor] = (),
     ) -> None:
         site = call_site()
-        spec = spec_for(function, True)
-        given = key_by if isinstance(key_by, tuple) else (key_by,) * spec.traits.inputs
+        spec = spec_for(function, True, broadcast_states)
+        given: tuple[KeyBy | None, ...]
+        if isinstance(key_by, tuple):
+            given = key_by
+        elif isinstance(function, KeyedBroadcastProcessFunction):
+            given = (key_by, None)
+        else:
+            given = (key_by,) * spec.traits.inputs
         if len(given) != spec.traits.inputs:
             raise PlanError(f"{spec.label} has {spec.traits.inputs} inputs, not {len(given)} keys")
         self._selectors = {
@@ -390,9 +410,10 @@ class KeyedHarness(_Harness):
 class ProcessHarness(_Harness):
     """Runs a function on a stream without keys.
 
-    ``function``: a Process-, Map-, FlatMap-, Filter- or AsyncFunction, or an operator's spec. An
-    AsyncFunction has any time, and each record's results are there after ``process``.
-    ``broadcast``: the numbers of the operator's inputs that are broadcast.
+    ``function``: a Process-, Map-, FlatMap-, Filter- or AsyncFunction, one of two streams, or an
+    operator's spec. An AsyncFunction has any time, and each record's results are there after
+    ``process``. ``broadcast``: the numbers of the operator's inputs that are broadcast.
+    ``broadcast_states``: those of a ``BroadcastProcessFunction``, whose input 1 is broadcast.
     """
 
     def __init__(
@@ -403,6 +424,9 @@ class ProcessHarness(_Harness):
         batch: bool = False,
         clock: ManualClock | None = None,
         broadcast: Iterable[int] = (),
+        broadcast_states: Sequence[MapStateDescriptor] = (),
     ) -> None:
-        spec = spec_for(function, False)
+        spec = spec_for(function, False, broadcast_states)
+        if isinstance(function, BroadcastProcessFunction):
+            broadcast = {1}
         super().__init__(spec, False, "heap", watermarks, batch, clock, broadcast)

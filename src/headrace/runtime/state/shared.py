@@ -7,7 +7,7 @@ each key group of a task must see the state as it was at the group's own place i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from headrace.errors import PlanError
@@ -15,6 +15,8 @@ from headrace.runtime.detached import copied
 from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.state.backend import MISSING, StateBackend
 from headrace.runtime.state.kinds import VALUE, StateKind
+
+_ANY_VALUE = StateKind(VALUE)
 
 
 class Change(NamedTuple):
@@ -33,10 +35,10 @@ class SharedMap:
     and when the writing side reads it: that side must put a value again after changing it.
     """
 
-    __slots__ = ("_held", "_in_order", "_owner", "name")
+    __slots__ = ("_held", "_in_order", "_owner", "kind", "name")
 
-    def __init__(self, owner: SharedStates, name: str) -> None:
-        self._owner, self.name = owner, name
+    def __init__(self, owner: SharedStates, name: str, kind: StateKind) -> None:
+        self._owner, self.name, self.kind = owner, name, kind
         self._held: dict[Any, tuple[int, Any]] = {}
         self._in_order = True
 
@@ -47,11 +49,29 @@ class SharedMap:
             return default
         return copied(found[1]) if self._owner.writable else found[1]
 
+    def looking_up(self, otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """A function that gives the value of a key itself, or what ``otherwise`` gives for it.
+
+        It is for the side that reads, which calls it for every record.
+        """
+
+        def look_up(key: Any) -> Any:
+            found = self._held.get(key)
+            return otherwise(key) if found is None else found[1]
+
+        return look_up
+
     def __contains__(self, key: Any) -> bool:
         return key in self._held
 
     def __len__(self) -> int:
         return len(self._held)
+
+    def keys(self) -> Iterator[Any]:
+        """The keys; the map may change meanwhile."""
+        if not self._in_order:
+            self.sort()
+        return iter([*self._held])
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """The keys and values; the map may change meanwhile."""
@@ -125,19 +145,26 @@ class SharedMap:
 class SharedStates:
     """The shared maps of one operator in one task, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, operator: str | None = None) -> None:
+        self._operator = operator
         self._maps: dict[str, SharedMap] = {}
         self._order = 0
         self.writable = False
         """Whether the broadcast input is at work."""
         self.changes: list[Change] = []
         """What was changed since ``taken``."""
+        self.repeating = False
+        """The broadcast records at work were worked by another group of the task before."""
+        self.all_groups = False
+        """The broadcast record at work has reached for all keys of the task."""
+        self.asked_all_groups = False
+        """One of the broadcast records at work did so."""
 
-    def map(self, name: str) -> SharedMap:
-        """The map of a name; asked for twice it is the same."""
+    def map(self, name: str, kind: StateKind = _ANY_VALUE) -> SharedMap:
+        """The map of a name; asked for twice it is the same. ``kind``: what it is stored as."""
         found = self._maps.get(name)
         if found is None:
-            found = self._maps[name] = SharedMap(self, name)
+            found = self._maps[name] = SharedMap(self, name, kind)
         return found
 
     def next_order(self) -> int:
@@ -146,10 +173,16 @@ class SharedStates:
         return self._order
 
     def load(self, backend: StateBackend) -> None:
-        """Take the content of a backend."""
+        """Take the content of a backend.
+
+        Raises:
+            CheckpointError: a map was stored with another type.
+        """
         self._order, self.writable = 0, False
         self.changes.clear()
+        backend.owner = self._operator
         for each in self._maps.values():
+            backend.declare(each.name, each.kind)
             each.forget()
         for key, entry in backend.scan():
             for name, found in entry.items():
@@ -177,7 +210,7 @@ def store(changes: Iterable[Change], backend: StateBackend) -> None:
     """Write changes into a backend, and flush it."""
     changes = [*changes]
     for name in dict.fromkeys(change.state for change in changes):
-        backend.declare(name, StateKind(VALUE))
+        backend.declare(name, backend.kinds().get(name, _ANY_VALUE))
     for name, key, _, after in changes:
         entry = backend.enter(key)
         if after is MISSING:

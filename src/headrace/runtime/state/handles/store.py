@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from headrace.errors import PlanError
+from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.state.backend import MISSING, EntrySpace, StateBackend
 from headrace.runtime.state.handles.aggregating import AggregatingHandle
 from headrace.runtime.state.handles.context import KeyContext
@@ -119,6 +121,17 @@ class StateStore:
             context.look_up = entries.enter
             if context.entry is not None:
                 context.enter(context.key)
+
+    def keys_of(self, name: str) -> Iterator[Any]:
+        """Enter, one after another, the keys that hold something in a state; gives each out.
+
+        They come in the order of their hashes, which is the same at every repetition.
+        """
+        context, handle = self._context, self._handles[name]
+        for key in sorted(context.entries.keys(), key=stable_hash):
+            context.enter(key)
+            if handle._held() is not None:
+                yield key
 
     def purge(self, event_time: bool) -> None:
         """Remove what has expired under the current key by one clock.

@@ -1,0 +1,82 @@
+"""Which broadcast states a function asks for, as far as its byte code says."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import itertools
+from collections.abc import Iterator, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+from headrace.datastream.state import MapStateDescriptor
+from headrace.graph.transformation import CallSite
+from headrace.operators.broadcast.states import not_declared
+
+_METHODS = ("process_element", "process_broadcast_element", "on_timer")
+_ASKS = "get_broadcast_state"
+_UNKNOWN: Any = object()
+_BETWEEN = frozenset({"CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "PUSH_NULL"})
+"""What may stand between an argument and its call, in some versions of Python."""
+
+
+def require_declared(
+    function: Any, declared: Sequence[str], stream: str, site: CallSite
+) -> None:
+    """Check that the broadcast states that a function asks for are declared.
+
+    Seen are descriptors in the function's attributes, in globals and in enclosing functions. Others
+    are checked when the function asks for them.
+
+    Raises:
+        PlanError: one is not declared.
+    """
+    for descriptor in _asked_for(function):
+        if descriptor.name not in declared:
+            name = type(function).__name__
+            raise not_declared(
+                descriptor.name, declared, f"{name} on {stream}, given at {site}"
+            )
+
+
+def _asked_for(function: Any) -> Iterator[MapStateDescriptor]:
+    for name in _METHODS:
+        method = getattr(type(function), name, None)
+        if isinstance(method, FunctionType):
+            for value in _arguments(method.__code__, method, function):
+                if isinstance(value, MapStateDescriptor):
+                    yield value
+
+
+def _arguments(code: CodeType, method: FunctionType, function: Any) -> Iterator[Any]:
+    """What is given to ``get_broadcast_state`` in a method, where that is known."""
+    found = [each for each in dis.get_instructions(code) if each.opname not in _BETWEEN]
+    for index, instruction in enumerate(found):
+        if instruction.argval != _ASKS or instruction.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
+            continue
+        loads = [*itertools.takewhile(_is_load, found[index + 1 :])]
+        is_called = found[index + 1 + len(loads)].opname.startswith("CALL")
+        if is_called and loads and all(each.opname == "LOAD_ATTR" for each in loads[1:]):
+            value = _loaded(loads[0], method, function)
+            for each in loads[1:]:
+                value = inspect.getattr_static(value, str(each.argval), _UNKNOWN)
+            yield value
+
+
+def _is_load(instruction: dis.Instruction) -> bool:
+    return instruction.opname.startswith("LOAD")
+
+
+def _loaded(instruction: dis.Instruction, method: FunctionType, function: Any) -> Any:
+    name = instruction.argval
+    if instruction.opname == "LOAD_GLOBAL":
+        return method.__globals__.get(name, _UNKNOWN)
+    if instruction.opname == "LOAD_DEREF" and name in method.__code__.co_freevars:
+        cell = (method.__closure__ or ())[method.__code__.co_freevars.index(name)]
+        try:
+            return cell.cell_contents
+        except ValueError:  # not set yet
+            return _UNKNOWN
+    if instruction.opname.startswith("LOAD_FAST") and name == method.__code__.co_varnames[0]:
+        return function
+    return _UNKNOWN

@@ -1,0 +1,104 @@
+"""Functions of two connected streams: one method for the records of each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.common.time_domain import TimeDomain
+from headrace.datastream._functions.function import Function
+from headrace.datastream.timerservice import TimerService
+
+__all__ = ["CoFlatMapFunction", "CoMapFunction", "CoProcessFunction", "KeyedCoProcessFunction"]
+
+
+class CoMapFunction(Function):
+    """One record out for each record of either stream; None stands for no record."""
+
+    @abstractmethod
+    def map1(self, value: Any) -> Any:
+        """What becomes of a record of the first stream."""
+
+    @abstractmethod
+    def map2(self, value: Any) -> Any:
+        """What becomes of a record of the second stream."""
+
+
+class CoFlatMapFunction(Function):
+    """Any number of records out for each record of either stream."""
+
+    @abstractmethod
+    def flat_map1(self, value: Any) -> Iterable[Any] | None:
+        """What becomes of a record of the first stream: any iterable, or None for nothing."""
+
+    @abstractmethod
+    def flat_map2(self, value: Any) -> Iterable[Any] | None:
+        """What becomes of a record of the second stream: any iterable, or None for nothing."""
+
+
+class CoProcessFunction(Function):
+    """A process function of two streams, with a look at the time and access to side outputs."""
+
+    class Context(ABC):
+        """What is known while a record is processed."""
+
+        @abstractmethod
+        def timer_service(self) -> TimerService:
+            """The clocks. Timers need keyed streams."""
+
+        @abstractmethod
+        def timestamp(self) -> int:
+            """The record's timestamp (ms); -2**63 where it has none, as in PyFlink."""
+
+    @abstractmethod
+    def process_element1(self, value: Any, ctx: CoProcessFunction.Context) -> Iterable[Any] | None:
+        """What becomes of a record of the first stream; ``tag, value`` goes to a side output."""
+
+    @abstractmethod
+    def process_element2(self, value: Any, ctx: CoProcessFunction.Context) -> Iterable[Any] | None:
+        """What becomes of a record of the second stream; ``tag, value`` goes to a side output."""
+
+
+class KeyedCoProcessFunction(Function):
+    """A process function of two keyed streams: both share the state and the timers of a key."""
+
+    class Context(ABC):
+        """What is known while a record is processed."""
+
+        @abstractmethod
+        def get_current_key(self) -> Any:
+            """The key of the record or timer."""
+
+        @abstractmethod
+        def timer_service(self) -> TimerService:
+            """The clocks, and timers for the current key."""
+
+        @abstractmethod
+        def timestamp(self) -> int:
+            """The timestamp (ms) of the record or timer; -2**63 where there is none."""
+
+    class OnTimerContext(Context):
+        """What is known while a timer fires."""
+
+        @abstractmethod
+        def time_domain(self) -> TimeDomain:
+            """Which clock the timer followed."""
+
+    @abstractmethod
+    def process_element1(
+        self, value: Any, ctx: KeyedCoProcessFunction.Context
+    ) -> Iterable[Any] | None:
+        """What becomes of a record of the first stream; ``tag, value`` goes to a side output."""
+
+    @abstractmethod
+    def process_element2(
+        self, value: Any, ctx: KeyedCoProcessFunction.Context
+    ) -> Iterable[Any] | None:
+        """What becomes of a record of the second stream; ``tag, value`` goes to a side output."""
+
+    def on_timer(
+        self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext
+    ) -> Iterable[Any] | None:
+        """What comes of a timer that fires; nothing unless overridden."""
+        return None

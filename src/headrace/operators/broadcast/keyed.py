@@ -1,0 +1,170 @@
+"""A function of a keyed stream and a broadcast one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from headrace.errors import NotKeyedError
+from headrace.operators.broadcast.plain import states_of
+from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap
+from headrace.operators.connected.keyed import keyed_taker, keyed_traits
+from headrace.operators.emission import SURELY_RESULTS, look_at_results
+from headrace.operators.keyed_process import (
+    KeyedContext,
+    KeyedProcessOperator,
+    KeyedProcessSpec,
+    TimerContext,
+)
+from headrace.operators.process import ProcessContext
+from headrace.runtime.context import TaskContext
+from headrace.runtime.loops import Push
+from headrace.runtime.operator import NodeProgram, Operator, Outputs, ProcessBlock, Traits
+from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.shared import SharedStates
+
+
+@dataclass(frozen=True)
+class KeyedBroadcastProcessSpec(KeyedProcessSpec):
+    """As ``BroadcastProcessSpec``, with keyed state and perhaps ``on_timer`` on the keyed side."""
+
+    states: tuple[DeclaredMap, ...] = ()
+    kind = "keyed-broadcast-process"
+
+    @cached_property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """What the function's code uses. It is read once, since that takes milliseconds."""
+        return keyed_traits(self.function, shared=True)
+
+    @property
+    def label(self) -> str:
+        return "Keyed-Co-Process-Broadcast"
+
+    def build(self) -> Operator:
+        return KeyedBroadcastProcessOperator(self)
+
+
+class ReadingContext(KeyedContext):
+    """What ``process_element`` sees."""
+
+    def __init__(self, cell: KeyContext, states: BroadcastStates) -> None:
+        super().__init__(cell)
+        self.get_broadcast_state = states.readable
+
+
+class ReadingTimerContext(TimerContext):
+    """What ``on_timer`` sees."""
+
+    def __init__(self, cell: KeyContext, states: BroadcastStates) -> None:
+        super().__init__(cell)
+        self.get_broadcast_state = states.readable
+
+
+class WritingContext(ProcessContext):
+    """What ``process_broadcast_element`` sees: it has no key."""
+
+    def __init__(
+        self,
+        context: TaskContext,
+        cell: KeyContext,
+        states: BroadcastStates,
+        emit: Callable[[Any], None],
+    ) -> None:
+        super().__init__(cell)
+        assert context.shared is not None, "the operator has a broadcast input"
+        self._context, self._shared, self._emit = context, context.shared, emit
+        self.get_broadcast_state = states.writable
+
+    def current_watermark(self) -> int:
+        """The watermark (ms) of this operator."""
+        return self._cell.watermark
+
+    def _refuse(self, timestamp: int) -> None:
+        raise NotKeyedError(
+            "a timer is set for a broadcast record, which has no key",
+            hint="set timers in process_element or on_timer",
+        )
+
+    register_event_time_timer = _refuse
+    register_processing_time_timer = _refuse
+    delete_event_time_timer = _refuse
+    delete_processing_time_timer = _refuse
+
+    def apply_to_keyed_state(self, state_descriptor: Any, function: Any) -> None:
+        """Call ``function(key, state)`` for each key that holds something in a keyed state.
+
+        A function object with ``process(key, state)`` serves as well, as in Flink.
+        """
+        states, cell = self._context.states, self._cell
+        assert states is not None, "the operator is keyed"
+        self._shared.all_groups = True
+        call = getattr(function, "process", function)
+        state = getattr(self._context, state_descriptor._asked_by)(state_descriptor)
+        try:
+            for key in states.keys_of(state_descriptor.get_name()):
+                cell.event_ms = cell.watermark
+                results = call(key, state)
+                if hasattr(results, "__next__"):  # the function is a generator, or gives one
+                    self._emit(results)
+        finally:
+            cell.key = cell.entry = cell.event_ms = None
+
+
+class KeyedBroadcastProcessOperator(KeyedProcessOperator):
+    """Calls the method of the input for each record, and ``on_timer``, with the broadcast state."""
+
+    def __init__(self, spec: KeyedBroadcastProcessSpec) -> None:
+        super().__init__(spec)
+        self._declared = spec.states
+
+    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+        """Open the function, and ask for the shared state."""
+        super().open(node, context, cell)
+        self._states = states_of(context, self._declared, node)
+
+    def bind(self, outputs: Outputs) -> Push:
+        """Keyed operators take blocks; see ``processors``."""
+        push = super().bind(outputs)
+        self._context = ReadingContext(self.cell, self._states)
+        self._timer_context = ReadingTimerContext(self.cell, self._states)
+        self._writing = WritingContext(self.context, self.cell, self._states, self._emit_now)
+        self._take = keyed_taker(self, self._element, self._context, outputs)
+        self._broadcast_element = self._spec.function.target.process_broadcast_element
+        return push
+
+    def process(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        """Take records of the keyed side."""
+        self._take(keys, values, timestamps)
+
+    def processors(self) -> tuple[ProcessBlock, ...]:
+        """What takes the blocks of each input."""
+        return self._take, self.process_broadcast
+
+    def process_broadcast(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        """Take broadcast records, for the whole task.
+
+        Where a record reaches for all keys, the groups after the first get it as well. What came
+        before it did so was emitted by the first.
+        """
+        node, context, element = self.node, self._writing, self._broadcast_element  # noqa: F841
+        shared: SharedStates = context._shared
+        for value, timestamp in zip(values, timestamps or [None] * len(values), strict=True):
+            context._timestamp = timestamp
+            shared.all_groups = False
+            results = element(value, context)
+            if results is not None:
+                if type(results) not in SURELY_RESULTS:
+                    look_at_results(results)
+                for result in results:
+                    if not shared.repeating or shared.all_groups:
+                        self._emit((result,), timestamp)
+            shared.asked_all_groups |= shared.all_groups
+
+    def _emit_now(self, results: Any) -> None:
+        self._emit(results, self._writing._timestamp)

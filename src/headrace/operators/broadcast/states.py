@@ -1,0 +1,139 @@
+"""Broadcast state as functions see it: the maps of a task, which their descriptors type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from headrace.common.typeinfo import TypeInformation
+from headrace.errors import PlanError
+from headrace.runtime.state.kinds import VALUE, StateKind
+from headrace.runtime.state.shared import SharedMap, SharedStates
+from headrace.runtime.state.typed import typed_map
+
+
+@dataclass(frozen=True)
+class DeclaredMap:
+    """A broadcast state that a program declares: its name, and the type of the map, if declared."""
+
+    name: str
+    type_info: TypeInformation | None = None
+
+    def get_name(self) -> str:
+        """The state's name."""
+        return self.name
+
+
+class BroadcastMap:
+    """A shared map with the methods of map state; only the broadcast side may change it."""
+
+    def __init__(self, shared: SharedMap) -> None:
+        self._shared = shared
+        self.get = shared.get
+        self.contains = shared.__contains__
+        self.items = shared.items
+        self.keys = shared.keys
+        self.put = shared.put
+        self.remove = shared.remove
+        self.clear = shared.clear
+
+    def values(self) -> Iterator[Any]:
+        """The map values."""
+        return (value for _, value in self._shared.items())
+
+    def is_empty(self) -> bool:
+        """True when the map has no entry."""
+        return not len(self._shared)
+
+    def put_all(self, dict_value: Any) -> None:
+        """Set several entries: from a mapping, or from pairs."""
+        pairs = dict_value.items() if hasattr(dict_value, "items") else dict_value
+        for key, value in pairs:
+            self.put(key, value)
+
+
+class ReadOnlyBroadcastMap:
+    """A broadcast map as the other side sees it."""
+
+    def __init__(self, shared: SharedMap, state: Any, operator: str) -> None:
+        self._name, self._operator = shared.name, operator
+        # A key that is not found as it is may be in the form of its type.
+        self.get = shared.looking_up(state.get)
+        self.contains = state.contains
+        self.items = state.items
+        self.keys = state.keys
+        self.values = state.values
+        self.is_empty = state.is_empty
+
+    def _refuse(self, *given: Any) -> NoReturn:
+        raise PlanError(
+            f"the broadcast state {self._name!r} is changed on the side that may only read it",
+            where={"operator": self._operator},
+            hint="change it in process_broadcast_element, so that all tasks change it alike",
+        )
+
+    put = put_all = remove = clear = _refuse
+
+
+class BroadcastStates:
+    """The broadcast states of one operator in one task: by descriptor, for each of the two sides.
+
+    Raises:
+        PlanError: what is asked for was not declared, or with another type.
+    """
+
+    def __init__(
+        self, shared: SharedStates, declared: Sequence[DeclaredMap], operator: str
+    ) -> None:
+        types = {each.name: each.type_info for each in declared}
+        writable: dict[str, Any] = {}
+        readable: dict[str, Any] = {}
+        for each in declared:
+            text = None if each.type_info is None else repr(each.type_info)
+            held = shared.map(each.name, StateKind(VALUE, text))
+            state = writable[each.name] = typed_map(BroadcastMap(held), each)
+            readable[each.name] = ReadOnlyBroadcastMap(held, state, operator)
+        self.writable = _ByDescriptor(writable, types, operator).__getitem__
+        self.readable = _ByDescriptor(readable, types, operator).__getitem__
+
+
+_MOST_DESCRIPTORS = 64
+"""Some programs make a new descriptor for each record."""
+
+
+class _ByDescriptor(dict[Any, Any]):
+    """States by the descriptors that asked for them: asked again, that costs a look-up."""
+
+    def __init__(
+        self,
+        states: Mapping[str, Any],
+        types: Mapping[str, TypeInformation | None],
+        operator: str,
+    ) -> None:
+        super().__init__()
+        self._states, self._types, self._operator = states, types, operator
+
+    def __missing__(self, descriptor: Any) -> Any:
+        name, given = descriptor.name, descriptor.type_info
+        if name not in self._types:
+            raise not_declared(name, [*self._types], self._operator)
+        declared = self._types[name]
+        if declared is not None and given is not None and declared != given:
+            raise PlanError(
+                f"the broadcast state {name!r} is asked for as {given}, but declared as {declared}",
+                where={"operator": self._operator},
+                hint="use one descriptor, for broadcast() and in the function",
+            )
+        if len(self) < _MOST_DESCRIPTORS:
+            self[descriptor] = self._states[name]
+        return self._states[name]
+
+
+def not_declared(name: str, declared: Sequence[str], operator: str) -> PlanError:
+    """What to raise where a function asks for a state that ``broadcast()`` was not given."""
+    return PlanError(
+        f"the broadcast state {name!r} is not declared",
+        where={"operator": operator, "declared": ", ".join(map(repr, declared)) or "none"},
+        hint="give its MapStateDescriptor to .broadcast(...) as well",
+    )

@@ -1,0 +1,1 @@
+"""Operators of two connected streams: functions with a method for each."""
