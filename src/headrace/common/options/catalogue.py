@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
+from headrace.common.options import dependencies
 from headrace.common.options.flink import PREFIXES_WITHOUT_EFFECT, WITHOUT_EFFECT
 from headrace.common.options.option import ConfigOption
 from headrace.common.options.values import ValueKind, text_of
@@ -257,7 +258,9 @@ FAILURE_CAPTURE_DIR: ConfigOption[str | None] = ConfigOption(
 )
 
 _WITH_MEANING: tuple[ConfigOption[Any], ...] = tuple(
-    value for value in list(globals().values()) if isinstance(value, ConfigOption)
+    value
+    for value in (*list(globals().values()), *vars(dependencies).values())
+    if isinstance(value, ConfigOption)
 )
 
 OPTIONS: dict[str, ConfigOption[Any]] = {

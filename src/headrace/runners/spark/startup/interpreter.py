@@ -66,6 +66,24 @@ def worker_python(paths: Sequence[str], log: Path) -> str:
     return str(script)
 
 
+def other_python(executable: str, paths: Sequence[str]) -> str:
+    """The path of an executable that is another interpreter, with modules in ``paths`` as well.
+
+    It finds the driver's pyspark where it has none of its own, and is started anew each time.
+    """
+    if os.name != "posix" or not paths:
+        return executable
+    folder = Path(tempfile.mkdtemp(prefix="headrace-python-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    script = folder / "python"
+    found, python = shlex.quote(os.pathsep.join(paths)), shlex.quote(executable)
+    script.write_text(
+        f'#!/bin/sh\nexport PYTHONPATH=$PYTHONPATH${{PYTHONPATH:+:}}{found}\nexec {python} "$@"\n'
+    )
+    script.chmod(0o700)
+    return str(script)
+
+
 def _start_fork_server(path: Path, paths: Sequence[str], log: Path) -> None:
     """Start the server and do not wait for its imports. If it fails, workers start without it."""
     inherited = os.environ.get("PYTHONPATH")
