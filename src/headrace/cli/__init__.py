@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from headrace.cli import demo, doctor, prepare, replay, run
+from headrace.cli import demo, doctor, prepare, pyflink, replay, run
 from headrace.errors import HeadraceError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command("doctor")(doctor.doctor)
 app.command("prepare")(prepare.prepare)
 app.command("run", context_settings=run.CONTEXT_SETTINGS)(run.run)
+app.command("pyflink", context_settings=run.CONTEXT_SETTINGS)(pyflink.pyflink)
 app.command("replay")(replay.replay)
 app.add_typer(demo.app, name="demo")
 
