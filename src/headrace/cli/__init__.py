@@ -11,6 +11,7 @@ import sys
 import typer
 
 from headrace.cli import demo, doctor, prepare, pyflink, replay, run
+from headrace.cli.check import command
 from headrace.errors import HeadraceError
 
 app = typer.Typer(
@@ -21,6 +22,7 @@ app = typer.Typer(
     # A job's traceback is the user's: it must not be framed, shortened or filled with locals.
     pretty_exceptions_enable=False,
 )
+app.command("check")(command.check)
 app.command("doctor")(doctor.doctor)
 app.command("prepare")(prepare.prepare)
 app.command("run", context_settings=run.CONTEXT_SETTINGS)(run.run)

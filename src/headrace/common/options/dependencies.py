@@ -40,6 +40,6 @@ CACHED_FILES: ConfigOption[list[str]] = ConfigOption(
     "pipeline.cached-files",
     ValueKind.LIST,
     [],
-    "Files that functions find by name in their working folder: name:data,path:/tmp/data.bin; several"
-    " are divided by semicolons.",
+    "Files that functions find by name in their working folder: name:data,path:/tmp/data.bin;"
+    " several are divided by semicolons.",
 )
