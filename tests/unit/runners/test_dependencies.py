@@ -254,12 +254,27 @@ def test_the_interpreter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "not in /bin/sh (python.executable)" in capsys.readouterr().err
 
 
-def test_another_interpreter_finds_the_drivers_modules(tmp_path: Path) -> None:
+def test_another_interpreter_finds_the_drivers_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = "import sys; print(*sys.version_info[:2], sep='.')"  # and no libraries: they are slow
+    monkeypatch.setattr("headrace.runners.spark.startup.interpreter._TRIED", tried)
     (tmp_path / "needed_by_other.py").write_text("NAME = 'other'")
     python = other_python(sys.executable, [str(tmp_path)])
     program = "import needed_by_other; print(needed_by_other.NAME)"
     done = subprocess.run([python, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "other\n"
+
+
+@pytest.mark.parametrize(
+    ("does", "says"), [("echo 2.7", "2.7"), ("echo no headrace >&2; exit 1", "no headrace")]
+)
+def test_an_interpreter_that_workers_cannot_run_in(tmp_path: Path, does: str, says: str) -> None:
+    (tmp_path / "python").write_text(f"#!/bin/sh\n{does}\n")
+    (tmp_path / "python").chmod(0o755)
+    with pytest.raises(ConfigurationError, match="workers cannot run in") as raised:
+        other_python(str(tmp_path / "python"), [str(tmp_path)])
+    assert raised.value.where["it says"] == says
 
 
 def test_modules_that_a_job_brings_do_not_travel(tmp_path: Path) -> None:

@@ -160,7 +160,12 @@ def _tell_ignored(spark: SparkSession, settings: Mapping[str, str]) -> None:
     context = spark.sparkContext
     python = _chosen_python.get(context.applicationId or "", context.pythonExec)
     runs = {WORKERS_PYTHON: python}
-    ignored = [k for k, v in settings.items() if v not in str(runs.get(k, spark.conf.get(k, None)))]
+    told = {WORKERS_PYTHON: f"python.executable (its workers run {python})"}
+    ignored = [
+        told.get(key, key)
+        for key, value in settings.items()
+        if value not in str(runs.get(key, spark.conf.get(key, None)))
+    ]
     if ignored:
         print(
             f"headrace: there is a SparkSession already, so {', '.join(ignored)} has no effect",
