@@ -8,6 +8,7 @@
     │   ├── MissingWatermarksError        event time is needed, no watermark strategy is set
     │   └── NotKeyedError                 keyed state or timers on a stream that is not keyed
     ├── UnsupportedError (NotImplementedError)   a PyFlink name that does not work here
+    │   └── UnsupportedModuleError    a module of PyFlink's that is not here (an ImportError too)
     ├── ConfigurationError (ValueError)   an unknown key, or a value that does not parse
     ├── UnstableKeyError (TypeError)      a key whose hash differs between interpreters
     ├── TypeMismatchError (TypeError)     a value that does not fit its declared type
@@ -78,12 +79,27 @@ class MissingWatermarksError(PlanError):
     """An operator needs event time and no watermark strategy stands upstream of it."""
 
 
-class NotKeyedError(PlanError):
+class NotKeyedError(PlanError, TypeError):
     """Keyed state or keyed timers are used on a stream that has no key."""
 
 
 class UnsupportedError(HeadraceError, NotImplementedError):
     """A name of PyFlink's API that is declared here, but does not work here."""
+
+
+class UnsupportedModuleError(UnsupportedError, ModuleNotFoundError):
+    """A module of PyFlink's that does not exist here."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        where: Mapping[str, str] | None = None,
+        hint: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(message, where=where, hint=hint)
+        self.name = name
 
 
 class ConfigurationError(HeadraceError, ValueError):

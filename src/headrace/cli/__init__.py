@@ -10,7 +10,8 @@ import sys
 
 import typer
 
-from headrace.cli import demo, doctor, prepare, replay, run
+from headrace.cli import demo, doctor, prepare, pyflink, replay, run
+from headrace.cli.check import command
 from headrace.errors import HeadraceError
 
 app = typer.Typer(
@@ -21,9 +22,11 @@ app = typer.Typer(
     # A job's traceback is the user's: it must not be framed, shortened or filled with locals.
     pretty_exceptions_enable=False,
 )
+app.command("check")(command.check)
 app.command("doctor")(doctor.doctor)
 app.command("prepare")(prepare.prepare)
 app.command("run", context_settings=run.CONTEXT_SETTINGS)(run.run)
+app.command("pyflink", context_settings=run.CONTEXT_SETTINGS)(pyflink.pyflink)
 app.command("replay")(replay.replay)
 app.add_typer(demo.app, name="demo")
 

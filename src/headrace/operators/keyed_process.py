@@ -67,7 +67,7 @@ class KeyedContext:
 
     def get_current_key(self) -> Any:
         """The key of the record."""
-        return self._cell.key
+        return self._cell.user_key()
 
     def timestamp(self) -> int:
         """The timestamp (ms) of the record or timer; ``MIN_WATERMARK`` where there is none."""

@@ -28,6 +28,9 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.planner.explain import explain_text, plan_json
 from headrace.planner.plan import PlanOptions, plan
 from headrace.runners.delivery import Delivery
+from headrace.runners.dependencies import place
+from headrace.runners.dependencies.declared import Dependencies, declared_in, is_own_interpreter
+from headrace.runners.dependencies.folder import folder_of, work_of
 from headrace.runners.local import LocalRun
 from headrace.runtime.failure import failure_of
 from headrace.runtime.pacing import Pace
@@ -46,10 +49,18 @@ _LONGEST_BATCH = 6
 class LocalJob:
     """A job of the local runner, in a thread of its own; a ``JobHandle``."""
 
-    def __init__(self, program: JobProgram, delivery: Delivery) -> None:
+    def __init__(
+        self, program: JobProgram, delivery: Delivery, needs: Dependencies | None = None
+    ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
-        self._run = LocalRun(program, delivery)
+        needs = needs or Dependencies()
+        place.enter(str(folder_of(needs) or ""), needs.worker_path)
+        try:
+            self._run = LocalRun(program, delivery)
+        except BaseException:
+            place.leave()
+            raise
         self._cancelled = threading.Event()
         self._status = JobStatus.RUNNING
         self._failure: BaseException | None = None
@@ -69,6 +80,7 @@ class LocalJob:
             self._status = JobStatus.FAILED
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
+            place.leave()
             self.delivery.close()
 
     def status(self) -> JobStatus:
@@ -170,10 +182,14 @@ def start(
     """Start a job on the runner that the configuration names."""
     program = program_of(graph, configuration, job_name)
     _refuse_unnamed(program, configuration, job_name)
+    needs = declared_in(configuration)
+    if work_of(folder_of(needs)) is not None:
+        program = _with_absolute_paths(program)
     delivery = Delivery()
     if options.read(configuration, options.TARGET) == "local":
         _tell_ignored(configuration)
-        return LocalJob(program, delivery)
+        _tell_other_interpreter(needs)
+        return LocalJob(program, delivery, needs)
     from headrace.runners.spark.start import start_on_spark
 
     return start_on_spark(
@@ -183,7 +199,19 @@ def start(
         bounded=graph.bounded,
         fresh=os.environ.get(options.FRESH_VARIABLE) == "1",
         on_report=on_report,
+        needs=needs,
     )
+
+
+def _with_absolute_paths(program: JobProgram) -> JobProgram:
+    """The program for tasks that have a working folder of their own."""
+    sources = [replace(each, source=_absolute(each.source)) for each in program.sources]
+    sinks = [replace(each, sink=_absolute(each.sink)) for each in program.sinks]
+    return replace(program, sources=tuple(sources), sinks=tuple(sinks))
+
+
+def _absolute(connector: Any) -> Any:
+    return connector.absolute() if hasattr(connector, "absolute") else connector
 
 
 def _refuse_unnamed(
@@ -207,6 +235,15 @@ def _tell_ignored(configuration: Configuration) -> None:
     ignored = [key for key in keys if configuration.contains_key(key)]
     if ignored:
         print(f"headrace: the local runner ignores {', '.join(ignored)}", file=sys.stderr)
+
+
+def _tell_other_interpreter(needs: Dependencies) -> None:
+    if needs.executable and not is_own_interpreter(needs.executable):
+        print(
+            f"headrace: the local runner runs functions in {sys.executable},"
+            f" not in {needs.executable} (python.executable)",
+            file=sys.stderr,
+        )
 
 
 def execute(

@@ -80,11 +80,25 @@ def _hasher_of(kind: type, key: Any) -> _Hasher:
     if hasher is None:
         raise UnstableKeyError(
             f"a {kind.__qualname__} cannot be a key: its hash differs between interpreters",
-            where={"key": _short(key)},
+            where={"key": shortened(key)},
             hint="use str, numbers, bytes, dates, enums, a tuple or Row of these,"
             " or a dataclass declared with frozen=True",
         )
     return _hashers.setdefault(kind, hasher)
+
+
+def always_refused(key: Any) -> bool:
+    """Whether no key of this key's class has a stable hash."""
+    try:
+        _hasher_of(type(key), key)
+    except UnstableKeyError:
+        return True
+    return False
+
+
+def hashed_by(kind: type, hasher: _Hasher) -> None:
+    """Let keys of a class of ours be hashed by a function that is equal in every interpreter."""
+    _BY_CLASS[kind] = hasher
 
 
 def _compares(base: type, owner: type) -> bool:
@@ -99,7 +113,7 @@ def _own_equality(key: Any) -> UnstableKeyError:
     return UnstableKeyError(
         f"a {kind} cannot be a key: it compares by an __eq__ of its own, so what it must be hashed"
         " by cannot be known",
-        where={"key": _short(key)},
+        where={"key": shortened(key)},
         hint=f"let key_by give what {kind}.__eq__ compares: a str, a number, or a tuple of these",
     )
 
@@ -202,7 +216,8 @@ def _frozen_by_value(kind: type) -> bool:
     return bool(params and params.frozen and params.eq)
 
 
-def _short(value: Any) -> str:
+def shortened(value: Any) -> str:
+    """The value's ``repr``, cut after 200 characters."""
     text = repr(value)
     return text if len(text) <= 200 else text[:197] + "..."
 

@@ -29,10 +29,10 @@ from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
 from headrace.runtime.failure import AsRaised
-from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.operator import NodeProgram, OperatorSpec
 from headrace.runtime.program import ChainProgram, JobProgram, Settings, VertexProgram
+from headrace.runtime.serialized_key import SerializedKey, as_key, user_key
 from headrace.runtime.stage_call import StageCall
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
@@ -359,9 +359,8 @@ class KeyedHarness(_Harness):
         if input not in self._key_of:
             return None
         # computed from the record itself, as its sender does; then the key is nobody's to change
-        key = copied(self._key_of[input](value))
-        stable_hash(key)  # raises where the key would scatter
-        return [key]
+        key = as_key(self._key_of[input](value))
+        return [key if type(key) is SerializedKey else copied(key)]
 
     def timers(self) -> list[PendingTimer]:
         """The timers that are set: those of event time first, each kind in the order of firing."""
@@ -371,7 +370,7 @@ class KeyedHarness(_Harness):
             (backend.processing_timers, TimeDomain.PROCESSING_TIME),
         )
         return [
-            PendingTimer(timer.time_ms, timer.key, domain)
+            PendingTimer(timer.time_ms, user_key(timer.key), domain)
             for store, domain in kinds
             for timer in pending_timers(store)
             if timer.namespace != CLEANUP
@@ -379,7 +378,7 @@ class KeyedHarness(_Harness):
 
     def keys(self) -> list[Any]:
         """The keys that hold state, in no order."""
-        return list(self._backend().keys())
+        return [*map(user_key, self._backend().keys())]
 
     def state(self, name: str, key: Any) -> Any:
         """What a state holds under a key, as the function would read it: a copy.
@@ -395,7 +394,7 @@ class KeyedHarness(_Harness):
         if handle is None:
             known = ", ".join(sorted(context.states._handles)) or "none"
             raise PlanError(f"there is no state {name!r}; the function asked for: {known}")
-        aside = HeapBackend()
+        aside, key = HeapBackend(), as_key(key)
         aside.enter(key).update(copied(dict(self._backend().enter(key))))
         context.states.attach(aside)
         cell.enter(key)

@@ -22,7 +22,7 @@ from headrace.datastream import (
     StreamExecutionEnvironment,
 )
 from headrace.datastream.closeable_iterator import CloseableIterator
-from headrace.errors import ConfigurationError, PlanError, UnsupportedError
+from headrace.errors import ConfigurationError, PlanError
 
 
 @pytest.fixture
@@ -106,21 +106,6 @@ def test_settings_are_checked(env: StreamExecutionEnvironment, call: Any) -> Non
 def test_an_unknown_key_names_its_neighbour() -> None:
     with pytest.raises(ConfigurationError, match=r"parallelism\.default"):
         Configuration().set_string("parallelism.defualt", "2")
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        "add_python_file",
-        "add_python_archive",
-        "set_python_requirements",
-        "set_python_executable",
-        "register_cached_file",
-    ],
-)
-def test_files_are_given_to_spark(env: StreamExecutionEnvironment, call: str) -> None:
-    with pytest.raises(UnsupportedError, match=call):
-        getattr(env, call)("x")
 
 
 def test_checkpoint_config(env: StreamExecutionEnvironment) -> None:

@@ -176,11 +176,10 @@ class ToSet(KeySelector):
 @pytest.mark.parametrize(
     "selector", [to_list, to_dict, to_object, to_unfrozen, to_list_or_none, ToSet()]
 )
-def test_annotations_of_unstable_keys(env: StreamExecutionEnvironment, selector: Any) -> None:
-    stream = env.from_sequence(1, 2)
-    with pytest.raises(UnstableKeyError, match="annotated to return") as raised:
-        stream.key_by(selector)
-    assert __file__ in str(raised.value)
+def test_what_has_no_hash_is_a_key_by_its_form(
+    env: StreamExecutionEnvironment, selector: Any
+) -> None:
+    assert isinstance(env.from_collection([1, 2]).key_by(selector), KeyedStream)
 
 
 def to_colour(value: Any) -> Colour:
@@ -218,25 +217,24 @@ def test_annotations_of_stable_keys(env: StreamExecutionEnvironment, selector: A
     "key_type",
     [Types.LIST(Types.INT()), Types.MAP(Types.INT(), Types.INT()), Types.BASIC_ARRAY(Types.INT())],
 )
-def test_key_types_of_unstable_keys(
+def test_key_types_of_containers(
     env: StreamExecutionEnvironment, key_type: TypeInformation
 ) -> None:
-    with pytest.raises(UnstableKeyError, match="cannot be the type of a key"):
-        env.from_sequence(1, 2).key_by(lambda v: v, key_type)
+    assert isinstance(env.from_sequence(1, 2).key_by(lambda v: v, key_type), KeyedStream)
 
 
 def test_the_first_element_of_a_collection_is_tried(env: StreamExecutionEnvironment) -> None:
-    with pytest.raises(UnstableKeyError, match="list cannot be a key") as raised:
-        env.from_collection([(1, 2)]).key_by(lambda v: list(v))
+    with pytest.raises(UnstableKeyError, match="function cannot be a key") as raised:
+        env.from_collection([(1, 2)]).key_by(lambda v: lambda: v)
     text = str(raised.value)
-    assert "record: (1, 2)" in text and "Collection, built at" in text and "dataclass" in text
+    assert "record: (1, 2)" in text and "Collection, built at" in text and "top level" in text
     typed = env.from_collection([(1, 2)], Types.ROW([Types.INT(), Types.INT()]))
     strategy = WatermarkStrategy.for_monotonous_timestamps()
     timed = typed.assign_timestamps_and_watermarks(strategy)
     for stream in (typed, timed):
         stream.key_by(lambda row: row)  # the tuple was coerced to a Row, which is a fine key
         with pytest.raises(UnstableKeyError):
-            stream.key_by(lambda row: [row[0]] if isinstance(row, Row) else row)
+            stream.key_by(lambda row: (lambda: row) if isinstance(row, Row) else row)
 
 
 def test_what_cannot_be_tried_is_left_to_the_job(env: StreamExecutionEnvironment) -> None:
@@ -250,5 +248,5 @@ def test_what_cannot_be_tried_is_left_to_the_job(env: StreamExecutionEnvironment
     pairs = env.from_collection([1])
     for selector in (Opened(), lambda v: v.no_such_field):
         assert isinstance(pairs.key_by(selector), KeyedStream)
-    assert isinstance(pairs.map(lambda v: [v]).key_by(lambda v: v), KeyedStream)
-    assert isinstance(env.from_collection([]).key_by(lambda v: [v]), KeyedStream)
+    assert isinstance(pairs.map(lambda v: v).key_by(lambda v: lambda: v), KeyedStream)
+    assert isinstance(env.from_collection([]).key_by(lambda v: lambda: v), KeyedStream)

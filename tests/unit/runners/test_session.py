@@ -2,10 +2,46 @@
 
 from __future__ import annotations
 
+import os
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from headrace.runners.spark.modules import is_local
-from headrace.runners.spark.startup.session import place_of, submitted_settings, was_submitted
+from headrace.runners.spark.startup.session import (
+    WORKERS_PYTHON,
+    _tell_ignored,
+    _workers_start_as,
+    place_of,
+    submitted_settings,
+    was_submitted,
+)
+
+
+def test_a_session_that_runs_keeps_its_interpreter(capsys: pytest.CaptureFixture[str]) -> None:
+    context = SimpleNamespace(applicationId="app-1", pythonExec="/one/python")
+    spark: Any = SimpleNamespace(sparkContext=context, conf={"spark.executor.memory": "1g"})
+    _tell_ignored(spark, {WORKERS_PYTHON: "/one/python", "spark.executor.memory": "1g"})
+    assert capsys.readouterr().err == ""
+    _tell_ignored(spark, {WORKERS_PYTHON: "/two/python"})
+    assert capsys.readouterr().err == (
+        "headrace: there is a SparkSession already, so python.executable (its workers run"
+        " /one/python) has no effect\n"
+    )
+
+
+def test_the_interpreter_that_a_job_chose_counts_while_workers_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", "of-the-user")
+    monkeypatch.delenv("PYSPARK_DRIVER_PYTHON", raising=False)
+    with _workers_start_as("ours"):
+        assert os.environ["PYSPARK_PYTHON"] == "of-the-user"
+    with _workers_start_as("chosen", chosen=True):
+        assert os.environ["PYSPARK_PYTHON"] == os.environ["PYSPARK_DRIVER_PYTHON"] == "chosen"
+    assert os.environ["PYSPARK_PYTHON"] == "of-the-user"
+    assert "PYSPARK_DRIVER_PYTHON" not in os.environ
 
 
 def test_who_submits_is_seen_by_the_gateway() -> None:

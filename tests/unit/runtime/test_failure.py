@@ -215,7 +215,7 @@ def test_a_failing_key_selector_is_told_by_its_stream() -> None:
 
 @pytest.mark.parametrize(
     ("key", "says"),
-    [([1], "unhashable|cannot be a key"), (object(), "a object cannot be a key")],
+    [([lambda: 1], "a list cannot be a key"), (lambda: 1, "a function cannot be a key")],
 )
 def test_an_unstable_key_names_the_stream(key: Any, says: str) -> None:
     keyed = exchange(0, selector=UserFunction(lambda value: key))

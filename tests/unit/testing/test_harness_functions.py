@@ -154,7 +154,7 @@ def test_a_key_selector_is_opened_and_closed() -> None:
 
 
 def test_an_unstable_key_is_refused() -> None:
-    harness = KeyedHarness(Ledger(), key_by=lambda value: [value])
+    harness = KeyedHarness(Ledger(), key_by=lambda value: lambda: value)
     with pytest.raises(UnstableKeyError):
         harness.process(("a", 1))
 

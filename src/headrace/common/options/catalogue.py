@@ -11,6 +11,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
+from headrace.common.options import dependencies, of_flink
 from headrace.common.options.flink import PREFIXES_WITHOUT_EFFECT, WITHOUT_EFFECT
 from headrace.common.options.option import ConfigOption
 from headrace.common.options.values import ValueKind, text_of
@@ -263,7 +264,9 @@ FAILURE_CAPTURE_DIR: ConfigOption[str | None] = ConfigOption(
 )
 
 _WITH_MEANING: tuple[ConfigOption[Any], ...] = tuple(
-    value for value in list(globals().values()) if isinstance(value, ConfigOption)
+    value
+    for value in (*list(globals().values()), *vars(dependencies).values())
+    if isinstance(value, ConfigOption)
 )
 
 OPTIONS: dict[str, ConfigOption[Any]] = {
@@ -301,7 +304,7 @@ def read(configuration: Settings, option: ConfigOption[T]) -> T:
 
 
 def check(key: str, value: Any) -> None:
-    """Nothing, for a known key with a value that parses.
+    """Nothing, for a known key with a value that parses; for others of Flink's a note is printed.
 
     Raises:
         ConfigurationError: the key is not known (the nearest are named), or the value does not fit.
@@ -309,7 +312,11 @@ def check(key: str, value: Any) -> None:
     option = OPTIONS.get(key)
     if option is not None:
         option.parse(value)
-    elif not any(key.startswith(prefix) and key != prefix for prefix in PREFIXES):
+    elif any(key.startswith(prefix) and key != prefix for prefix in PREFIXES):
+        return
+    elif of_flink.is_of_flink(key):
+        of_flink.note(key)
+    else:
         raise ConfigurationError(f"{key!r} is not a known key", hint=_nearest(key))
 
 
@@ -327,6 +334,8 @@ def _nearest(key: str) -> str:
         return f"Spark's settings are given as {SPARK_CONF_PREFIX}{key}"
     known = [*OPTIONS, *PREFIXES]
     near = difflib.get_close_matches(key.lower(), known, n=3, cutoff=0.6)
+    closest = difflib.get_close_matches(key.lower(), of_flink.names(), n=1, cutoff=0.85)
+    near = [*near, *(name for name in closest if name not in near)]
     if not near:  # a key from memory often has the right last word and the wrong path
         last = key.lower().rpartition(".")[2]
         near = [candidate for candidate in known if last and last in candidate.split(".")][:3]

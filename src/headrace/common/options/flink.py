@@ -26,7 +26,6 @@ _ROWS: tuple[tuple[str, ValueKind, Any, str], ...] = (
     ("pipeline.serialization-config", ValueKind.STRING, "", _JVM),
     ("pipeline.jars", ValueKind.LIST, [], _JVM),
     ("pipeline.classpaths", ValueKind.LIST, [], _JVM),
-    ("pipeline.cached-files", ValueKind.LIST, [], _WORKER),
     ("pipeline.vertex-description-mode", ValueKind.STRING, "TREE", _JVM),
     ("execution.buffer-timeout.enabled", ValueKind.BOOLEAN, True, "records travel in blocks"),
     ("execution.buffer-timeout.interval", ValueKind.DURATION, 100, "records travel in blocks"),
@@ -72,12 +71,7 @@ _ROWS: tuple[tuple[str, ValueKind, Any, str], ...] = (
     ("python.metric.enabled", ValueKind.BOOLEAN, True, _WORKER),
     ("python.profile.enabled", ValueKind.BOOLEAN, False, _WORKER),
     ("python.systemenv.enabled", ValueKind.BOOLEAN, True, _WORKER),
-    ("python.executable", ValueKind.STRING, "python", "workers run the session's interpreter"),
     ("python.client.executable", ValueKind.STRING, "python", "the driver is the program's own"),
-    ("python.pythonpath", ValueKind.STRING, "", _WORKER),
-    ("python.files", ValueKind.STRING, "", "give Spark the files: spark.submit.pyFiles"),
-    ("python.requirements", ValueKind.STRING, "", "install them where the workers run"),
-    ("python.archives", ValueKind.STRING, "", "give Spark the files: spark.archives"),
 )
 
 WITHOUT_EFFECT: tuple[ConfigOption[Any], ...] = tuple(

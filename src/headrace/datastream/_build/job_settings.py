@@ -6,12 +6,13 @@ import os
 from typing import Self
 
 from headrace.common.options import catalogue as options
+from headrace.common.options import dependencies
+from headrace.common.options.option import ConfigOption
 from headrace.common.configuration import Configuration
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.time import TimeAmount, milliseconds_of
-from headrace.common.unsupported import unsupported_method
 from headrace.common.accepted import accepted
-from headrace.common.arguments import one_of, positive
+from headrace.common.arguments import non_empty, one_of, positive
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.execution_mode import RuntimeExecutionMode
@@ -25,18 +26,6 @@ _NO_JARS = "connectors are written in Python; for Spark's jars set headrace.spar
 
 class JobSettings:
     """A view of the job's one ``Configuration``."""
-
-    add_python_file = unsupported_method(
-        "give the file to Spark: headrace.spark.conf.spark.submit.pyFiles"
-    )
-    add_python_archive = unsupported_method(
-        "give the archive to Spark: headrace.spark.conf.spark.archives"
-    )
-    set_python_requirements = unsupported_method("install the packages where the workers run")
-    set_python_executable = unsupported_method("workers run the session's interpreter")
-    register_cached_file = unsupported_method(
-        "give the file to Spark: headrace.spark.conf.spark.files"
-    )
 
     _configuration: Configuration
 
@@ -178,3 +167,44 @@ class JobSettings:
     @accepted(_NO_JARS)
     def add_classpaths(self, *classpaths: str) -> None:
         """Do nothing."""
+
+    # What functions need beside the program. Whether it is there is looked at when the job starts.
+
+    def add_python_file(self, file_path: str) -> None:
+        """Let functions import from a .py file, a folder, or a .zip, .whl or .egg file."""
+        self._prepend(dependencies.PYTHON_FILES, file_path)
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """Install packages by pip for the functions; with a folder, from its files alone."""
+        given = _joined(requirements_file_path, requirements_cache_dir)
+        self._configuration.set_string(dependencies.PYTHON_REQUIREMENTS.key, given)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Extract an archive into the functions' working folder, below its own name or another."""
+        self._prepend(dependencies.PYTHON_ARCHIVES, _joined(archive_path, target_dir))
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Set the workers' interpreter, for a session that the job starts."""
+        non_empty(python_exec, "an interpreter")
+        self._configuration.set_string(dependencies.PYTHON_EXECUTABLE.key, python_exec)
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """Let functions find a file by a name in their working folder."""
+        non_empty(name, "a cached file's name")
+        registered = options.read(self._configuration, dependencies.CACHED_FILES)
+        entry = f"name:{name},path:{file_path}" + (",executable:true" if executable else "")
+        self._configuration.set_string(
+            dependencies.CACHED_FILES.key, ";".join([*registered, entry])
+        )
+
+    def _prepend(self, option: ConfigOption[str], entry: str) -> None:
+        non_empty(entry, "a path")
+        before = options.read(self._configuration, option)
+        self._configuration.set_string(option.key, ",".join(filter(None, [entry, before])))
+
+
+def _joined(path: str, more: str | None) -> str:
+    non_empty(path, "a path")
+    return path if more is None else f"{path}#{more}"

@@ -1,22 +1,11 @@
-"""Key selectors, and early checks that their keys hash alike in every interpreter."""
+"""Key selectors, and an early check that what they give can be a key."""
 
 from __future__ import annotations
 
 import operator
-import types
-import typing
-from contextlib import suppress
-from enum import Enum
 from typing import Any
 
-from headrace.common.typeinfo import (
-    BasicArrayTypeInfo,
-    ListTypeInfo,
-    MapTypeInfo,
-    ObjectArrayTypeInfo,
-    TypeInformation,
-)
-from headrace.common.types import Row
+from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.functions import Function, KeySelector
 from headrace.datastream._build.user_functions import user_function
 from headrace.errors import UnstableKeyError
@@ -24,13 +13,6 @@ from headrace.graph.transformation import CallSite, Edge, Forward, SourceTransfo
 from headrace.operators.coerce import CoerceSpec
 from headrace.runtime.columns.selectors import NamedField
 from headrace.runtime.user_function import UserFunction
-
-_HINT = (
-    "use str, numbers, bytes, dates, enums, a tuple or Row of these,"
-    " or a dataclass declared with frozen=True"
-)
-_UNSTABLE_TYPE_INFOS = (ListTypeInfo, MapTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo)
-_UNSTABLE_TYPES = (list, dict, set, bytearray, object)
 
 
 def key_function(given: Any, call: str, stream: str, site: CallSite) -> UserFunction:
@@ -49,70 +31,30 @@ def check_stability(
     stream: str,
     site: CallSite,
 ) -> None:
-    """Raise where a key is known not to hash alike in every interpreter.
+    """Raise where a key is known to be none: it has no stable hash, and cannot be serialized.
 
-    Known are the declared key type, the selector's return annotation, and, where the stream comes
-    straight from a collection, the key of its first element.
+    Known is the key of the first element, where the stream comes straight from a collection.
 
     Raises:
         UnstableKeyError: the key would scatter.
     """
-    where = {"stream": stream, "called": str(site)}
-    if isinstance(key_type, _UNSTABLE_TYPE_INFOS):
-        raise UnstableKeyError(f"{key_type} cannot be the type of a key", where=where, hint=_HINT)
-    annotated = _annotated_type(selector)
-    if annotated is not None and _is_unstable(annotated):
-        name = getattr(annotated, "__qualname__", repr(annotated))
-        raise UnstableKeyError(
-            f"the key selector {selector.name!r} is annotated to return {name},"
-            " which has no hash that is equal in every interpreter",
-            where=where,
-            hint=_HINT,
-        )
-    _check_first_key(selector, edges, where)
-
-
-def _annotated_type(selector: UserFunction) -> Any | None:
-    function = selector.bound()
-    # annotations may name what only a type checker can see; then nothing is known
-    with suppress(Exception):
-        return typing.get_type_hints(function).get("return")
-    return None
-
-
-def _is_unstable(hint: Any) -> bool:
-    kind = typing.get_origin(hint) or hint
-    if kind in (typing.Union, types.UnionType):
-        return any(_is_unstable(member) for member in typing.get_args(hint))
-    if kind in _UNSTABLE_TYPES:
-        return True
-    return (
-        isinstance(kind, type)
-        and kind not in (type(None), Any)
-        and not issubclass(kind, Enum)
-        and kind.__hash__ in (object.__hash__, None)
-    )
-
-
-def _check_first_key(
-    selector: UserFunction, edges: tuple[Edge, ...], where: dict[str, str]
-) -> None:
-    from headrace.runtime.key_groups import stable_hash
+    from headrace.runtime.serialized_key import as_key
 
     found, value = _first_element(edges)
     if not found or _needs_open(selector):
         return
+    coerce = None if key_type is None else key_type.coercer()
     try:
         key = selector.bound()(value)
+        key = key if coerce is None else coerce(key)
     except Exception:
         return  # the job will raise it again, with the record and the operator noted
     try:
-        stable_hash(key)
+        as_key(key)
     except UnstableKeyError as error:
+        where = {"stream": stream, "called": str(site), "record": repr(value)[:200]}
         raise UnstableKeyError(
-            error.message,
-            where={**where, "record": repr(value)[:200], **error.where},
-            hint=error.hint,
+            error.message, where={**where, **error.where}, hint=error.hint
         ) from None
 
 

@@ -117,10 +117,11 @@ class _Windowed:
         """The records of each window reduced into one, or what a window function makes of that."""
         site = call_site()
         fold = self._function(reduce_function, ReduceFunction, "reduce", "reduce", site)
-        kept = self._kept_type() if window_function is None else None
+        if window_function is None:
+            output_type = output_type or self._kept_type()
         call = self._window_call(window_function, "reduce", site)
         contents = Reduced(call, fold)
-        return self._windowed(contents, site, "reduce", output_type, kept)
+        return self._windowed(contents, site, "reduce", output_type)
 
     def aggregate(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -141,6 +142,10 @@ class FileSource(Source):
     def bad_record_tag(self) -> Any | None:
         """The tag for records that cannot be decoded."""
         return self.error_tag
+
+    def absolute(self) -> FileSource:
+        """The same source with absolute paths, for tasks that have another working folder."""
+        return replace(self, paths=tuple(map(os.path.abspath, self.paths)))
 
     def enumerator(self, directory: str) -> SplitEnumerator:
         """A new enumerator; of a watched folder it keeps the list of files in ``directory``."""

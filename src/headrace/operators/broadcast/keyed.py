@@ -22,6 +22,7 @@ from headrace.operators.process import ProcessContext
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Operator, Outputs, ProcessBlock, Traits
+from headrace.runtime.serialized_key import user_key
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.shared import SharedStates
 
@@ -105,7 +106,7 @@ class WritingContext(ProcessContext):
         try:
             for key in states.keys_of(state_descriptor.get_name()):
                 cell.event_ms = cell.watermark
-                results = call(key, state)
+                results = call(user_key(key), state)
                 if hasattr(results, "__next__"):  # the function is a generator, or gives one
                     self._emit(results)
         finally:

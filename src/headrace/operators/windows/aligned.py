@@ -353,7 +353,7 @@ class AlignedWindowOperator(StatefulOperator):
                 continue
             cell.enter(key)
             inputs = [*held] if folding is None else [folding.result(held)]
-            results = call(key, window, context, inputs)
+            results = call(cell.user_key(), window, context, inputs)
             if results is not None:
                 if type(results) not in SURELY_RESULTS:
                     look_at_results(results)

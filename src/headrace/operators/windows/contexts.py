@@ -25,7 +25,7 @@ class AssignerContext:
 
     def get_current_key(self) -> Any:
         """The record's key."""
-        return self._cell.key
+        return self._cell.user_key()
 
     def get_runtime_context(self) -> TaskContext:
         """The operator's context; its states are those of the record's key."""

@@ -202,7 +202,7 @@ class WindowOperator(StatefulOperator):
             return
         context = self._function_context
         context.at = window
-        results = self._call(self.cell.key, window, context, inputs)
+        results = self._call(self.cell.user_key(), window, context, inputs)
         if results is not None:
             if type(results) not in SURELY_RESULTS:
                 look_at_results(results)

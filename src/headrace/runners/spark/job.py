@@ -16,12 +16,14 @@ from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.errors import CheckpointError, PlanError, UnsupportedError
 from headrace.runners.delivery import Delivery
+from headrace.runners.dependencies import place
 from headrace.runners.restarts import Restarts
 from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.attempt import Attempt
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.link import DriverLink
 from headrace.runners.spark.modules import dumps, folders_of_workers
+from headrace.runners.spark.query.brought import NOTHING, Brought
 from headrace.runners.spark.query.driver_plan import PlanFolder
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reports import OnReport, Reports
@@ -46,6 +48,7 @@ class SparkJob:
         bounded: bool,
         restarts: Restarts,
         on_report: OnReport | None = None,
+        brought: Brought = NOTHING,
     ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
@@ -60,9 +63,10 @@ class SparkJob:
         self._net_runtime_ms = 0
         self._link = DriverLink(self._reports.take)
         folders = folders_of_workers(spark)
-        self._plans = PlanFolder(program, lambda whole: dumps(whole, folders))
+        self._brought, provided = brought, place.entries_of(brought.here)
+        self._plans = PlanFolder(program, lambda whole: dumps(whole, folders, None, provided))
         staying = [source.source for source in program.sources]
-        self._data = dumps(program.for_workers(), folders, used_by=staying)
+        self._data = dumps(program.for_workers(), folders, staying, provided)
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
         self._thread.start()
 
@@ -155,7 +159,7 @@ class SparkJob:
         return Attempt(
             self._spark,
             program,
-            ProgramRef(run_id, self._data),
+            ProgramRef(run_id, self._data, self._brought),
             self._checkpoint,
             self._plans,
             self._link,

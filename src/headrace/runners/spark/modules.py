@@ -62,13 +62,21 @@ def remember(spark: SparkSession, folders: Sequence[str]) -> None:
     _made_here[spark.sparkContext.applicationId or ""] = list(folders)
 
 
-def dumps(value: Any, folders: Sequence[str], used_by: Any = None) -> bytes:
+def dumps(
+    value: Any, folders: Sequence[str], used_by: Any = None, provided: Sequence[str] = ()
+) -> bytes:
     """The value pickled, with what it uses of modules that are in none of the workers' folders.
 
-    ``used_by``: its classes travel as well (see ``program_classes``).
+    ``used_by``: its classes travel as well (see ``program_classes``). ``provided``: entries of the
+    module path that workers have for this job alone; what is found there is imported there, though
+    the driver may have it from elsewhere.
     """
-    with _by_value(_modules_outside(folders)):
+    with _by_value(_modules_outside(folders, provided)):
         return program_classes.dumps(value, used_by)
+
+
+_EVERYWHERE = ("",)
+"""The beginning of any place."""
 
 
 def _interpreter_paths() -> list[str]:
@@ -91,7 +99,7 @@ def _installed_paths() -> tuple[str, ...]:
     return (*_interpreter_paths(), *sites, *filter(os.path.isdir, named))
 
 
-def _modules_outside(folders: Sequence[str]) -> list[ModuleType]:
+def _modules_outside(folders: Sequence[str], provided: Sequence[str] = ()) -> list[ModuleType]:
     """The modules that workers with these folders would not find, each once.
 
     A module goes by the name that it has itself: pickles refer to that one, and what
@@ -112,7 +120,8 @@ def _modules_outside(folders: Sequence[str]) -> list[ModuleType]:
         if root == "headrace" or _real_file(file).startswith(inside):
             continue
         if root not in roots:
-            roots[root] = _places(root, path)
+            there = provided and PathFinder.find_spec(root, [*provided]) is not None
+            roots[root] = _EVERYWHERE if there else _places(root, path)
         places = roots[root]
         if places is None or not _real_file(file).startswith(places):
             found[module.__name__] = module

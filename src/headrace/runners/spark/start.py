@@ -14,10 +14,17 @@ from headrace.common.configuration import Configuration
 from headrace.common.options import catalogue as options
 from headrace.errors import CheckpointError
 from headrace.runners.delivery import Delivery
+from headrace.runners.dependencies.declared import (
+    Dependencies,
+    interpreter_of,
+    is_own_interpreter,
+)
+from headrace.runners.dependencies.folder import folder_of, work_of
 from headrace.runners.restarts import restarts_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.generations import Stages
-from headrace.runners.spark.startup.session import prepare, session_for
+from headrace.runners.spark.query.brought import Brought
+from headrace.runners.spark.startup.session import WORKERS_PYTHON, prepare, session_for
 from headrace.runtime.layout import Layout, States
 from headrace.runtime.program import JobProgram, SinkProgram
 
@@ -32,11 +39,16 @@ def start_on_spark(
     bounded: bool,
     fresh: bool,
     on_report: Callable[[Any], None] | None = None,
+    needs: Dependencies | None = None,
 ) -> SparkJob:
     """Start a job in the active session, or in a local one made for it."""
     base = None if program.batch else options.read(configuration, options.CHECKPOINT_DIR)
     ignore_unclaimed = options.read(configuration, options.IGNORE_UNCLAIMED_STATE)
+    needs = needs or Dependencies()
+    folder = folder_of(needs)
     settings = options.spark_settings(configuration.to_dict())
+    if needs.executable and not is_own_interpreter(needs.executable):
+        settings[WORKERS_PYTHON] = interpreter_of(needs.executable, work_of(folder))
     parallelism = options.read(configuration, options.PARALLELISM)
     read_states = partial(_read_states, settings, parallelism)
     checkpoint = Checkpoint.open(base, program, fresh, ignore_unclaimed, read_states=read_states)
@@ -75,7 +87,8 @@ def start_on_spark(
         if not program.batch:
             program = as_files(program, Path(checkpoint.directory), checkpoint.begun_sources)
         restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))
-        return SparkJob(spark, program, checkpoint, delivery, bounded, restarts, on_report)
+        brought = Brought.to_workers(spark, folder, needs.worker_path)
+        return SparkJob(spark, program, checkpoint, delivery, bounded, restarts, on_report, brought)
     except BaseException:
         checkpoint.close()
         raise

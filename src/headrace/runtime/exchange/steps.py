@@ -10,11 +10,12 @@ from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
 from headrace.runtime.detached import copied, detached
 from headrace.runtime.exchange.endpoint import Endpoint
-from headrace.runtime.key_groups import KeyGroups
+from headrace.runtime.key_groups import KeyGroups, always_refused
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.program import ExchangeProgram
+from headrace.runtime.serialized_key import SerializedKey, has_maps, with_ordered_maps
 
 
 def exchange_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
@@ -30,15 +31,32 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
     assert program.selector is not None
     select = program.selector.bound()
 
-    def own(key: Any) -> Any:
-        # A Row, by itself or within a tuple, may still be changed by its owner.
-        if type(key) is Row:
-            return copied(key)
-        # Pickle would refuse an enum declared within a function.
-        return key if is_plain(key) else copy.deepcopy(key)
+    groups, by_form = KeyGroups(program.groups), set[type]()
 
-    def unstable(key: Any, error: TypeError) -> HeadraceError:
-        return _unstable(key, program, error)
+    def own(key: Any) -> Any:
+        kind = type(key)
+        if kind is tuple and only_atoms(map(type, key)):
+            return key
+        if kind in by_form:
+            return SerializedKey.of(key)
+        # A Row, by itself or within a tuple, may still be changed by its owner.
+        if kind is Row:
+            return copied(key)
+        if is_plain(key):
+            return key
+        hash(key)  # what cannot be hashed goes by its form, and need not be copied
+        # Pickle would refuse an enum declared within a function.
+        return copy.deepcopy(key)
+
+    def formed(key: Any) -> SerializedKey:
+        """The serialized form of a key without a stable hash."""
+        if always_refused(key):
+            by_form.add(type(key))
+        return SerializedKey.of(key)
+
+    def unstable(key: Any, error: UnstableKeyError) -> HeadraceError:
+        where = {"stream": f"{program.name}, built at {program.site}", **error.where}
+        return UnstableKeyError(error.message, where=where, hint=error.hint)
 
     lines = (
         "node = $node",
@@ -46,8 +64,12 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
         "try:",
         "    if type($key) not in $atoms: $key = $own($key)",
         "    $group = $groups[$key]",
-        "except TypeError as $error:",
-        "    raise $unstable($key, $error) from None",
+        "except TypeError:",
+        "    try:",
+        "        $key = $formed($key)",
+        "    except $refused as $error:",
+        "        raise $unstable($key, $error) from None",
+        "    $group = $groups[$key]",
         "$buffer = $buffers[$group]",
         "if $buffer is None: $buffer = $open_buffer($group)",
         *_gather(endpoint, fresh),
@@ -57,8 +79,10 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
         "node": exchange_node(program),
         "key_of": _typed(select, program.key_type),
         "own": own,
+        "formed": formed,
+        "refused": UnstableKeyError,
         "unstable": unstable,
-        "groups": KeyGroups(program.groups),
+        "groups": groups,
         "buffers": endpoint.buffers,
         "open_buffer": endpoint.buffer,
         "weigh": endpoint.outbox.weigh,
@@ -102,22 +126,14 @@ def _gather(endpoint: Endpoint, fresh: bool) -> tuple[str, ...]:
 
 
 def _typed(select: Callable[[Any], Any], key_type: Any) -> Callable[[Any], Any]:
-    coerce = key_type.coercer() if key_type is not None else None
+    if key_type is None:
+        return select
+    coerce = key_type.coercer()
     if coerce is None:
         return select
+    if has_maps(key_type):
+        return lambda value: with_ordered_maps(coerce(select(value)))
     return lambda value: coerce(select(value))
-
-
-def _unstable(key: Any, program: ExchangeProgram, error: TypeError) -> HeadraceError:
-    where = {"stream": f"{program.name}, built at {program.site}", "key": repr(key)[:200]}
-    if isinstance(error, UnstableKeyError):
-        return UnstableKeyError(error.message, where=where, hint=error.hint)
-    return UnstableKeyError(
-        f"a {type(key).__name__} cannot be a key: {error}",
-        where=where,
-        hint="use str, numbers, bytes, dates, enums, a tuple or Row of these,"
-        " or a dataclass declared with frozen=True",
-    )
 
 
 def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:

@@ -7,7 +7,13 @@ from typing import Any, TypeVar
 
 from headrace.errors import CheckpointError
 from headrace.runtime.key_groups import key_group_of
-from headrace.runtime.neutral.records import PICKLE, StateRecord, TimerRecord, decode
+from headrace.runtime.neutral.records import (
+    PICKLE,
+    StateRecord,
+    TimerRecord,
+    decode,
+    decode_key,
+)
 from headrace.runtime.neutral.write import EVENT
 from headrace.runtime.state.backend import Entry, EntrySpace, StateBackend, Timer
 from headrace.runtime.state.kinds import LIST, MAP, StateKind
@@ -34,7 +40,7 @@ def regrouped(records: Iterable[Keyed], key_groups: int) -> Iterator[Keyed]:
     last, group = None, 0
     for record in records:
         if record.key != last:
-            last, group = record.key, key_group_of(decode(record.key), key_groups)
+            last, group = record.key, key_group_of(decode_key(record.key), key_groups)
         yield record if record.key_group == group else record._replace(key_group=group)
 
 
@@ -91,7 +97,7 @@ def _changing(space: EntrySpace, key: Any) -> Entry:
 def _register(record: TimerRecord, backend: StateBackend) -> None:
     timers = backend.event_timers if record.clock == EVENT else backend.processing_timers
     namespace = None if record.namespace is None else decode(record.namespace)
-    timers.register(Timer(record.time_ms, decode(record.key), namespace))
+    timers.register(Timer(record.time_ms, decode_key(record.key), namespace))
 
 
 class _Importer:
@@ -116,7 +122,7 @@ class _Importer:
         place = record.key, record.namespace
         if place != self._place:
             space = None if record.namespace is None else decode(record.namespace)
-            self._place, self._entry = place, self._enter(decode(record.key), space)
+            self._place, self._entry = place, self._enter(decode_key(record.key), space)
         expires = record.stamp_ms is not None
         kind = self._kinds.get(record.state)
         if kind is None:
@@ -153,6 +159,6 @@ class _Importer:
 def _damaged(record: StateRecord, what: str) -> CheckpointError:
     return CheckpointError(
         f"a record of state {record.state!r} of operator {record.operator!r} {what}",
-        where={"key": repr(decode(record.key)), "key group": str(record.key_group)},
+        where={"key": repr(decode_key(record.key)), "key group": str(record.key_group)},
         hint="the neutral form is damaged or incomplete; restore from another one",
     )

@@ -13,12 +13,24 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from headrace.runtime.serialized_key import SerializedKey, as_key
+
 PICKLE = "pickle"
 
 encode: Callable[[Any], bytes] = partial(pickle.dumps, protocol=5)
 """A key, namespace or value as bytes."""
 
 decode: Callable[[bytes], Any] = pickle.loads
+
+
+def encode_key(key: Any) -> bytes:
+    """A key as bytes; one that goes by its serialized form has them already."""
+    return key.data if type(key) is SerializedKey else encode(key)
+
+
+def decode_key(data: bytes) -> Any:
+    """A key from its bytes, as tasks know it."""
+    return as_key(decode(data))
 
 
 class StateRecord(NamedTuple):

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from headrace.runtime.neutral.records import PICKLE, StateRecord, TimerRecord, encode
+from headrace.runtime.neutral.records import (
+    PICKLE,
+    StateRecord,
+    TimerRecord,
+    encode,
+    encode_key,
+)
 from headrace.runtime.state.backend import Entry, StateBackend
 from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
 from headrace.runtime.state.pages.bucketed_map import BucketedMap
@@ -33,11 +39,13 @@ def export_states(operator: str, backend: StateBackend, key_group: int) -> Itera
     """The state of keys, then that of keys in namespaces, then that of namespaces' tables."""
     kinds = backend.kinds()
     for key, entry in backend.scan():
-        yield from _of_entry(operator, key_group, encode(key), None, entry, kinds)
+        yield from _of_entry(operator, key_group, encode_key(key), None, entry, kinds)
     for space in (backend.in_namespaces, backend.tables):
         kinds = space.kinds()
         for (key, namespace), entry in space.scan():
-            yield from _of_entry(operator, key_group, encode(key), encode(namespace), entry, kinds)
+            yield from _of_entry(
+                operator, key_group, encode_key(key), encode(namespace), entry, kinds
+            )
 
 
 def export_timers(operator: str, backend: StateBackend, key_group: int) -> Iterator[TimerRecord]:
@@ -45,7 +53,7 @@ def export_timers(operator: str, backend: StateBackend, key_group: int) -> Itera
     for clock, timers in ((EVENT, backend.event_timers), (PROCESSING, backend.processing_timers)):
         for order, (time_ms, key, namespace) in timers.scan():
             space = None if namespace is None else encode(namespace)
-            yield TimerRecord(operator, clock, key_group, time_ms, order, encode(key), space)
+            yield TimerRecord(operator, clock, key_group, time_ms, order, encode_key(key), space)
 
 
 def _of_entry(

@@ -99,6 +99,10 @@ class FileSink(Sink):
         """The same sink, for a stream of a declared type."""
         return replace(self, type_info=type_info)
 
+    def absolute(self) -> FileSink:
+        """The same sink with an absolute path, for tasks that have another working folder."""
+        return replace(self, base_path=os.path.abspath(self.base_path))
+
     def writer(self, context: WriterContext) -> SinkWriter:
         return FileWriter(self.staged(context.sink_id), context)
 

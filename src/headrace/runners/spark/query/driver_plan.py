@@ -90,5 +90,7 @@ class PlanFolder:
 def read_plan(folder: str) -> DriverPlan:
     """The plan in a folder."""
     path = Path(folder)
+    query: QueryPlan = pickle.loads((path / _QUERY).read_bytes())
+    query.workers.brought.enter_beside_driver()
     program, _ = program_classes.loads((path / _PROGRAM).read_bytes())
-    return DriverPlan(program, pickle.loads((path / _QUERY).read_bytes()))
+    return DriverPlan(program, query)

@@ -145,6 +145,7 @@ class _Commit:
         self._first_batch = plan.generation.first_batch
 
     def _received(self, messages: Sequence[Any]) -> tuple[JobProgram, list[TaskMessage]]:
+        self._ref.brought.enter_beside_driver()
         program, _ = program_classes.loads(self._ref.data)
         return program, [pickle.loads(m.data) for m in messages if isinstance(m, SentMessage)]
 

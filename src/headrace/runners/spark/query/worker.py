@@ -18,6 +18,7 @@ from pyspark import TaskContext
 from headrace.runners import program_classes
 from headrace.runners.captures import Captures
 from headrace.runners.program_classes import Names
+from headrace.runners.spark.query.brought import NOTHING, Brought
 from headrace.runners.spark.query.spill import SpilledOverflow
 from headrace.runners.spark.query.wire import Row, one_by_one, packed, telling
 from headrace.runners.tasks import Tasks
@@ -31,10 +32,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ProgramRef:
-    """A job's program on its way to the workers. ``run_id`` names the run it belongs to."""
+    """A job's program on its way to the workers, and what its functions need beside it.
+
+    ``run_id`` names the run it belongs to.
+    """
 
     run_id: str
     data: bytes
+    brought: Brought = NOTHING
 
 
 class WorkerJob(Tasks):
@@ -90,6 +95,7 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
     if _jobs and next(reversed(_jobs)) == ref.run_id:
         return _jobs[ref.run_id]
     job = _jobs.pop(ref.run_id, None)
+    ref.brought.enter_worker()
     if job is None:
         program: JobProgram
         program, names = program_classes.loads(ref.data)

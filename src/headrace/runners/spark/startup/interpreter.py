@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pyspark
 
+from headrace.errors import ConfigurationError
 from headrace.runners.spark.startup import fork_client, fork_server
 
 _SCRIPT = """\
@@ -61,6 +62,42 @@ def worker_python(paths: Sequence[str], log: Path) -> str:
             client=shlex.quote(fork_client.__file__),
             socket=shlex.quote(str(folder / "fork")),
         )
+    )
+    script.chmod(0o700)
+    return str(script)
+
+
+_TRIED = "import sys, headrace, pandas, pyarrow; print(*sys.version_info[:2], sep='.')"
+
+
+def other_python(executable: str, paths: Sequence[str]) -> str:
+    """The path of an executable that is another interpreter, with modules in ``paths`` as well.
+
+    Raises:
+        ConfigurationError: workers cannot run in it.
+    """
+    script = executable
+    if os.name == "posix" and paths:
+        script = _with_paths(executable, paths)
+    tried = subprocess.run([script, "-c", _TRIED], capture_output=True, text=True, check=False)
+    own = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    said = (tried.stderr if tried.returncode else tried.stdout).strip().splitlines()[-1:]
+    if tried.returncode or said != [own]:
+        raise ConfigurationError(
+            f"workers cannot run in {executable}",
+            where={"it says": "".join(said)},
+            hint=f"it should be Python {own}, as this one, and have Headrace and its libraries",
+        )
+    return script
+
+
+def _with_paths(executable: str, paths: Sequence[str]) -> str:
+    folder = Path(tempfile.mkdtemp(prefix="headrace-python-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    script = folder / "python"
+    found, python = shlex.quote(os.pathsep.join(paths)), shlex.quote(executable)
+    script.write_text(
+        f'#!/bin/sh\nexport PYTHONPATH=$PYTHONPATH${{PYTHONPATH:+:}}{found}\nexec {python} "$@"\n'
     )
     script.chmod(0o700)
     return str(script)

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from headrace.runners.spark.modules import is_local, remember, user_paths
 from headrace.runners.spark.startup.class_archive import archive_options
-from headrace.runners.spark.startup.interpreter import worker_python
+from headrace.runners.spark.startup.interpreter import other_python, worker_python
 from headrace.runners.spark.startup.java import ensure_java
 from headrace.runners.spark.startup.temporary_files import log_path, log_settings
 
@@ -63,6 +63,9 @@ _ANYWHERE = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.pollingDelay": "10ms",
 }
+WORKERS_PYTHON = "spark.pyspark.python"
+"""The interpreter of a session's workers; given for a session that is to be made."""
+
 _DAEMON = ("spark.python.daemon.module", "headrace.runners.spark.startup.daemon")
 
 _LOG4J = """\
@@ -139,13 +142,30 @@ def _submitted_session(settings: Mapping[str, str]) -> SparkSession:
         builder = builder.config(key, value)
     # A local master's workers are of this machine, and can be this interpreter.
     local = is_local({**submitted, **settings}.get("spark.master", ""))
-    python = os.environ.get("PYSPARK_PYTHON") or sys.executable
-    with _workers_start_as(python) if local else contextlib.nullcontext():
+    chosen = settings.get(WORKERS_PYTHON)
+    python = chosen or os.environ.get("PYSPARK_PYTHON") or sys.executable
+    with (
+        _workers_start_as(python, chosen=bool(chosen))
+        if local or chosen
+        else contextlib.nullcontext()
+    ):
         return builder.getOrCreate()
 
 
+_chosen_python: dict[str, str] = {}
+"""The applications that a job has chosen an interpreter for."""
+
+
 def _tell_ignored(spark: SparkSession, settings: Mapping[str, str]) -> None:
-    ignored = [k for k, v in settings.items() if v not in str(spark.conf.get(k, None))]
+    context = spark.sparkContext
+    python = _chosen_python.get(context.applicationId or "", context.pythonExec)
+    runs = {WORKERS_PYTHON: python}
+    told = {WORKERS_PYTHON: f"python.executable (its workers run {python})"}
+    ignored = [
+        told.get(key, key)
+        for key, value in settings.items()
+        if value not in str(runs.get(key, spark.conf.get(key, None)))
+    ]
     if ignored:
         print(
             f"headrace: there is a SparkSession already, so {', '.join(ignored)} has no effect",
@@ -191,7 +211,12 @@ class _Launch:
     def __init__(self, settings: Mapping[str, str], parallelism: int | None) -> None:
         self.folders = user_paths()
         self.settings = _session_settings(settings, parallelism)
-        self.python = os.environ.get("PYSPARK_PYTHON") or worker_python(self.folders, log_path())
+        self.chosen = self.settings.get(WORKERS_PYTHON)
+        self.python = (
+            other_python(self.chosen, self.folders)
+            if self.chosen
+            else os.environ.get("PYSPARK_PYTHON") or worker_python(self.folders, log_path())
+        )
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="headrace-jvm", daemon=True)
         self._thread.start()
@@ -210,9 +235,13 @@ class _Launch:
         self.settings[_JAVA_OPTIONS] = " ".join([*_QUICK_START, *quick, options])
         conf = SparkConf(loadDefaults=False).setAll(list(self.settings.items()))
         # The JVM inherits standard error, and workers' come through it.
-        with log_path().open("ab") as log, _workers_start_as(self.python):
+        with log_path().open("ab") as log, self.workers_start():
             gateway = launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call]
         SparkContext._ensure_initialized(gateway=gateway)
+
+    def workers_start(self) -> contextlib.AbstractContextManager[None]:
+        """Inside this ``with``, workers are started as the launch's interpreter."""
+        return _workers_start_as(self.python, chosen=bool(self.chosen))
 
     def wait(self) -> None:
         """Wait until the JVM answers."""
@@ -253,9 +282,11 @@ def _local_session(settings: Mapping[str, str], parallelism: int | None) -> Spar
     builder = SparkSession.builder.appName("headrace")
     for key, value in launch.settings.items():
         builder = builder.config(key, value)
-    with _workers_start_as(launch.python):
+    with launch.workers_start():
         spark = builder.getOrCreate()
     remember(spark, launch.folders)
+    if launch.chosen:
+        _chosen_python[spark.sparkContext.applicationId or ""] = launch.chosen
     return spark
 
 
@@ -277,18 +308,24 @@ def activate(spark: SparkSession) -> None:
 
 
 @contextmanager
-def _workers_start_as(python: str) -> Iterator[None]:
-    """Start workers of a session made meanwhile with ``python``, unless the user chose another."""
+def _workers_start_as(python: str, *, chosen: bool = False) -> Iterator[None]:
+    """Start workers of a session made meanwhile with ``python``, unless the user chose another.
+
+    ``chosen``: the job has chosen it, which counts more than the environment.
+    """
     # The second name is for those that the JVM starts for no query: it looks for data sources.
     names = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
     free = [] if names[0] in os.environ else [name for name in names if name not in os.environ]
-    for name in free:
-        os.environ[name] = python
+    before = {name: os.environ.get(name) for name in (names if chosen else free)}
+    os.environ.update(dict.fromkeys(before, python))
     try:
         yield
     finally:
-        for name in free:
-            del os.environ[name]
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.runtime.serialized_key import SerializedKey
 from headrace.runtime.state.backend import EntrySpace, StateBackend, Timer, Values
 from headrace.runtime.state.ttl import CLEANUP, Ttl
 
@@ -46,6 +47,11 @@ class KeyContext:
         self.watermark = MIN_WATERMARK
         self.clocked = False
         """The task is also run when nothing but time has passed; those of sources are not."""
+
+    def user_key(self) -> Any:
+        """The current key as the user's key selector gave it."""
+        key = self.key
+        return key.value() if type(key) is SerializedKey else key
 
     def enter(self, key: Any) -> None:
         """Make ``key`` the current key."""

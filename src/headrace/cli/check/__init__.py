@@ -1,0 +1,1 @@
+"""``headrace check``: what of a program works here, found without running it."""

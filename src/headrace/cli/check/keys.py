@@ -1,0 +1,32 @@
+"""What a configuration key is here."""
+
+from __future__ import annotations
+
+from headrace.cli.check.catalogue import ACCEPTED, UNSUPPORTED, WORKS, Finding
+from headrace.common.options import catalogue as options
+from headrace.common.options import of_flink
+from headrace.errors import ConfigurationError
+
+
+def finding_of_key(key: str) -> Finding:
+    """Whether a key works, is accepted without effect, or is none."""
+    option = options.OPTIONS.get(key)
+    if option is not None:
+        reason = option.description.removeprefix("No effect: ").removeprefix("Kept: ")
+        return Finding(option, WORKS) if option.has_effect else Finding(option, ACCEPTED, reason)
+    family = next((p for p in options.PREFIXES if key.startswith(p) and key != p), None)
+    if family is not None:
+        text = options.PREFIXES[family]
+        ours = family == options.SPARK_CONF_PREFIX
+        return (
+            Finding(None, WORKS)
+            if ours
+            else Finding(None, ACCEPTED, text.removeprefix("No effect: "))
+        )
+    if of_flink.is_of_flink(key):
+        return Finding(None, ACCEPTED, "a key of Flink's without effect here")
+    try:
+        options.check(key, "")
+    except ConfigurationError as error:
+        return Finding(None, UNSUPPORTED, f"no known key: {error.hint}")
+    return Finding(None, WORKS)

@@ -1,0 +1,31 @@
+"""``headrace pyflink``: a program written for PyFlink, unchanged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headrace.cli.run import execute, split_fresh
+from headrace.runners.pyflink_imports import install
+
+
+def pyflink(
+    program: Annotated[Path, typer.Argument(help="The program, a Python file.")],
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(help="What the program finds in sys.argv.", show_default=False),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start anew, not from the checkpoint.")
+    ] = False,
+) -> None:
+    """Run PROGRAM, which imports pyflink: in it, its modules and the workers that means Headrace.
+
+    --fresh counts before or after PROGRAM; after a `--` it is the program's own. A PyFlink that is
+    installed is not used. `headrace check` says beforehand what will differ.
+    """
+    asked, passed = split_fresh(arguments or [])
+    install()
+    execute(program, passed, fresh=fresh or asked)

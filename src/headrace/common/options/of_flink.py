@@ -1,0 +1,52 @@
+"""Keys that are Flink's and no option here: no typing errors, so they are accepted with a note."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib.resources import files
+
+FAMILIES = (
+    "akka.",
+    "containerized.",
+    "events.reporter.",
+    "external-resource.",
+    "flink.hadoop.",
+    "flink.yarn.",
+    "fs.",
+    "gs.",
+    "metrics.scope.",
+    "oss.",
+    "pekko.",
+    "presto.s3.",
+    "s3.",
+    "s3a.",
+    "sql-client.",
+    "sql-gateway.",
+    "state.backend.forst.",
+    "table.",
+    "traces.reporter.",
+)
+"""How keys begin that have a free part: a reporter's name, say, or what is handed on to Hadoop."""
+
+_told: set[str] = set()
+
+
+@cache
+def names() -> frozenset[str]:
+    """Flink's keys, older ones included: a list that ``scripts/flink_keys.py`` writes."""
+    text = files(__package__).joinpath("flink_keys.txt").read_text("utf-8")
+    return frozenset(line for line in text.splitlines() if not line.startswith("#"))
+
+
+def is_of_flink(key: str) -> bool:
+    """Whether Flink has such a key."""
+    family = any(key.startswith(beginning) and key != beginning for beginning in FAMILIES)
+    return family or key in names()
+
+
+def note(key: str) -> None:
+    """Say, once in this process, that a key of Flink's does nothing."""
+    if key not in _told:
+        _told.add(key)
+        print(f"headrace: {key} is a key of Flink's, and has no effect here", file=sys.stderr)

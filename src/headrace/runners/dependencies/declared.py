@@ -1,0 +1,155 @@
+"""What a job's configuration says that its functions need, checked on the driver's machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from headrace.common.configuration import Configuration
+from headrace.common.local_files import local_path
+from headrace.common.options import dependencies as options
+from headrace.common.options.catalogue import read
+from headrace.common.options.option import ConfigOption
+from headrace.errors import ConfigurationError
+
+ARCHIVES = (".zip", ".jar", ".whl", ".egg", ".tar", ".tar.gz", ".tgz")
+"""How the names of archives end."""
+
+
+@dataclass(frozen=True)
+class CachedFile:
+    """A file that functions find under a name of its own."""
+
+    path: str
+    name: str
+    executable: bool = False
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """What a job's functions need. All paths are local and absolute.
+
+    ``archives``: pairs of a path and the name of the folder it is extracted to. ``requirements``:
+    a requirements file, and a folder with packages or "". ``executable`` is as it was given.
+    """
+
+    files: tuple[str, ...] = ()
+    archives: tuple[tuple[str, str], ...] = ()
+    requirements: tuple[str, str] | None = None
+    cached_files: tuple[CachedFile, ...] = ()
+    worker_path: tuple[str, ...] = ()
+    executable: str = ""
+
+    @property
+    def need_folder(self) -> bool:
+        """Whether anything has to be brought to the workers."""
+        return bool(self.files or self.archives or self.requirements or self.cached_files)
+
+
+def declared_in(configuration: Configuration) -> Dependencies:
+    """What a configuration asks for.
+
+    Raises:
+        ConfigurationError: a file is not there, or an archive is of an unknown kind.
+    """
+    return Dependencies(
+        files=tuple(
+            _existing(path, options.PYTHON_FILES)
+            for path in _parts(read(configuration, options.PYTHON_FILES))
+        ),
+        archives=tuple(_archives(read(configuration, options.PYTHON_ARCHIVES))),
+        requirements=_requirements(read(configuration, options.PYTHON_REQUIREMENTS)),
+        cached_files=tuple(_cached(text) for text in read(configuration, options.CACHED_FILES)),
+        worker_path=tuple(filter(None, read(configuration, options.PYTHON_PATH).split(":"))),
+        executable=read(configuration, options.PYTHON_EXECUTABLE),
+    )
+
+
+def interpreter_of(executable: str, work: str | None) -> str:
+    """The path of an interpreter that was given as a name, a path, or a path within an archive.
+
+    ``work``: the folder into which archives were extracted.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    within = os.path.join(work, executable) if work else None
+    found = within if within and os.path.isfile(within) else shutil.which(executable)
+    if found is None:
+        raise ConfigurationError(
+            f"there is no Python interpreter at {executable!r}",
+            where={"option": options.PYTHON_EXECUTABLE.key},
+            hint="give a path of this machine, or one within an archive: env.zip/env/bin/python",
+        )
+    return os.path.abspath(found)
+
+
+def is_own_interpreter(executable: str) -> bool:
+    """Whether an interpreter is the one that runs this program, under this or another name."""
+    found, own = shutil.which(executable), sys.executable
+    if found is None:
+        return False
+    # An environment's interpreter is a link to another's: the folder counts, too.
+    same_folder = os.path.samefile(os.path.dirname(found), os.path.dirname(own))
+    return same_folder and os.path.samefile(found, own)
+
+
+def _parts(text: str) -> Iterator[str]:
+    return (part.strip() for part in text.split(",") if part.strip())
+
+
+def _existing(path: str, option: ConfigOption[str] | ConfigOption[list[str]]) -> str:
+    local = os.path.abspath(local_path(path))
+    if not os.path.exists(local):
+        raise ConfigurationError(
+            f"there is no file or folder {path!r}, which the job's functions need",
+            where={"option": option.key, "looked for": local},
+        )
+    return local
+
+
+def _archives(text: str) -> Iterator[tuple[str, str]]:
+    for part in _parts(text):
+        given, _, target = part.partition("#")
+        path = _existing(given, options.PYTHON_ARCHIVES)
+        if not path.lower().endswith(ARCHIVES):
+            raise ConfigurationError(
+                f"{given!r} is no archive that can be extracted",
+                where={"option": options.PYTHON_ARCHIVES.key},
+                hint=f"its name should end with {', '.join(ARCHIVES)}",
+            )
+        yield path, _inside(target or os.path.basename(path), options.PYTHON_ARCHIVES.key)
+
+
+def _requirements(text: str) -> tuple[str, str] | None:
+    if not text:
+        return None
+    file, _, cache = text.partition("#")
+    option = options.PYTHON_REQUIREMENTS
+    return _existing(file, option), _existing(cache, option) if cache else ""
+
+
+def _cached(text: str) -> CachedFile:
+    pairs = (part.partition(":") for part in text.split(","))
+    fields = {key.strip(): value.strip().strip("'\"") for key, _, value in pairs}
+    if not fields.get("name") or not fields.get("path"):
+        raise ConfigurationError(
+            f"{options.CACHED_FILES.key} has {text!r}, without a name and a path",
+            hint="name:data,path:/tmp/data.bin;name:…",
+        )
+    name = _inside(fields["name"], options.CACHED_FILES.key)
+    path = _existing(fields["path"], options.CACHED_FILES)
+    return CachedFile(path, name, fields.get("executable") == "true")
+
+
+def _inside(name: str, option: str) -> str:
+    """The name, which stays within the working folder."""
+    normal = os.path.normpath(name)
+    if os.path.isabs(normal) or normal.startswith("..") or normal == ".":
+        raise ConfigurationError(
+            f"{name!r} is not within the functions' working folder", where={"option": option}
+        )
+    return normal

@@ -1,0 +1,172 @@
+"""A job's dependencies as one folder, which is the same for every worker.
+
+    path        a line for each entry of the module path, relative to this folder
+    files/      the Python files, each in a folder of its own
+    packages/   what pip installed
+    work/       the working folder: extracted archives and cached files; only if there are any
+
+Its name is a digest of what went in, so that equal content is made, and sent, once per process.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from headrace.errors import ConfigurationError
+from headrace.runners.dependencies.declared import Dependencies
+
+PATH, FILES, PACKAGES, WORK = "path", "files", "packages", "work"
+
+_made: dict[str, Path] = {}
+"""The folders that this process has made, by digest."""
+
+
+def folder_of(dependencies: Dependencies) -> Path | None:
+    """The folder with what was declared; None where nothing needs to be brought to workers.
+
+    Raises:
+        ConfigurationError: packages cannot be installed, or an archive cannot be read.
+    """
+    if not dependencies.need_folder:
+        return None
+    digest = _digest(dependencies)
+    if digest not in _made:
+        top = Path(tempfile.mkdtemp(prefix="headrace-needs-"))
+        atexit.register(shutil.rmtree, top, ignore_errors=True)
+        folder = top / f"headrace-{digest}"
+        folder.mkdir()
+        _fill(folder, dependencies)
+        _made[digest] = folder
+    return _made[digest]
+
+
+def work_of(folder: str | os.PathLike[str] | None) -> str | None:
+    """The working folder in a folder of dependencies; None where there is none."""
+    work = None if folder is None else os.path.join(folder, WORK)
+    return work if work and os.path.isdir(work) else None
+
+
+def _fill(folder: Path, dependencies: Dependencies) -> None:
+    entries = [_put_file(folder, n, Path(p)) for n, p in enumerate(dependencies.files)]
+    if dependencies.requirements is not None:
+        _install(*dependencies.requirements, folder / PACKAGES)
+        entries.append(PACKAGES)
+    for path, target in dependencies.archives:
+        extract(Path(path), folder / WORK / target)
+    for cached in dependencies.cached_files:
+        copy = folder / WORK / cached.name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if os.path.isdir(cached.path):
+            shutil.copytree(cached.path, copy, symlinks=True)
+        else:
+            shutil.copyfile(cached.path, copy)
+            copy.chmod(0o755 if cached.executable else 0o644)
+    (folder / PATH).write_text("".join(f"{entry}\n" for entry in entries), "utf-8")
+
+
+def _put_file(folder: Path, number: int, path: Path) -> str:
+    """Copy a Python file; what is to be on the module path for it."""
+    own = folder / FILES / str(number)
+    copy = own / path.name
+    own.mkdir(parents=True)
+    if path.is_dir():
+        shutil.copytree(path, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    elif path.suffix == ".zip":
+        extract(path, copy)
+    else:
+        shutil.copyfile(path, copy)
+    return str((own if path.suffix == ".py" and path.is_file() else copy).relative_to(folder))
+
+
+def extract(archive: Path, target: Path) -> None:
+    """Extract an archive into a folder, with permissions and links.
+
+    Raises:
+        ConfigurationError: it cannot be read, or holds something that lies outside of the folder.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    try:
+        if tarfile.is_tarfile(archive):
+            with tarfile.open(archive) as tar:
+                tar.extractall(target, filter="tar")
+        else:
+            with zipfile.ZipFile(archive) as zipped:
+                for info in zipped.infolist():
+                    _extract_member(zipped, info, target)
+    except (OSError, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise ConfigurationError(
+            f"the archive {archive.name!r} cannot be extracted: {error}",
+            where={"archive": str(archive)},
+        ) from error
+
+
+def _extract_member(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> None:
+    mode = info.external_attr >> 16
+    if not stat.S_ISLNK(mode):
+        path = zipped.extract(info, target)
+        if mode & 0o777 and not info.is_dir():
+            os.chmod(path, mode & 0o777 | stat.S_IRUSR)
+        return
+    link = target / info.filename
+    points_to = os.fsdecode(zipped.read(info))
+    inside = os.path.normpath(link).startswith(os.path.join(target, ""))
+    if not inside or ".." in Path(info.filename).parts:
+        raise ConfigurationError(f"the archive holds a link outside of itself: {info.filename}")
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(points_to)
+
+
+def _install(requirements: str, cache: str, target: Path) -> None:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--requirement", requirements, "--target", str(target)]
+    if cache:
+        command += ["--no-index", "--find-links", cache]
+    target.mkdir()
+    # In the file's own folder: relative paths in it are meant from there.
+    folder = os.path.dirname(requirements)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        raise ConfigurationError(
+            "pip could not install the packages that the job's functions need",
+            where={"requirements": requirements, "pip says": "\n".join(said[-3:])},
+            hint="install pip into this environment (python -m ensurepip)"
+            if "No module named pip" in done.stderr
+            else None,
+        )
+
+
+def _digest(dependencies: Dependencies) -> str:
+    """A digest of the content: that of every file, and what is done with it."""
+    whole = hashlib.sha256(f"{sys.version_info[:2]} {sys.platform}".encode())
+    named = [(path, "file", os.path.basename(path)) for path in dependencies.files]
+    named += [(path, "archive", target) for path, target in dependencies.archives]
+    named += [(path, "requirements", "") for path in dependencies.requirements or () if path]
+    named += [(c.path, f"cached {c.executable}", c.name) for c in dependencies.cached_files]
+    for path, kind, name in named:
+        whole.update(repr((kind, name)).encode())
+        for file in _files(path):
+            whole.update(os.path.relpath(file, path).encode())
+            with open(file, "rb") as content:
+                whole.update(hashlib.file_digest(content, "sha256").digest())
+    return whole.hexdigest()[:24]
+
+
+def _files(path: str) -> Iterator[str]:
+    if not os.path.isdir(path):
+        yield path
+        return
+    for folder, folders, names in os.walk(path):
+        folders.sort()
+        yield from (os.path.join(folder, name) for name in sorted(names))

@@ -1,0 +1,124 @@
+"""``import pyflink`` gives Headrace: an import hook, for programs of which no line is changed.
+
+``pyflink.datastream`` and what lies below it are Headrace's own modules under a second name, so a
+class is the same one under both. The hook comes before all others: a PyFlink that is installed is
+not looked at. Where the hook is installed when a job starts, the job's workers install it too, as
+the program's own modules import ``pyflink`` there.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from headrace.errors import UnsupportedModuleError
+
+PYFLINK_VERSION = "2.3.0"
+"""The version whose names are there."""
+
+_ROOT = "pyflink"
+_SAME = ("common", "datastream", "metrics")
+"""Packages that have the same paths here."""
+
+_JVM = "Flink's JVM is not there"
+_REASONS = {
+    "table": "there is no Table API, and no SQL, in this release",
+    "java_gateway": _JVM,
+    "fn_execution": "these are PyFlink's own workers; Spark has others",
+    "find_flink_home": "there is no Flink installation",
+    "pyflink_gateway_server": _JVM,
+    "pyflink_callback_server": _JVM,
+    "shell": "run `python` and import headrace",
+    "testing": "headrace.testing has what tests of jobs need",
+    "util": _JVM,
+    "ml": "Flink ML is a library of its own, on the Table API",
+}
+
+
+def install() -> None:
+    """Let ``pyflink`` mean Headrace in this process, from the next import on."""
+    if is_installed():
+        return
+    for name in [name for name in sys.modules if name.partition(".")[0] == _ROOT]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, _Finder())
+
+
+def is_installed() -> bool:
+    """Whether ``pyflink`` means Headrace in this process."""
+    return any(isinstance(finder, _Finder) for finder in sys.meta_path)
+
+
+def uninstall() -> None:
+    """Undo ``install``."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
+    for name in [name for name in sys.modules if name.partition(".")[0] == _ROOT]:
+        del sys.modules[name]
+
+
+def own_name(name: str) -> str:
+    """The name of Headrace's module for one of PyFlink's.
+
+    Raises:
+        UnsupportedModuleError: it has none; the message says why.
+    """
+    _, *parts = name.split(".")
+    if parts and parts[0] in _SAME:
+        return ".".join(["headrace", *parts])
+    reason = _REASONS.get(parts[0] if parts else "", "Headrace has no such module")
+    raise UnsupportedModuleError(f"{name} is not supported: {reason}", name=name)
+
+
+class _Finder(MetaPathFinder):
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname == _ROOT:
+            return ModuleSpec(_ROOT, _Root(), is_package=True)
+        if fullname == f"{_ROOT}.version":
+            return ModuleSpec(fullname, _Version())
+        if not fullname.startswith(f"{_ROOT}."):
+            return None
+        own = own_name(fullname)
+        if find_spec(own) is None:
+            raise UnsupportedModuleError(
+                f"{fullname} is not supported: Headrace has no module {own}", name=fullname
+            )
+        return ModuleSpec(fullname, _Alias(own))
+
+
+class _Version(Loader):
+    """Makes a module that knows PyFlink's version."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["__version__"] = PYFLINK_VERSION
+
+
+class _Root(_Version):
+    """Makes the package ``pyflink``: it has the version, and is asked for its parts."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        module.__dict__["__all__"] = ["__version__"]
+
+
+class _Alias(Loader):
+    """Gives a module that is there under another name, and leaves it as it was."""
+
+    def __init__(self, own: str) -> None:
+        self._own = own
+        self._kept: dict[str, Any] = {}
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(self._own)
+        self._kept = {name: getattr(module, name, None) for name in ("__spec__", "__loader__")}
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module).update(self._kept)  # importing has put the other name's in their place

@@ -1,0 +1,225 @@
+"""``headrace check`` says what of a program works, by its syntax tree."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from typer.testing import CliRunner
+
+from headrace.cli import app
+from headrace.cli.check.uses import uses_of
+from headrace.errors import ConfigurationError
+
+NOT = "does not work"
+
+
+def found(folder: Path, program: str, **modules: str) -> list[tuple[int, str, str]]:
+    """The uses of a program that are not simply fine: line, name, status in one word."""
+    for name, text in modules.items():
+        path = folder / f"{name.replace('_of_', '/')}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(dedent(text), "utf-8")
+    (folder / "job.py").write_text(dedent(program))
+    own = [use for use in uses_of(folder / "job.py") if use.file.endswith("job.py")]
+    return [(use.line, use.name, use.status.split(",")[0]) for use in own if use.status != "works"]
+
+
+@pytest.mark.parametrize("package", ["pyflink", "headrace"])
+def test_chains_of_calls_are_followed(tmp_path: Path, package: str) -> None:
+    program = f"""
+    from {package}.datastream import StreamExecutionEnvironment
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.add_jars("a.jar")
+    env.create_input(None)
+    (env.from_collection([1])
+        .map(str)
+        .key_by(lambda v: v)
+        .set_buffer_timeout(5)
+        .print())
+    """
+    assert found(tmp_path, program) == [
+        (4, "StreamExecutionEnvironment.add_jars", "accepted"),
+        (5, "StreamExecutionEnvironment.create_input", "unsupported"),
+        (9, "KeyedStream.set_buffer_timeout", "accepted"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from pyflink.datastream.connectors.kafka import KafkaSource as Source",
+        "import pyflink.datastream.connectors.kafka as k; Source = k.KafkaSource",
+        "import pyflink.datastream.connectors.kafka\n"
+        "Source = pyflink.datastream.connectors.kafka.KafkaSource",
+        "from pyflink.datastream.connectors import kafka\nSource = kafka.KafkaSource",
+        "from pyflink.datastream.connectors.kafka import *\nSource = KafkaSource",
+        "from beside import Source",
+        "from beside import *",
+        "import beside\nSource = beside.Source",
+        "from package.inner import Source",
+        "from package import inner\nSource = inner.Source",
+    ],
+)
+def test_every_way_to_import(tmp_path: Path, imports: str) -> None:
+    program = f"{imports}\n\n\n\nSource.builder()\n"
+    uses = found(
+        tmp_path,
+        program,
+        beside="from pyflink.datastream.connectors.kafka import KafkaSource as Source",
+        package_of___init__="",
+        package_of_inner="from .other import Source",
+        package_of_other="from headrace.datastream.connectors.kafka import KafkaSource as Source",
+    )
+    last = program.count("\n")
+    assert (last, "KafkaSource", "unsupported") in uses
+
+
+def test_what_is_imported_and_not_used_is_fine(tmp_path: Path) -> None:
+    program = """
+    from pyflink.datastream.connectors.kafka import KafkaSource
+    def read(source: KafkaSource): ...
+    """
+    assert found(tmp_path, program) == []
+
+
+def test_modules_that_are_not_there(tmp_path: Path) -> None:
+    program = """
+    from pyflink.table import StreamTableEnvironment
+    import pyflink.java_gateway
+    import numpy, json
+    from pyflink.datastream import NoSuchName
+    StreamTableEnvironment.create(None)
+    """
+    assert found(tmp_path, program) == [
+        (2, "pyflink.table", "unsupported"),
+        (3, "pyflink.java_gateway", "unsupported"),
+        (5, "pyflink.datastream.NoSuchName", "unsupported"),
+    ]
+
+
+def test_objects_are_known_by_parameters_and_attributes(tmp_path: Path) -> None:
+    program = """
+    import pyflink.datastream as ds
+    from pyflink.datastream import OutputTag
+
+    def build(env: "ds.StreamExecutionEnvironment", tag: OutputTag):
+        tag.get_java_output_tag()
+        env.create_input(None)
+        return env
+
+    def main():
+        made = build(None, None)
+        made.create_input(None)
+        with made.from_collection([]).execute_and_collect() as results:
+            results.close()
+
+    class Job:
+        def __init__(self):
+            self.env = ds.StreamExecutionEnvironment.get_execution_environment()
+
+        def run(self):
+            self.env.create_input(None)
+    """
+    create = "StreamExecutionEnvironment.create_input"
+    assert found(tmp_path, program) == [
+        (6, "OutputTag.get_java_output_tag", "unsupported"),
+        (7, create, "unsupported"),
+        (12, create, "unsupported"),
+        (21, create, "unsupported"),
+    ]
+
+
+def test_functions_know_their_contexts(tmp_path: Path) -> None:
+    program = """
+    from headrace.datastream import KeyedProcessFunction
+    from headrace.datastream.state import ValueStateDescriptor
+
+    class Count(KeyedProcessFunction):
+        def process_element(self, value, ctx):
+            self.count.update(1)
+            ctx.timer_service().register_event_time_timer(1)
+
+        def open(self, runtime_context):
+            self.count = runtime_context.get_state(ValueStateDescriptor("count"))
+    """
+    (tmp_path / "job.py").write_text(dedent(program))
+    names = {use.name for use in uses_of(tmp_path / "job.py")}
+    assert {"RuntimeContext.get_state", "ValueState.update"} <= names
+    assert "TimerService.register_event_time_timer" in names
+
+
+def test_unknown_objects_and_other_libraries(tmp_path: Path) -> None:
+    program = """
+    import sqlite3
+    from pyflink.datastream import StreamExecutionEnvironment
+    def use(anything, kafka):
+        anything.add_classpaths("x")
+        kafka.set_starting_offsets(None)
+        anything.connect()
+        sqlite3.connect("x").add_jars()
+    """
+    assert [(line, status) for line, _, status in found(tmp_path, program)] == [
+        (5, "accepted"),
+        (6, "unsupported"),
+    ]
+
+
+def test_configuration_keys(tmp_path: Path) -> None:
+    program = """
+    from pyflink.common import Configuration
+    configuration = Configuration()
+    configuration.set_string("pipeline.name", "a")
+    configuration.set_string("web.upload.dir", "a")
+    configuration.set_integer("taskmanager.numberOfTaskSlots", 1)
+    configuration.set_string("pipeline.nmae", "a")
+    """
+    assert found(tmp_path, program) == [
+        (5, "web.upload.dir", "accepted"),
+        (6, "taskmanager.numberOfTaskSlots", "accepted"),
+        (7, "pipeline.nmae", "unsupported"),
+    ]
+
+
+def test_what_differs(tmp_path: Path) -> None:
+    program = """
+    from pyflink.common.typeinfo import DateTypeInfo
+    DateTypeInfo().to_internal_type(None)
+    """
+    assert found(tmp_path, program) == [(3, "DateTypeInfo.to_internal_type", "differs")]
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "beside.py").write_text("from pyflink.table import DataTypes\n")
+    (tmp_path / "bad.py").write_text(
+        "import beside\nfrom pyflink.common import Types\nTypes.STRING()\n"
+    )
+    (tmp_path / "good.py").write_text("from pyflink.common import Types\nTypes.STRING()\n")
+    bad = CliRunner().invoke(app, ["check", "bad.py"])
+    assert bad.exit_code == 1
+    assert bad.stdout.splitlines() == [
+        "beside.py:1  does not work  pyflink.table: there is no Table API, and no SQL, in this"
+        " release",
+        "",
+        "Names used: 2 work, 0 are accepted and need no effect here, 0 differ, 1 do not work.",
+    ]
+    good = CliRunner().invoke(app, ["check", "good.py", "--all"])
+    assert good.exit_code == 0
+    assert "good.py:2  works  Types.STRING" in good.stdout
+    told = json.loads(CliRunner().invoke(app, ["check", "bad.py", "--json"]).stdout)
+    assert not told["works"]
+    assert [(Path(use["file"]).name, use["line"], use["status"]) for use in told["uses"]] == [
+        ("bad.py", 3, "works"),
+        ("bad.py", 3, "works"),
+        ("beside.py", 1, NOT),
+    ]
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("def (:\n")
+    for name, says in (("job.py", "cannot be read"), ("none.py", "no program")):
+        raised = CliRunner().invoke(app, ["check", str(tmp_path / name)]).exception
+        assert isinstance(raised, ConfigurationError) and says in str(raised)
