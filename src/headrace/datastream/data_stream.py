@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.common.arguments import article, at_least, positive
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.output_tag import OutputTag
+from headrace.common.time import TimeAmount
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.unsupported import unsupported, unsupported_method
 from headrace.common.watermark_strategy import WatermarkStrategy
@@ -22,6 +23,8 @@ from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.keys import check_stability, key_function
 from headrace.datastream._build.stream import Stream, may_emit_to
 from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._streams.as_of_join import AsOfJoin
+from headrace.datastream._streams.interval_join import IntervalJoin
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream_sink import DataStreamSink
 from headrace.datastream.functions import (
@@ -50,6 +53,7 @@ from headrace.graph.transformation import (
 )
 from headrace.operators.filter import FilterSpec
 from headrace.operators.flat_map import FlatMapSpec
+from headrace.operators.joins.as_of import Direction
 from headrace.operators.keyed_function import KeyedFilterSpec, KeyedFlatMapSpec, KeyedMapSpec
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.map import MapSpec
@@ -419,7 +423,50 @@ class KeyedStream(DataStream):
         fold = aggregations.RecordSelection(position_to_max_by, aggregations.greatest)
         return self._add_reduction(ReduceSpec(UserFunction(fold), "MaxBy"), call_site(), "max_by")
 
+    # With another keyed stream; records of equal keys meet
+
+    def interval_join(self, other: KeyedStream) -> IntervalJoin:
+        """Pairs of this stream's records and another's that happened near each other."""
+        return IntervalJoin(self, self._other_side(other, "interval_join"))
+
+    def as_of_join(
+        self,
+        other: KeyedStream,
+        *,
+        direction: Direction = "backward",
+        tolerance: TimeAmount | None = None,
+        allow_exact_matches: bool = True,
+        how: str = "left",
+    ) -> AsOfJoin:
+        """Each record with the other stream's latest one at its time; not part of Flink's API.
+
+        ``direction``: ``backward`` looks for the latest record that is not younger, ``forward``
+        for the earliest that is not older, ``nearest`` for the nearer of these two.
+        ``tolerance``: how far apart they may be. ``allow_exact_matches``: whether they may have
+        one timestamp. ``how``: what becomes of a record that nothing fits: ``left`` joins it with
+        None, ``inner`` drops it.
+        """
+        right = self._other_side(other, "as_of_join")
+        return AsOfJoin.of(self, right, direction, tolerance, allow_exact_matches, how)
+
     # Within
+
+    def _other_side(self, other: Any, call: str) -> KeyedStream:
+        where = {"stream": self._described(), "called": str(call_site())}
+        if isinstance(other, DataStream) and not isinstance(other, KeyedStream):
+            raise NotKeyedError(
+                f"{call}() takes a keyed stream, and this one has no key",
+                where={**where, "other": other._described()},
+                hint=".key_by(...) both streams",
+            )
+        if not isinstance(other, KeyedStream):
+            raise PlanError(f"{call}() takes a stream, not {other!r}", where=where)
+        if other._env is not self._env:
+            raise PlanError(
+                f"{call}() takes streams of one environment",
+                where={**where, "other": other._described()},
+            )
+        return other
 
     def _operator(self, call: str) -> Transformation:
         raise PlanError(

@@ -13,6 +13,12 @@ from typing import Any
 from headrace.common.time_domain import TimeDomain
 from headrace.common.unsupported import unsupported
 from headrace.datastream._functions.function import Function, KeyedStateStore, RuntimeContext
+from headrace.datastream._functions.joins import (
+    CoGroupFunction,
+    FlatJoinFunction,
+    JoinFunction,
+    ProcessJoinFunction,
+)
 from headrace.datastream.timerservice import TimerService
 
 __all__ = [
@@ -25,11 +31,14 @@ __all__ = [
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
     "CoFlatMapFunction",
+    "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
+    "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -39,6 +48,7 @@ __all__ = [
     "Partitioner",
     "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",

@@ -1,0 +1,1 @@
+"""The stream classes of the API, one file per kind of stream."""
