@@ -8,7 +8,11 @@ from typing import Any
 
 from headrace.common.output_tag import OutputTag
 from headrace.common.typeinfo import Types
-from headrace.datastream.functions import KeyedProcessFunction, ProcessFunction
+from headrace.datastream.functions import (
+    KeyedProcessFunction,
+    ProcessFunction,
+    ProcessJoinFunction,
+)
 from headrace.datastream.state import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -45,6 +49,22 @@ class SplitOdd(ProcessFunction):
             yield ODD, value
         else:
             yield value
+
+
+class Sums(ProcessJoinFunction):
+    """The numbers of a pair added."""
+
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterator[Any]:
+        yield left[0], left[1] + right[1]
+
+
+class Ages(ProcessJoinFunction):
+    """How old the right record is, added to the left one; -1 where there is none."""
+
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterator[Any]:
+        known_ms = ctx.get_right_timestamp()
+        age_ms = -1 if known_ms is None else ctx.get_left_timestamp() - known_ms
+        yield left[0], left[1] + age_ms
 
 
 def is_late(ctx: Any) -> bool:
