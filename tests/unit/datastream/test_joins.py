@@ -139,9 +139,7 @@ def test_arguments_of_an_as_of_join(env: StreamExecutionEnvironment) -> None:
     assert isinstance(spec, AsOfJoinSpec)
     assert (spec.direction, spec.tolerance_ms, spec.exact) == ("nearest", 2_000, False)
     assert (spec.inner, spec.late, spec.call) == (False, "late", "process")
-    with pytest.raises(
-        PlanError, match=r"one of backward, forward, nearest, not 'up'"
-    ):
+    with pytest.raises(PlanError, match=r"one of backward, forward, nearest, not 'up'"):
         keyed.as_of_join(keyed, direction="up")
     with pytest.raises(PlanError, match=r"how .* one of left, inner, not 'outer'"):
         keyed.as_of_join(keyed, how="outer")

@@ -55,7 +55,7 @@ def give(task: KeyedHarness, left: Iterable[int] = (), right: Iterable[int] = ()
 
 def kept(task: KeyedHarness, key: Any = "key") -> tuple[list[int], list[int]]:
     held = task._backend().enter(key).get(SLOT)
-    return ([], []) if held is None else (list(held[LEFT]), list(held[RIGHT]))
+    return ([], []) if held is None else (held[LEFT] or [], held[RIGHT] or [])
 
 
 # The cases of Flink's own tests of its operator: records 1 to 4 on both sides.
