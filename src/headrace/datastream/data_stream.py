@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from headrace.common.arguments import article, at_least, positive
 from headrace.common.execution_config import ExecutionConfig
@@ -24,7 +24,9 @@ from headrace.datastream._build.keys import check_stability, key_function
 from headrace.datastream._build.stream import Stream, may_emit_to
 from headrace.datastream._build.user_functions import user_function
 from headrace.datastream._streams.as_of_join import AsOfJoin
+from headrace.datastream._streams.co_grouped import WindowJoin, co_grouped, joined
 from headrace.datastream._streams.interval_join import IntervalJoin
+from headrace.datastream._streams.windowed import AllWindowedStream, WindowedStream
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream_sink import DataStreamSink
 from headrace.datastream.functions import (
@@ -37,6 +39,15 @@ from headrace.datastream.functions import (
     Partitioner,
     ProcessFunction,
     ReduceFunction,
+)
+from headrace.datastream.window import (
+    CountEvictor,
+    CountSlidingWindowAssigner,
+    CountTrigger,
+    CountTumblingWindowAssigner,
+    GlobalWindows,
+    PurgingTrigger,
+    WindowAssigner,
 )
 from headrace.errors import NotKeyedError, PlanError
 from headrace.graph.transformation import (
@@ -67,17 +78,21 @@ if TYPE_CHECKING:
     from headrace.connector import Sink
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-__all__ = ["CloseableIterator", "DataStream", "DataStreamSink", "KeyedStream"]
+__all__ = [
+    "AllWindowedStream",
+    "CloseableIterator",
+    "DataStream",
+    "DataStreamSink",
+    "KeyedStream",
+    "WindowedStream",
+]
 
 MakeSpec = Callable[[UserFunction], OperatorSpec]
 
-_WINDOWS = "windows are not part of this release"
 _CONNECTED = "connected streams are not part of this release"
 _BROADCAST = "broadcast streams are not part of this release"
 _CACHE = "results of one job are not kept for the next"
 
-WindowedStream = unsupported(f"{__name__}.WindowedStream", _WINDOWS)
-AllWindowedStream = unsupported(f"{__name__}.AllWindowedStream", _WINDOWS)
 ConnectedStreams = unsupported(f"{__name__}.ConnectedStreams", _CONNECTED)
 BroadcastStream = unsupported(f"{__name__}.BroadcastStream", _BROADCAST)
 BroadcastConnectedStream = unsupported(f"{__name__}.BroadcastConnectedStream", _BROADCAST)
@@ -87,7 +102,6 @@ CachedDataStream = unsupported(f"{__name__}.CachedDataStream", _CACHE)
 class DataStream(Stream):
     """Records of one or more operators (several after ``union``)."""
 
-    window_all = unsupported_method(_WINDOWS)
     connect = unsupported_method(_CONNECTED)
     broadcast = unsupported_method(_BROADCAST)
     cache = unsupported_method(_CACHE)
@@ -197,6 +211,20 @@ class DataStream(Stream):
             edges += stream._edges
         return DataStream(self._env, edges)
 
+    def join(self, other_stream: DataStream) -> WindowJoin:
+        """Pairs of records of two streams that have one key and lie in one window.
+
+        ``join(other).where(key).equal_to(key).window(assigner).apply(function)``
+        """
+        return joined(self, self._other_of(other_stream, "join"))
+
+    def co_group(self, other_stream: DataStream) -> WindowJoin:
+        """The records of two streams that have one key and lie in one window, as two groups.
+
+        ``co_group(other).where(key).equal_to(key).window(assigner).apply(function)``
+        """
+        return co_grouped(self, self._other_of(other_stream, "co_group"))
+
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """What the operator emitted to a tag (see ``OutputTag``)."""
         site = call_site()
@@ -212,6 +240,23 @@ class DataStream(Stream):
         edge = Edge(operator, output_tag)
         coercion = build.add_coercion(self._env, edge, output_tag.type_info, site)
         return DataStream(self._env, (Edge(coercion) if coercion else edge,))
+
+    # Windows
+
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
+        """The stream's windows, all in one task."""
+        return AllWindowedStream(self, window_assigner)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
+        """Windows of ``size`` records; with a ``slide``, the last ``size`` at every so many.
+
+        PyFlink has no such method. As in Flink for Java, all records are in one ``GlobalWindow``.
+        """
+        positive(size, "the size of a count window")
+        windows = AllWindowedStream(self, GlobalWindows.create())
+        if at_least(slide, 0, "the slide of a count window") == 0:
+            return windows.trigger(PurgingTrigger.of(CountTrigger.of(size)))
+        return windows.evictor(CountEvictor.of(size)).trigger(CountTrigger.of(slide))
 
     # Partitioning
 
@@ -320,6 +365,18 @@ class DataStream(Stream):
         )
         return DataStream._after(self._env, *added)
 
+    def _other_of(self, other: Any, call: str) -> DataStream:
+        """The other stream of an operator with two."""
+        where = {"stream": self._described(), "called": str(call_site())}
+        if not isinstance(other, DataStream):
+            raise PlanError(f"{call}() takes a stream, not {other!r}", where=where)
+        if other._env is not self._env:
+            raise PlanError(
+                f"{call}() takes streams of one environment",
+                where={**where, "other": other._described()},
+            )
+        return other
+
     def _add_function(
         self,
         plain: MakeSpec,
@@ -355,9 +412,6 @@ class KeyedStream(DataStream):
     and function objects without an ``open``) runs where the records are: their order within each
     key is kept either way.
     """
-
-    window = unsupported_method(_WINDOWS)
-    count_window = unsupported_method(_WINDOWS)
 
     class AccumulateType(Enum):
         """The rolling aggregations."""
@@ -423,6 +477,19 @@ class KeyedStream(DataStream):
         fold = aggregations.RecordSelection(position_to_max_by, aggregations.greatest)
         return self._add_reduction(ReduceSpec(UserFunction(fold), "MaxBy"), call_site(), "max_by")
 
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
+        """The windows of each key."""
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Windows of ``size`` records of a key; with a ``slide``, one begins at every so many.
+
+        As in PyFlink a window fires when it is full, so the first has ``size`` records too.
+        """
+        if at_least(slide, 0, "the slide of a count window") == 0:
+            return WindowedStream(self, CountTumblingWindowAssigner(size))
+        return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
+
     # With another keyed stream; records of equal keys meet
 
     def interval_join(self, other: KeyedStream) -> IntervalJoin:
@@ -452,21 +519,18 @@ class KeyedStream(DataStream):
     # Within
 
     def _other_side(self, other: Any, call: str) -> KeyedStream:
-        where = {"stream": self._described(), "called": str(call_site())}
-        if isinstance(other, DataStream) and not isinstance(other, KeyedStream):
-            raise NotKeyedError(
-                f"{call}() takes a keyed stream, and this one has no key",
-                where={**where, "other": other._described()},
-                hint=".key_by(...) both streams",
-            )
-        if not isinstance(other, KeyedStream):
-            raise PlanError(f"{call}() takes a stream, not {other!r}", where=where)
-        if other._env is not self._env:
-            raise PlanError(
-                f"{call}() takes streams of one environment",
-                where={**where, "other": other._described()},
-            )
-        return other
+        """The other stream of a join that needs keys on both sides."""
+        if isinstance(self._other_of(other, call), KeyedStream):
+            return cast(KeyedStream, other)
+        raise NotKeyedError(
+            f"{call}() takes a keyed stream, and this one has no key",
+            where={
+                "stream": self._described(),
+                "other": other._described(),
+                "called": str(call_site()),
+            },
+            hint=".key_by(...) both streams",
+        )
 
     def _operator(self, call: str) -> Transformation:
         raise PlanError(

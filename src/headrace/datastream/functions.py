@@ -19,6 +19,14 @@ from headrace.datastream._functions.joins import (
     JoinFunction,
     ProcessJoinFunction,
 )
+from headrace.datastream._functions.windows import (
+    AllWindowFunction,
+    PassThroughAllWindowFunction,
+    PassThroughWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
 from headrace.datastream.timerservice import TimerService
 
 __all__ = [
@@ -46,6 +54,8 @@ __all__ = [
     "KeyedStateStore",
     "MapFunction",
     "Partitioner",
+    "PassThroughAllWindowFunction",
+    "PassThroughWindowFunction",
     "ProcessAllWindowFunction",
     "ProcessFunction",
     "ProcessJoinFunction",
@@ -212,7 +222,6 @@ class KeyedProcessFunction(Function):
 
 _JVM = "it wraps an object of Flink's JVM, and Headrace has none"
 _CONNECTED = "connected streams are not part of this release"
-_WINDOWS = "windows are not part of this release"
 _BROADCAST = "broadcast streams are not part of this release"
 _ASYNC = "asynchronous functions are not part of this release"
 
@@ -224,13 +233,6 @@ CoMapFunction = unsupported(f"{__name__}.CoMapFunction", _CONNECTED)
 CoFlatMapFunction = unsupported(f"{__name__}.CoFlatMapFunction", _CONNECTED)
 CoProcessFunction = unsupported(f"{__name__}.CoProcessFunction", _CONNECTED)
 KeyedCoProcessFunction = unsupported(f"{__name__}.KeyedCoProcessFunction", _CONNECTED)
-
-WindowFunction = unsupported(f"{__name__}.WindowFunction", _WINDOWS)
-AllWindowFunction = unsupported(f"{__name__}.AllWindowFunction", _WINDOWS)
-ProcessWindowFunction = unsupported(f"{__name__}.ProcessWindowFunction", _WINDOWS)
-ProcessAllWindowFunction = unsupported(f"{__name__}.ProcessAllWindowFunction", _WINDOWS)
-PassThroughWindowFunction = unsupported(f"{__name__}.PassThroughWindowFunction", _WINDOWS)
-PassThroughAllWindowFunction = unsupported(f"{__name__}.PassThroughAllWindowFunction", _WINDOWS)
 
 BaseBroadcastProcessFunction = unsupported(f"{__name__}.BaseBroadcastProcessFunction", _BROADCAST)
 BroadcastProcessFunction = unsupported(f"{__name__}.BroadcastProcessFunction", _BROADCAST)

@@ -20,6 +20,7 @@ from headrace.datastream.functions import (
 from headrace.datastream.state_ttl import StateTtlConfig
 from headrace.errors import PlanError
 from headrace.runtime.state.backend import RESERVED_NAMES
+from headrace.runtime.state.kinds import AGGREGATING, LIST, MAP, REDUCING, VALUE
 
 __all__ = [
     "AggregatingState",
@@ -214,6 +215,8 @@ class StateDescriptor:
 class ValueStateDescriptor(StateDescriptor):
     """Asks for a ``ValueState``."""
 
+    kind = VALUE
+
     def __init__(self, name: str, value_type_info: TypeInformation | None = None) -> None:
         super().__init__(name, value_type_info)
 
@@ -221,12 +224,16 @@ class ValueStateDescriptor(StateDescriptor):
 class ListStateDescriptor(StateDescriptor):
     """Asks for a ``ListState``."""
 
+    kind = LIST
+
     def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
         super().__init__(name, None if elem_type_info is None else Types.LIST(elem_type_info))
 
 
 class MapStateDescriptor(StateDescriptor):
     """Asks for a ``MapState``."""
+
+    kind = MAP
 
     def __init__(
         self,
@@ -244,6 +251,8 @@ class MapStateDescriptor(StateDescriptor):
 
 class ReducingStateDescriptor(StateDescriptor):
     """Asks for a ``ReducingState``; the function is a ``ReduceFunction`` or a plain callable."""
+
+    kind = REDUCING
 
     def __init__(
         self,
@@ -269,6 +278,8 @@ class ReducingStateDescriptor(StateDescriptor):
 
 class AggregatingStateDescriptor(StateDescriptor):
     """Asks for an ``AggregatingState``; the type is the accumulator's."""
+
+    kind = AGGREGATING
 
     def __init__(
         self,

@@ -63,6 +63,11 @@ def inspect_function(target: Any) -> Uses:
     )
 
 
+def attributes_in_reach(target: Any) -> set[str]:
+    """The names of the attributes that an object's code reads, with what it refers to."""
+    return {name for code in _reachable_code(target) for name in loaded_attributes(code)}
+
+
 def _overrides(kind: type, name: str) -> bool:
     """True when a user's class overrides a method of Headrace's."""
     owners = [base for base in kind.__mro__ if name in vars(base)]

@@ -441,13 +441,7 @@ def test_map_on_a_keyed_stream(pairs: DataStream) -> None:
     assert counted.inputs[0].source is node_of(pairs)
 
 
-@pytest.mark.parametrize("call", ["window_all", "connect", "broadcast", "cache"])
+@pytest.mark.parametrize("call", ["connect", "broadcast", "cache"])
 def test_unsupported_methods(pairs: DataStream, call: str) -> None:
     with pytest.raises(UnsupportedError, match=f"DataStream.{call} is not supported: "):
         getattr(pairs, call)()
-
-
-@pytest.mark.parametrize("call", ["window", "count_window"])
-def test_unsupported_methods_of_keyed_streams(pairs: DataStream, call: str) -> None:
-    with pytest.raises(UnsupportedError, match="windows are not part of this release"):
-        getattr(pairs.key_by(0), call)(3)

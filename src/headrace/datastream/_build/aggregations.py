@@ -32,6 +32,16 @@ def greatest(first: Any, second: Any) -> Any:
     return second if second > first else first
 
 
+def last_least(first: Any, second: Any) -> Any:
+    """The lesser; the second of equals."""
+    return first if first < second else second
+
+
+def last_greatest(first: Any, second: Any) -> Any:
+    """The greater; the second of equals."""
+    return first if first > second else second
+
+
 class FieldAggregation:
     """Puts ``combine`` of both records' field into the first record; neither is changed."""
 

@@ -1,0 +1,316 @@
+"""Windows of a stream: what follows ``window`` and ``window_all``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+from headrace.common.arguments import article
+from headrace.common.output_tag import OutputTag
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.common.typeinfo import TypeInformation, Types
+from headrace.datastream._build import aggregations
+from headrace.datastream._build import nodes as build
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.user_functions import user_function
+from headrace.datastream.functions import (
+    AggregateFunction,
+    AllWindowFunction,
+    Function,
+    NullByteKeySelector,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    ReduceFunction,
+    WindowFunction,
+)
+from headrace.datastream.window import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    Evictor,
+    MergingWindowAssigner,
+    PurgingTrigger,
+    Trigger,
+    WindowAssigner,
+)
+from headrace.errors import PlanError, WrongFunctionError
+from headrace.graph.transformation import ByKey, CallSite, Edge
+from headrace.operators.windows.contents import (
+    Aggregated,
+    Contents,
+    Elements,
+    Reduced,
+    WindowCall,
+)
+from headrace.operators.windows.spec import WindowSpec
+from headrace.runtime.user_function import UserFunction
+
+if TYPE_CHECKING:
+    from headrace.datastream.data_stream import DataStream, KeyedStream
+    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+Reduce = Callable[[Any, Any], Any] | ReduceFunction
+
+
+class _Windowed:
+    """What windows with keys and without have in common."""
+
+    _kind: str
+    _apply_kind: type[Function]
+    _process_kind: type[Function]
+    _with_key: bool
+
+    def __init__(self, stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+        self._stream = stream
+        if not isinstance(window_assigner, WindowAssigner):
+            hint = "TumblingEventTimeWindows.of(Time.seconds(5)), for example"
+            raise self._wrong("a WindowAssigner is wanted", window_assigner, hint)
+        self._window_assigner = window_assigner
+        self._window_trigger: Trigger[Any, Any] | None = None
+        self._evictor: Evictor[Any, Any] | None = None
+        self._allowed_lateness = 0
+        self._late_data_output_tag: OutputTag | None = None
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment this stream belongs to."""
+        return self._stream.get_execution_environment()
+
+    def get_input_type(self) -> TypeInformation:
+        """The type of the records."""
+        return self._stream.get_type()
+
+    def trigger(self, trigger: Trigger[Any, Any]) -> Self:
+        """Let windows fire when a trigger says so, and no longer when the assigner's does."""
+        if not isinstance(trigger, Trigger):
+            raise self._wrong("a Trigger is wanted", trigger, "CountTrigger.of(10), for example")
+        self._window_trigger = trigger
+        self._require_mergeable(trigger)
+        return self
+
+    def evictor(self, evictor: Evictor[Any, Any]) -> Self:
+        """Take records out of windows that fire; then all records of a window are kept."""
+        if not isinstance(evictor, Evictor):
+            raise self._wrong("an Evictor is wanted", evictor, "CountEvictor.of(10), for example")
+        self._evictor = evictor
+        return self
+
+    def allowed_lateness(self, time_ms: TimeAmount) -> Self:
+        """Keep windows of event time for so long (ms) after their end, for records that are late.
+
+        A record that comes then lets its window fire again.
+        """
+        self._allowed_lateness = milliseconds_of(time_ms, "the allowed lateness", at_least=0)
+        return self
+
+    def side_output_late_data(self, output_tag: OutputTag) -> Self:
+        """Send records that come too late for all of their windows to a side output."""
+        if not isinstance(output_tag, OutputTag):
+            raise self._wrong("an OutputTag is wanted", output_tag, 'OutputTag("late")')
+        self._late_data_output_tag = output_tag
+        return self
+
+    def reduce(
+        self,
+        reduce_function: Reduce,
+        window_function: Any = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """The records of each window reduced into one, or what a window function makes of that."""
+        site = call_site()
+        fold = self._function(reduce_function, ReduceFunction, "reduce", "reduce", site)
+        kept = self._kept_type() if window_function is None else None
+        call = self._window_call(window_function, "reduce", site)
+        contents = Reduced(call, fold)
+        return self._windowed(contents, site, "reduce", output_type, kept)
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction,
+        window_function: Any = None,
+        accumulator_type: TypeInformation | list[TypeInformation] | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """The result of each window's accumulator, or what a window function makes of that."""
+        site = call_site()
+        fold = self._function(
+            aggregate_function, AggregateFunction, "add", "aggregate", site, plain=False
+        )
+        if isinstance(accumulator_type, list):
+            accumulator_type = Types.ROW(accumulator_type)
+        build.checked_type(accumulator_type, "aggregate")
+        call = self._window_call(window_function, "aggregate", site)
+        contents = Aggregated(call, fold, accumulator_type)
+        return self._windowed(contents, site, "aggregate", output_type)
+
+    def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream:
+        """What a window function makes of the records of each window."""
+        site = call_site()
+        function = self._function(
+            window_function, self._apply_kind, "apply", "apply", site, plain=False
+        )
+        call = WindowCall(function, self._with_key, with_context=False)
+        return self._windowed(Elements(call), site, "apply", output_type)
+
+    def process(
+        self, process_window_function: Any, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """What a window function with a context makes of the records of each window."""
+        site = call_site()
+        function = self._function(
+            process_window_function, self._process_kind, "process", "process", site, plain=False
+        )
+        call = WindowCall(function, self._with_key, with_context=True)
+        return self._windowed(Elements(call), site, "process", output_type)
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        """The first record of each window, with the sum of one field of all."""
+        fold = aggregations.FieldAggregation(position_to_sum, aggregations.add)
+        return self._folded(fold, call_site(), "sum")
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        """The first record of each window, with the least value of one field."""
+        fold = aggregations.FieldAggregation(position_to_min, aggregations.least)
+        return self._folded(fold, call_site(), "min")
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        """The first record of each window, with the greatest value of one field."""
+        fold = aggregations.FieldAggregation(position_to_max, aggregations.greatest)
+        return self._folded(fold, call_site(), "max")
+
+    def min_by(self, position_to_min_by: int | str = 0, first: bool = True) -> DataStream:
+        """The record of each window with the least field; of equal ones the first, or the last."""
+        choose = aggregations.least if first else aggregations.last_least
+        fold = aggregations.RecordSelection(position_to_min_by, choose)
+        return self._folded(fold, call_site(), "min_by")
+
+    def max_by(self, position_to_max_by: int | str = 0, first: bool = True) -> DataStream:
+        """The record of each window with the greatest field; of equal ones the first, or last."""
+        choose = aggregations.greatest if first else aggregations.last_greatest
+        fold = aggregations.RecordSelection(position_to_max_by, choose)
+        return self._folded(fold, call_site(), "max_by")
+
+    # Within
+
+    def _edges(self) -> tuple[Edge, ...]:
+        raise NotImplementedError
+
+    def _kept_type(self) -> TypeInformation | None:
+        return self._stream._type()
+
+    def _folded(self, fold: Any, site: CallSite, call: str) -> DataStream:
+        contents = Reduced(None, UserFunction(fold))
+        return self._windowed(contents, site, call, kept_type=self._kept_type())
+
+    def _windowed(
+        self,
+        contents: Contents,
+        site: CallSite,
+        call: str,
+        output_type: TypeInformation | None = None,
+        kept_type: TypeInformation | None = None,
+    ) -> DataStream:
+        assigner, trigger = self._window_assigner, self._trigger_in_use()
+        evictor = self._evictor
+        spec = WindowSpec(
+            UserFunction(assigner, "assign_windows"),
+            UserFunction(trigger, "on_element"),
+            contents,
+            None if evictor is None else UserFunction(evictor, "evict_before"),
+            self._allowed_lateness,
+            self._late_data_output_tag,
+        )
+        stream = self._stream._described()
+        for given in (spec.assigner, spec.trigger, spec.evictor):
+            if given is not None:
+                build.require_sendable(given, call, stream, site)
+        made = self._stream._add(
+            spec, site, call, output_type, kept_type=kept_type, inputs=self._edges()
+        )
+        names = ", ".join(type(function.target).__name__ for function in contents.functions)
+        shown = self._window_trigger or assigner.get_default_trigger(None)
+        return made.set_description(f"{self._kind}({assigner}, {type(shown).__name__}, {names})")
+
+    def _trigger_in_use(self) -> Trigger[Any, Any]:
+        assigner, trigger = self._window_assigner, self._window_trigger
+        if trigger is not None:
+            return trigger
+        trigger = assigner.get_default_trigger(self.get_execution_environment())
+        self._require_mergeable(trigger)
+        if isinstance(assigner, CountTumblingWindowAssigner | CountSlidingWindowAssigner):
+            # A window that has fired is full: no record comes any more, so nothing is kept.
+            return PurgingTrigger.of(trigger)
+        return trigger
+
+    def _require_mergeable(self, trigger: Trigger[Any, Any]) -> None:
+        if isinstance(self._window_assigner, MergingWindowAssigner) and not trigger.can_merge():
+            raise WrongFunctionError(
+                f"the windows of {self._window_assigner!r} merge, but {type(trigger).__name__}"
+                " cannot",
+                where={"stream": self._stream._described()},
+                hint="its can_merge() must give True, and on_merge() do what is needed",
+            )
+
+    def _window_call(self, given: Any, call: str, site: CallSite) -> WindowCall | None:
+        if given is None:
+            return None
+        with_context = isinstance(given, self._process_kind)
+        kind = self._process_kind if with_context else self._apply_kind
+        method = "process" if with_context else "apply"
+        function = self._function(given, kind, method, call, site, plain=False)
+        return WindowCall(function, self._with_key, with_context)
+
+    def _function(
+        self,
+        given: Any,
+        kind: type[Function],
+        method: str,
+        call: str,
+        site: CallSite,
+        *,
+        plain: bool = True,
+    ) -> UserFunction:
+        stream = self._stream._described()
+        return user_function(given, kind, method, call, stream, site, plain=plain)
+
+    def _wrong(self, wanted: str, given: Any, hint: str) -> PlanError:
+        return WrongFunctionError(
+            f"{wanted}, not {article(type(given).__name__)}",
+            where={"stream": self._stream._described(), "called": str(call_site())},
+            hint=hint,
+        )
+
+
+class WindowedStream(_Windowed):
+    """The windows of each key."""
+
+    _kind = "Window"
+    _apply_kind = WindowFunction
+    _process_kind = ProcessWindowFunction
+    _with_key = True
+
+    def __init__(
+        self, keyed_stream: KeyedStream, window_assigner: WindowAssigner[Any, Any]
+    ) -> None:
+        super().__init__(keyed_stream, window_assigner)
+        self._keyed_stream = keyed_stream
+
+    def _edges(self) -> tuple[Edge, ...]:
+        return self._keyed_stream._keyed_edges()
+
+
+class AllWindowedStream(_Windowed):
+    """The windows of all records, in one task."""
+
+    _kind = "AllWindow"
+    _apply_kind = AllWindowFunction
+    _process_kind = ProcessAllWindowFunction
+    _with_key = False
+
+    def __init__(self, data_stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+        super().__init__(data_stream, window_assigner)
+
+    def _edges(self) -> tuple[Edge, ...]:
+        by_key = ByKey(UserFunction(NullByteKeySelector(), "get_key"), Types.BYTE())
+        return tuple(Edge(edge.source, edge.tag, by_key) for edge in self._stream._edges)
+
+    def _windowed(self, *how: Any, **more: Any) -> DataStream:
+        return super()._windowed(*how, **more).force_non_parallel()

@@ -1,0 +1,277 @@
+"""Triggers that look at records, and those that stand around others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.common.typeinfo import Types
+from headrace.common.windows import TriggerResult
+from headrace.datastream._windows.trigger import (
+    CONTINUE,
+    FIRE,
+    FIRE_AND_PURGE,
+    Context,
+    OnMerge,
+    Trigger,
+)
+from headrace.datastream.state import ReducingStateDescriptor, ValueStateDescriptor
+from headrace.errors import WrongFunctionError
+
+
+def nested(trigger: Any) -> Trigger[Any, Any]:
+    """The trigger itself.
+
+    Raises:
+        WrongFunctionError: it is none.
+    """
+    if isinstance(trigger, Trigger):
+        return trigger
+    raise WrongFunctionError(f"a Trigger is wanted, not {trigger!r}")
+
+
+def _sum(first: int, second: int) -> int:
+    return first + second
+
+
+class CountTrigger(Trigger[Any, Any]):
+    """Fires at every so many records of a window."""
+
+    def __init__(self, window_size: int) -> None:
+        self._window_size = window_size
+        self._count_state_descriptor = ReducingStateDescriptor("count", _sum, Types.LONG())
+
+    @staticmethod
+    def of(window_size: int) -> CountTrigger:
+        """The trigger for so many records."""
+        return CountTrigger(window_size)
+
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fire, and count anew, where there are enough."""
+        count: Any = ctx.get_partitioned_state(self._count_state_descriptor)
+        count.add(1)
+        if count.get() < self._window_size:
+            return CONTINUE
+        count.clear()
+        return FIRE
+
+    def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Nothing."""
+        return CONTINUE
+
+    def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Nothing."""
+        return CONTINUE
+
+    def can_merge(self) -> bool:
+        """True."""
+        return True
+
+    def on_merge(self, window: Any, ctx: OnMerge) -> None:
+        """Add the counts."""
+        ctx.merge_partitioned_state(self._count_state_descriptor)
+
+    def clear(self, window: Any, ctx: Context) -> None:
+        """Forget the count."""
+        ctx.get_partitioned_state(self._count_state_descriptor).clear()
+
+    def __repr__(self) -> str:
+        return f"CountTrigger({self._window_size})"
+
+
+class NeverTrigger(Trigger[Any, Any]):
+    """Never fires."""
+
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """Nothing."""
+        return CONTINUE
+
+    def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Nothing."""
+        return CONTINUE
+
+    def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Nothing."""
+        return CONTINUE
+
+    def on_merge(self, window: Any, ctx: OnMerge) -> None:
+        """Nothing."""
+
+    def clear(self, window: Any, ctx: Context) -> None:
+        """Nothing."""
+
+    def __repr__(self) -> str:
+        return "NeverTrigger()"
+
+
+class PurgingTrigger(Trigger[Any, Any]):
+    """Drops a window's records whenever another trigger fires."""
+
+    def __init__(self, nested_trigger: Trigger[Any, Any]) -> None:
+        self.nested_trigger = nested(nested_trigger)
+
+    @staticmethod
+    def of(nested_trigger: Trigger[Any, Any]) -> PurgingTrigger:
+        """The trigger around another."""
+        return PurgingTrigger(nested_trigger)
+
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """As the other, and purge."""
+        return _purging(self.nested_trigger.on_element(element, timestamp, window, ctx))
+
+    def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """As the other, and purge."""
+        return _purging(self.nested_trigger.on_event_time(time, window, ctx))
+
+    def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """As the other, and purge."""
+        return _purging(self.nested_trigger.on_processing_time(time, window, ctx))
+
+    def can_merge(self) -> bool:
+        """As the other."""
+        return self.nested_trigger.can_merge()
+
+    def on_merge(self, window: Any, ctx: OnMerge) -> None:
+        """As the other."""
+        self.nested_trigger.on_merge(window, ctx)
+
+    def clear(self, window: Any, ctx: Context) -> None:
+        """As the other."""
+        self.nested_trigger.clear(window, ctx)
+
+    def __repr__(self) -> str:
+        return f"PurgingTrigger({self.nested_trigger!r})"
+
+
+def _purging(result: TriggerResult) -> TriggerResult:
+    return FIRE_AND_PURGE if result.is_fire() else result
+
+
+class DeltaTrigger(Trigger[Any, Any]):
+    """Fires when a record is further than a threshold from the one at which it fired last."""
+
+    def __init__(self, threshold: float, delta_function: Callable[[Any, Any], float]) -> None:
+        self._threshold = threshold
+        self._delta = delta_function
+        self._last = ValueStateDescriptor("last-element")
+
+    @staticmethod
+    def of(threshold: float, delta_function: Callable[[Any, Any], float]) -> DeltaTrigger:
+        """The trigger; ``delta_function(old, new)`` gives the distance of two records."""
+        return DeltaTrigger(threshold, delta_function)
+
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fire where the record is too far."""
+        last: Any = ctx.get_partitioned_state(self._last)
+        before = last.value()
+        if before is None:
+            last.update(element)
+            return CONTINUE
+        if self._delta(before, element) <= self._threshold:
+            return CONTINUE
+        last.update(element)
+        return FIRE
+
+    def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Nothing."""
+        return CONTINUE
+
+    def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Nothing."""
+        return CONTINUE
+
+    def on_merge(self, window: Any, ctx: OnMerge) -> None:
+        """Never called, as it cannot merge."""
+
+    def clear(self, window: Any, ctx: Context) -> None:
+        """Forget the last record."""
+        ctx.get_partitioned_state(self._last).clear()
+
+    def __repr__(self) -> str:
+        return f"DeltaTrigger({self._delta}, {self._threshold})"
+
+
+class ProcessingTimeoutTrigger(Trigger[Any, Any]):
+    """Fires as another trigger does, and when the clock has moved on for so long without that."""
+
+    def __init__(
+        self,
+        nested_trigger: Trigger[Any, Any],
+        interval: int,
+        reset_timer_on_new_record: bool,
+        should_clear_on_timeout: bool,
+    ) -> None:
+        self.nested_trigger = nested(nested_trigger)
+        self._interval = interval
+        self._resets = reset_timer_on_new_record
+        self._clears = should_clear_on_timeout
+        self._timeout = ValueStateDescriptor("timeout", Types.LONG())
+
+    @staticmethod
+    def of(
+        nested_trigger: Trigger[Any, Any],
+        timeout: TimeAmount,
+        reset_timer_on_new_record: bool = False,
+        should_clear_on_timeout: bool = True,
+    ) -> ProcessingTimeoutTrigger:
+        """The trigger around another.
+
+        ``reset_timer_on_new_record``: count the time from the last record, not from the first.
+        ``should_clear_on_timeout``: a timeout clears the state of the other trigger.
+        """
+        return ProcessingTimeoutTrigger(
+            nested_trigger,
+            milliseconds_of(timeout, "a trigger's timeout", at_least=1),
+            reset_timer_on_new_record,
+            should_clear_on_timeout,
+        )
+
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """As the other; where it does not fire, wait for the timeout."""
+        result = self.nested_trigger.on_element(element, timestamp, window, ctx)
+        if result.is_fire():
+            self.clear(window, ctx)
+            return result
+        timeout: Any = ctx.get_partitioned_state(self._timeout)
+        waiting_for = timeout.value()
+        if waiting_for is not None and self._resets:
+            ctx.delete_processing_time_timer(waiting_for)
+            waiting_for = None
+        if waiting_for is None:
+            waiting_for = ctx.get_current_processing_time() + self._interval
+            timeout.update(waiting_for)
+            ctx.register_processing_time_timer(waiting_for)
+        return result
+
+    def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fire."""
+        return self._fired(self.nested_trigger.on_processing_time(time, window, ctx), window, ctx)
+
+    def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fire."""
+        return self._fired(self.nested_trigger.on_event_time(time, window, ctx), window, ctx)
+
+    def _fired(self, result: TriggerResult, window: Any, ctx: Context) -> TriggerResult:
+        if self._clears:
+            self.clear(window, ctx)
+        return FIRE_AND_PURGE if result.is_purge() else FIRE
+
+    def can_merge(self) -> bool:
+        """False, as in Flink: nobody could say whose timeout counts."""
+        return False
+
+    def on_merge(self, window: Any, ctx: OnMerge) -> None:
+        """Never called, as it cannot merge."""
+
+    def clear(self, window: Any, ctx: Context) -> None:
+        """Wait no more, and clear the other."""
+        timeout: Any = ctx.get_partitioned_state(self._timeout)
+        waiting_for = timeout.value()
+        if waiting_for is not None:
+            ctx.delete_processing_time_timer(waiting_for)
+            timeout.clear()
+        self.nested_trigger.clear(window, ctx)
+
+    def __repr__(self) -> str:
+        return f"TimeoutTrigger({self.nested_trigger!r})"

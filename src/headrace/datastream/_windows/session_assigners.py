@@ -1,0 +1,150 @@
+"""Sessions: windows that end when no record came for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from headrace.common.arguments import positive
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.common.windows import TimeWindow
+from headrace.datastream._windows.assigner import (
+    MergingWindowAssigner,
+    SessionWindowTimeGapExtractor,
+)
+from headrace.datastream._windows.assigners import (
+    Context,
+    EventTimeWindows,
+    ProcessingTimeWindows,
+    with_timestamp,
+)
+from headrace.errors import PlanError, WrongFunctionError
+
+
+class _Sessions(MergingWindowAssigner[Any, TimeWindow]):
+    """Each record makes a window that lasts one gap; those that overlap or touch are merged."""
+
+    def merge_windows(
+        self,
+        windows: Iterable[TimeWindow],
+        callback: MergingWindowAssigner.MergeCallback[TimeWindow],
+    ) -> None:
+        """Merge those that overlap or touch."""
+        TimeWindow.merge_windows(windows, callback)
+
+
+def _gap_ms(size: TimeAmount) -> int:
+    return milliseconds_of(size, "the gap of a session")
+
+
+class _FixedGap(_Sessions):
+    def __init__(self, session_gap: int) -> None:
+        self._session_gap = positive(session_gap, "the gap of a session (ms)")
+
+    def _session(self, start: int) -> list[TimeWindow]:
+        return [TimeWindow(start, start + self._session_gap)]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._session_gap})"
+
+
+class _DynamicGap(_Sessions):
+    def __init__(self, session_window_time_gap_extractor: SessionWindowTimeGapExtractor) -> None:
+        self._session_gap = 0
+        if not isinstance(session_window_time_gap_extractor, SessionWindowTimeGapExtractor):
+            raise WrongFunctionError(
+                "a SessionWindowTimeGapExtractor is wanted,"
+                f" not {session_window_time_gap_extractor!r}",
+                hint="derive a class from it, with extract(element), and give an object",
+            )
+        self._session_window_time_gap_extractor = session_window_time_gap_extractor
+
+    def _session(self, element: Any, start: int) -> list[TimeWindow]:
+        gap = self._session_gap = self._session_window_time_gap_extractor.extract(element)
+        if gap <= 0:
+            raise PlanError(
+                f"the gap of a session must be more than 0 ms, not {gap!r}",
+                hint="extract() of a SessionWindowTimeGapExtractor gave it",
+            )
+        return [TimeWindow(start, start + gap)]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._session_gap})"
+
+
+class EventTimeSessionWindows(_FixedGap, EventTimeWindows):
+    """Sessions by the records' timestamps, all with one gap."""
+
+    @staticmethod
+    def with_gap(size: TimeAmount) -> EventTimeSessionWindows:
+        """Sessions that end when no record came for so long."""
+        return EventTimeSessionWindows(_gap_ms(size))
+
+    @staticmethod
+    def with_dynamic_gap(
+        extractor: SessionWindowTimeGapExtractor,
+    ) -> DynamicEventTimeSessionWindows:
+        """Sessions in which each record says how long to wait after it."""
+        return DynamicEventTimeSessionWindows(extractor)
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: Context
+    ) -> Collection[TimeWindow]:
+        """From the timestamp to one gap later."""
+        return self._session(with_timestamp(timestamp))
+
+
+class ProcessingTimeSessionWindows(_FixedGap, ProcessingTimeWindows):
+    """Sessions by the clock, all with one gap."""
+
+    @staticmethod
+    def with_gap(size: TimeAmount) -> ProcessingTimeSessionWindows:
+        """Sessions that end when no record came for so long."""
+        return ProcessingTimeSessionWindows(_gap_ms(size))
+
+    @staticmethod
+    def with_dynamic_gap(
+        extractor: SessionWindowTimeGapExtractor,
+    ) -> DynamicProcessingTimeSessionWindows:
+        """Sessions in which each record says how long to wait after it."""
+        return DynamicProcessingTimeSessionWindows(extractor)
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: Context
+    ) -> Collection[TimeWindow]:
+        """From this moment to one gap later."""
+        return self._session(context.get_current_processing_time())
+
+
+class DynamicEventTimeSessionWindows(_DynamicGap, EventTimeWindows):
+    """Sessions by the records' timestamps; each record says how long to wait after it."""
+
+    @staticmethod
+    def with_dynamic_gap(
+        extractor: SessionWindowTimeGapExtractor,
+    ) -> DynamicEventTimeSessionWindows:
+        """The assigner."""
+        return DynamicEventTimeSessionWindows(extractor)
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: Context
+    ) -> Collection[TimeWindow]:
+        """From the timestamp to the record's gap later."""
+        return self._session(element, with_timestamp(timestamp))
+
+
+class DynamicProcessingTimeSessionWindows(_DynamicGap, ProcessingTimeWindows):
+    """Sessions by the clock; each record says how long to wait after it."""
+
+    @staticmethod
+    def with_dynamic_gap(
+        extractor: SessionWindowTimeGapExtractor,
+    ) -> DynamicProcessingTimeSessionWindows:
+        """The assigner."""
+        return DynamicProcessingTimeSessionWindows(extractor)
+
+    def assign_windows(
+        self, element: Any, timestamp: int, context: Context
+    ) -> Collection[TimeWindow]:
+        """From this moment to the record's gap later."""
+        return self._session(element, context.get_current_processing_time())

@@ -1,0 +1,244 @@
+"""Triggers that follow one of the clocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.common.arguments import positive
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.common.typeinfo import Types
+from headrace.common.windows import TimeWindow, TriggerResult
+from headrace.datastream._windows.trigger import CONTINUE, FIRE, Context, OnMerge, Trigger
+from headrace.datastream.functions import ReduceFunction
+from headrace.datastream.state import ReducingStateDescriptor
+
+
+class EventTimeTrigger(Trigger[Any, TimeWindow]):
+    """Fires when the watermark passes the end of the window, and at each record after that."""
+
+    @staticmethod
+    def create() -> EventTimeTrigger:
+        """The trigger."""
+        return EventTimeTrigger()
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: Context
+    ) -> TriggerResult:
+        """Fire where the watermark has passed the end; else wait for it."""
+        if window.max_timestamp() <= ctx.get_current_watermark():
+            return FIRE
+        ctx.register_event_time_timer(window.max_timestamp())
+        return CONTINUE
+
+    def on_processing_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
+        """Nothing."""
+        return CONTINUE
+
+    def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
+        """Fire at the end."""
+        return FIRE if time == window.max_timestamp() else CONTINUE
+
+    def can_merge(self) -> bool:
+        """True."""
+        return True
+
+    def on_merge(self, window: TimeWindow, ctx: OnMerge) -> None:
+        """Wait for the end of the merged window."""
+        if window.max_timestamp() > ctx.get_current_watermark():
+            ctx.register_event_time_timer(window.max_timestamp())
+
+    def clear(self, window: TimeWindow, ctx: Context) -> None:
+        """Wait no more."""
+        ctx.delete_event_time_timer(window.max_timestamp())
+
+    def __repr__(self) -> str:
+        return "EventTimeTrigger()"
+
+
+class ProcessingTimeTrigger(Trigger[Any, TimeWindow]):
+    """Fires when the clock passes the end of the window."""
+
+    @staticmethod
+    def create() -> ProcessingTimeTrigger:
+        """The trigger."""
+        return ProcessingTimeTrigger()
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: Context
+    ) -> TriggerResult:
+        """Wait for the end."""
+        ctx.register_processing_time_timer(window.max_timestamp())
+        return CONTINUE
+
+    def on_processing_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
+        """Fire."""
+        return FIRE
+
+    def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
+        """Nothing."""
+        return CONTINUE
+
+    def can_merge(self) -> bool:
+        """True."""
+        return True
+
+    def on_merge(self, window: TimeWindow, ctx: OnMerge) -> None:
+        """Wait for the end of the merged window."""
+        if window.max_timestamp() > ctx.get_current_processing_time():
+            ctx.register_processing_time_timer(window.max_timestamp())
+
+    def clear(self, window: TimeWindow, ctx: Context) -> None:
+        """Wait no more."""
+        ctx.delete_processing_time_timer(window.max_timestamp())
+
+    def __repr__(self) -> str:
+        return "ProcessingTimeTrigger()"
+
+
+class Min(ReduceFunction):
+    """Keeps the lesser of two values."""
+
+    def reduce(self, value1: Any, value2: Any) -> Any:
+        """The lesser."""
+        return min(value1, value2)
+
+
+class ContinuousEventTimeTrigger(Trigger[Any, TimeWindow]):
+    """Fires each time the watermark passes a multiple of an interval, and at the window's end."""
+
+    def __init__(self, interval: int) -> None:
+        self.interval = positive(interval, "the interval of a trigger (ms)")
+        self.state_desc = ReducingStateDescriptor("fire-time", Min(), Types.LONG())
+
+    @staticmethod
+    def of(interval: TimeAmount) -> ContinuousEventTimeTrigger:
+        """The trigger with that interval."""
+        return ContinuousEventTimeTrigger(milliseconds_of(interval, "the interval of a trigger"))
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: Context
+    ) -> TriggerResult:
+        """Fire where the watermark has passed the end; else wait for it, and for the interval."""
+        if window.max_timestamp() <= ctx.get_current_watermark():
+            return FIRE
+        ctx.register_event_time_timer(window.max_timestamp())
+        state: Any = ctx.get_partitioned_state(self.state_desc)
+        if state.get() is None:
+            start = timestamp - timestamp % self.interval
+            self.register_next_fire_timestamp(start, window, ctx, state)
+        return CONTINUE
+
+    def on_processing_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
+        """Nothing."""
+        return CONTINUE
+
+    def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
+        """Fire at the end, and where the interval ends; then wait for the next."""
+        if time == window.max_timestamp():
+            return FIRE
+        state: Any = ctx.get_partitioned_state(self.state_desc)
+        if state.get() != time:
+            return CONTINUE
+        state.clear()
+        self.register_next_fire_timestamp(time, window, ctx, state)
+        return FIRE
+
+    def can_merge(self) -> bool:
+        """True."""
+        return True
+
+    def on_merge(self, window: TimeWindow, ctx: OnMerge) -> None:
+        """Wait for the earliest moment that the merged windows waited for."""
+        ctx.merge_partitioned_state(self.state_desc)
+        state: Any = ctx.get_partitioned_state(self.state_desc)
+        next_ms = state.get()
+        if next_ms is not None:
+            ctx.register_event_time_timer(next_ms)
+
+    def clear(self, window: TimeWindow, ctx: Context) -> None:
+        """Wait no more."""
+        state: Any = ctx.get_partitioned_state(self.state_desc)
+        next_ms = state.get()
+        if next_ms is not None:
+            ctx.delete_event_time_timer(next_ms)
+            state.clear()
+
+    def register_next_fire_timestamp(
+        self, time: int, window: TimeWindow, ctx: Context, fire_timestamp_state: Any
+    ) -> None:
+        """Wait for one interval after ``time`` (ms), or the window's end if that is earlier."""
+        next_ms = min(time + self.interval, window.max_timestamp())
+        fire_timestamp_state.add(next_ms)
+        ctx.register_event_time_timer(next_ms)
+
+    def __repr__(self) -> str:
+        return f"ContinuousEventTimeTrigger({self.interval})"
+
+
+class ContinuousProcessingTimeTrigger(Trigger[Any, TimeWindow]):
+    """Fires each time the clock passes a multiple of an interval, and at the window's end."""
+
+    def __init__(self, interval: int) -> None:
+        self.interval = positive(interval, "the interval of a trigger (ms)")
+        self.state_desc = ReducingStateDescriptor("fire-time", Min(), Types.LONG())
+
+    @staticmethod
+    def of(interval: TimeAmount) -> ContinuousProcessingTimeTrigger:
+        """The trigger with that interval."""
+        interval_ms = milliseconds_of(interval, "the interval of a trigger")
+        return ContinuousProcessingTimeTrigger(interval_ms)
+
+    def on_element(
+        self, element: Any, timestamp: int, window: TimeWindow, ctx: Context
+    ) -> TriggerResult:
+        """Wait for the end of the interval."""
+        state: Any = ctx.get_partitioned_state(self.state_desc)
+        now_ms = ctx.get_current_processing_time()
+        if state.get() is None:
+            start = now_ms - now_ms % self.interval
+            self.register_next_fire_timestamp(start, window, ctx, state)
+        return CONTINUE
+
+    def on_processing_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
+        """Fire where the interval ends; then wait for the next."""
+        state: Any = ctx.get_partitioned_state(self.state_desc)
+        if state.get() != time:
+            return CONTINUE
+        state.clear()
+        self.register_next_fire_timestamp(time, window, ctx, state)
+        return FIRE
+
+    def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
+        """Nothing."""
+        return CONTINUE
+
+    def can_merge(self) -> bool:
+        """True."""
+        return True
+
+    def on_merge(self, window: TimeWindow, ctx: OnMerge) -> None:
+        """Wait for the earliest moment that the merged windows waited for."""
+        ctx.merge_partitioned_state(self.state_desc)
+        state: Any = ctx.get_partitioned_state(self.state_desc)
+        next_ms = state.get()
+        if next_ms is not None:
+            ctx.register_processing_time_timer(next_ms)
+
+    def clear(self, window: TimeWindow, ctx: Context) -> None:
+        """Wait no more."""
+        state: Any = ctx.get_partitioned_state(self.state_desc)
+        next_ms = state.get()
+        if next_ms is not None:
+            ctx.delete_processing_time_timer(next_ms)
+            state.clear()
+
+    def register_next_fire_timestamp(
+        self, time: int, window: TimeWindow, ctx: Context, fire_timestamp_state: Any
+    ) -> None:
+        """Wait for one interval after ``time`` (ms), or the window's end if that is earlier."""
+        next_ms = min(time + self.interval, window.max_timestamp())
+        fire_timestamp_state.add(next_ms)
+        ctx.register_processing_time_timer(next_ms)
+
+    def __repr__(self) -> str:
+        return f"ContinuousProcessingTimeTrigger({self.interval})"

@@ -1,0 +1,100 @@
+"""When windows fire: what a trigger is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+from headrace.common.windows import TriggerResult
+from headrace.datastream.state import State, StateDescriptor
+from headrace.metrics import MetricGroup
+
+T = TypeVar("T")
+W = TypeVar("W")
+
+
+class Trigger(ABC, Generic[T, W]):
+    """Decides when the window function is called for a window of a key.
+
+    One object serves all keys and windows of a task, so what it remembers belongs into the state
+    of its context. With windows that merge it must have ``can_merge`` and ``on_merge``.
+    """
+
+    class TriggerContext(ABC):
+        """The clocks, timers and state of one window of one key."""
+
+        @abstractmethod
+        def get_current_processing_time(self) -> int:
+            """The processing time (ms)."""
+
+        @abstractmethod
+        def get_metric_group(self) -> MetricGroup:
+            """The operator's metrics."""
+
+        @abstractmethod
+        def get_current_watermark(self) -> int:
+            """The watermark (ms)."""
+
+        @abstractmethod
+        def register_processing_time_timer(self, time: int) -> None:
+            """Call ``on_processing_time`` when the clock passes ``time`` (ms)."""
+
+        @abstractmethod
+        def register_event_time_timer(self, time: int) -> None:
+            """Call ``on_event_time`` when the watermark passes ``time`` (ms)."""
+
+        @abstractmethod
+        def delete_processing_time_timer(self, time: int) -> None:
+            """Delete a processing-time timer; one that is not set is no error."""
+
+        @abstractmethod
+        def delete_event_time_timer(self, time: int) -> None:
+            """Delete an event-time timer; one that is not set is no error."""
+
+        @abstractmethod
+        def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
+            """The state of a descriptor for this key and window."""
+
+    class OnMergeContext(TriggerContext):
+        """The same while windows are merged."""
+
+        @abstractmethod
+        def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
+            """Merge the state that the windows had into that of the window which they became."""
+
+    @abstractmethod
+    def on_element(
+        self, element: T, timestamp: int, window: W, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """What becomes of the window after one more record; its timestamp is in ms."""
+
+    @abstractmethod
+    def on_processing_time(
+        self, time: int, window: W, ctx: Trigger.TriggerContext
+    ) -> TriggerResult:
+        """What becomes of the window at a processing-time timer for ``time`` (ms)."""
+
+    @abstractmethod
+    def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """What becomes of the window at an event-time timer for ``time`` (ms)."""
+
+    def can_merge(self) -> bool:
+        """True when ``on_merge`` does what is needed; no unless overridden."""
+        return False
+
+    @abstractmethod
+    def on_merge(self, window: W, ctx: Trigger.OnMergeContext) -> None:
+        """Windows were merged into ``window``: merge what was kept for them, set its timers."""
+
+    @abstractmethod
+    def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:
+        """The window has ended: delete its timers, and clear its state."""
+
+
+Context = Trigger.TriggerContext
+"""For signatures inside this package."""
+
+OnMerge = Trigger.OnMergeContext
+
+CONTINUE, FIRE = TriggerResult.CONTINUE, TriggerResult.FIRE
+FIRE_AND_PURGE = TriggerResult.FIRE_AND_PURGE

@@ -1,0 +1,35 @@
+"""Which clocks a trigger sets timers by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from headrace.operators.inspection import attributes_in_reach, loaded_attributes
+
+
+class Clocks(NamedTuple):
+    """The clocks for which timers may be set."""
+
+    event_time: bool
+    processing_time: bool
+
+
+def clocks_of(trigger: Any) -> Clocks:
+    """What a trigger's code uses, that of the triggers inside it included."""
+    names: set[str] = set()
+    for one in _nested(trigger):
+        names |= attributes_in_reach(one)  # in the user's modules
+        for base in type(one).__mro__:  # Headrace's own
+            for member in vars(base).values():
+                if isinstance(member, FunctionType):
+                    names |= loaded_attributes(member.__code__)
+    return Clocks("register_event_time_timer" in names, "register_processing_time_timer" in names)
+
+
+def _nested(trigger: Any) -> Iterator[Any]:
+    yield trigger
+    for value in getattr(trigger, "__dict__", {}).values():
+        if hasattr(value, "on_element"):
+            yield from _nested(value)

@@ -1,0 +1,171 @@
+"""What a window keeps of its records, and what is made of it when the window fires."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from headrace.common.typeinfo import TypeInformation
+from headrace.runtime.state.backend import RESERVED_NAMES
+from headrace.runtime.state.handles import NamespacedStates
+from headrace.runtime.state.typed import typed_aggregating
+from headrace.runtime.user_function import UserFunction
+
+SLOT = RESERVED_NAMES + "window-contents"
+
+Call = Callable[[Any, Any, Any, Any], "Iterable[Any] | None"]
+"""Takes key, window, context and inputs (an iterable); gives the results."""
+
+
+@dataclass(frozen=True)
+class WindowCall:
+    """The window function and how it is called.
+
+    ``with_key``: it gets the key. ``with_context``: a context in place of the window.
+    """
+
+    function: UserFunction
+    with_key: bool
+    with_context: bool
+
+    def bound(self) -> Call:
+        """The function with all of its possible arguments."""
+        function = self.function.bound()
+        if self.with_context:
+            if self.with_key:
+                return lambda key, window, context, inputs: function(key, context, inputs)
+            return lambda key, window, context, inputs: function(context, inputs)
+        if self.with_key:
+            return lambda key, window, context, inputs: function(key, window, inputs)
+        return lambda key, window, context, inputs: function(window, inputs)
+
+
+@dataclass(frozen=True)
+class Contents(ABC):
+    """``window_function`` None: what was kept is the result."""
+
+    window_function: WindowCall | None
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        """The user's functions."""
+        return () if self.window_function is None else (self.window_function.function,)
+
+    def copied(self) -> Contents:
+        """The same with functions of its own, for one task."""
+        call = self.window_function
+        if call is None:
+            return self
+        return replace(self, window_function=replace(call, function=call.function.copied()))
+
+    @abstractmethod
+    def state(self, states: NamespacedStates) -> Any:
+        """The state in which a window's records are kept: with ``add``, ``get`` and ``clear``."""
+
+    @abstractmethod
+    def of_all(self, values: list[Any]) -> list[Any]:
+        """What the window function gets, where the records themselves were kept."""
+
+    @abstractmethod
+    def inputs(self, held: Any) -> list[Any]:
+        """What the window function gets of what the state gives; nothing where that is empty."""
+
+    @abstractmethod
+    def merged(self, first: Any, second: Any) -> Any:
+        """One raw value of two windows' raw values."""
+
+
+@dataclass(frozen=True)
+class Elements(Contents):
+    """All records, in the order of their arrival."""
+
+    def state(self, states: NamespacedStates) -> Any:
+        return states.get_list_state(_Descriptor())
+
+    def of_all(self, values: list[Any]) -> list[Any]:
+        return values
+
+    def inputs(self, held: Any) -> list[Any]:
+        return held  # type: ignore[no-any-return]  # list state gives a list
+
+    def merged(self, first: Any, second: Any) -> Any:
+        return [*first, *second]
+
+
+@dataclass(frozen=True)
+class _Folded(Contents):
+    function: UserFunction
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        return (self.function, *super().functions)
+
+    def copied(self) -> Contents:
+        return replace(super().copied(), function=self.function.copied())  # type: ignore[call-arg]
+
+    def inputs(self, held: Any) -> list[Any]:
+        return [] if held is None else [held]
+
+
+@dataclass(frozen=True)
+class Reduced(_Folded):
+    """One value, into which each record is reduced by ``function(value1, value2)``."""
+
+    def state(self, states: NamespacedStates) -> Any:
+        return states.get_reducing_state(_Descriptor(reduce=self.function.bound()))
+
+    def of_all(self, values: list[Any]) -> list[Any]:
+        reduce, held = self.function.bound(), None
+        for value in values:
+            held = value if held is None else reduce(held, value)
+        return [] if held is None else [held]
+
+    def merged(self, first: Any, second: Any) -> Any:
+        return self.function.bound()(first, second)
+
+
+@dataclass(frozen=True)
+class Aggregated(_Folded):
+    """One accumulator; ``function.target`` is an ``AggregateFunction``."""
+
+    accumulator_type: TypeInformation | None = None
+
+    def state(self, states: NamespacedStates) -> Any:
+        descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)
+        return typed_aggregating(states.get_aggregating_state, descriptor)
+
+    def of_all(self, values: list[Any]) -> list[Any]:
+        function = self.function.target
+        held = function.create_accumulator()
+        for value in values:
+            held = function.add(value, held)
+        return [function.get_result(held)]
+
+    def merged(self, first: Any, second: Any) -> Any:
+        return self.function.target.merge(first, second)
+
+
+class _Descriptor:
+    """Asks for the state of a window's contents."""
+
+    def __init__(
+        self,
+        type_info: TypeInformation | None = None,
+        *,
+        reduce: Callable[[Any, Any], Any] | None = None,
+        aggregate: Any = None,
+    ) -> None:
+        self.type_info = type_info
+        self.reduce = reduce
+        self._aggregate = aggregate
+
+    def get_name(self) -> str:
+        return SLOT
+
+    def get_reduce_function(self) -> Any:
+        return self
+
+    def get_agg_function(self) -> Any:
+        return self._aggregate

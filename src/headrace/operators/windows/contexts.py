@@ -1,0 +1,118 @@
+"""What assigners, triggers, evictors and window functions see of the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from headrace.operators.windows.states import RefusedWindowStates, WindowStates
+from headrace.runtime.context import TaskContext
+from headrace.runtime.state.backend import Timer
+from headrace.runtime.state.handles import KeyContext
+
+
+class AssignerContext:
+    """What ``assign_windows`` sees."""
+
+    def __init__(self, cell: KeyContext, context: TaskContext) -> None:
+        self._cell = cell
+        self._context = context
+
+    def get_current_processing_time(self) -> int:
+        """The processing time (ms) of the micro-batch."""
+        return self._cell.now_ms
+
+    def get_runtime_context(self) -> TaskContext:
+        """The operator's context; its states are those of the record's key."""
+        return self._context
+
+
+class FiringContext:
+    """What triggers and evictors see alike."""
+
+    def __init__(self, cell: KeyContext, context: TaskContext) -> None:
+        self._cell = cell
+        self._context = context
+
+    def get_current_processing_time(self) -> int:
+        """The processing time (ms) of the micro-batch."""
+        return self._cell.now_ms
+
+    def get_current_watermark(self) -> int:
+        """The watermark (ms)."""
+        return self._cell.watermark
+
+    def get_metric_group(self) -> Any:
+        """The operator's metrics."""
+        return self._context.get_metrics_group()
+
+
+class TriggerContext(FiringContext):
+    """What a trigger sees of the window in ``namespace``, under the current key."""
+
+    def __init__(self, cell: KeyContext, context: TaskContext, states: WindowStates) -> None:
+        super().__init__(cell, context)
+        self._states = states
+        self.namespace: Any = None
+        self.merged: Iterable[Any] = ()
+        """The namespaces of the windows that were merged, inside of ``on_merge``."""
+
+    def register_event_time_timer(self, time: int) -> None:
+        """Call ``on_event_time`` when the watermark passes ``time`` (ms)."""
+        cell = self._cell
+        cell.backend.event_timers.register(Timer(time, cell.key, self.namespace))
+
+    def register_processing_time_timer(self, time: int) -> None:
+        """Call ``on_processing_time`` when the clock passes ``time`` (ms)."""
+        cell = self._cell
+        cell.backend.processing_timers.register(Timer(time, cell.key, self.namespace))
+
+    def delete_event_time_timer(self, time: int) -> None:
+        """Delete an event-time timer."""
+        cell = self._cell
+        cell.backend.event_timers.delete(Timer(time, cell.key, self.namespace))
+
+    def delete_processing_time_timer(self, time: int) -> None:
+        """Delete a processing-time timer."""
+        cell = self._cell
+        cell.backend.processing_timers.delete(Timer(time, cell.key, self.namespace))
+
+    def get_partitioned_state(self, state_descriptor: Any) -> Any:
+        """The state of a descriptor for this key and window."""
+        return self._states.of(state_descriptor)
+
+    def merge_partitioned_state(self, state_descriptor: Any) -> None:
+        """Merge what the merged windows had into the state of this window."""
+        self._states.merge(state_descriptor, self.namespace, self.merged)
+
+
+class FunctionContext:
+    """What a window function sees of ``at``, the window at hand."""
+
+    def __init__(
+        self, cell: KeyContext, context: TaskContext, states: WindowStates | RefusedWindowStates
+    ) -> None:
+        self._cell = cell
+        self._context = context
+        self._states = states
+        self.at: Any = None
+
+    def window(self) -> Any:
+        """The window."""
+        return self.at
+
+    def current_processing_time(self) -> int:
+        """The processing time (ms) of the micro-batch."""
+        return self._cell.now_ms
+
+    def current_watermark(self) -> int:
+        """The watermark (ms)."""
+        return self._cell.watermark
+
+    def window_state(self) -> Any:
+        """State of this key and window."""
+        return self._states
+
+    def global_state(self) -> Any:
+        """State of this key, for all of its windows."""
+        return self._context

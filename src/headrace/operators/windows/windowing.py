@@ -1,0 +1,45 @@
+"""What a windowed stream says: how records are assigned, when windows fire, what comes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.common.output_tag import OutputTag
+from headrace.operators.windows.contents import Contents
+from headrace.runtime.user_function import UserFunction
+
+
+@dataclass(frozen=True)
+class Windowing:
+    """One windowed operation. All that is not ``contents`` says which records go together, when.
+
+    Fields:
+        assigner: its target is a ``WindowAssigner``, perhaps a merging one.
+        trigger: its target is a ``Trigger``.
+        contents: what is kept of a window's records, and what comes of it.
+        evictor: its target is an ``Evictor``; then all records are kept.
+        allowed_lateness_ms: how long after its end a window of event time takes records.
+        late_tag: the side output of records that come later than that; None: they are counted.
+    """
+
+    assigner: UserFunction
+    trigger: UserFunction
+    contents: Contents
+    evictor: UserFunction | None = None
+    allowed_lateness_ms: int = 0
+    late_tag: OutputTag | None = None
+
+    @property
+    def event_time(self) -> bool:
+        """True when windows end by the watermark, and records can be late."""
+        return bool(self.assigner.target.is_event_time())
+
+    @property
+    def merging(self) -> bool:
+        """True when windows may grow together."""
+        return hasattr(self.assigner.target, "merge_windows")
+
+    @property
+    def endless(self) -> bool:
+        """True when no window ends by a clock."""
+        return bool(getattr(self.assigner.target, "endless", False))
