@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -170,3 +171,32 @@ def test_functions_of_an_as_of_join(env: StreamExecutionEnvironment) -> None:
     )
     pairs = [(3, None), (5, 4)]
     assert found == {"plain": pairs, "one": pairs, "flat": [5, 4], "process": ["3,None", "5,4"]}
+
+
+@pytest.mark.parametrize("mode", ["streaming", "batch"])
+def test_a_stream_is_joined_with_itself(mode: Any) -> None:
+    def program(env: StreamExecutionEnvironment) -> Any:
+        keyed = numbers(env, 1, 2, 4)
+        near = keyed.interval_join(keyed).between(Time.milliseconds(1), Time.milliseconds(2))
+        before = keyed.as_of_join(keyed, allow_exact_matches=False)
+        return {"near": near.process(Commas()), "before": before.process(Commas())}
+
+    found = run_pipeline(program, mode)
+    assert sorted(found["near"]) == ["1,2", "2,4"]
+    assert sorted(found["before"]) == ["1,None", "2,1", "4,2"]
+
+
+def test_a_failure_names_the_operator_and_the_record() -> None:
+    class Fails(ProcessJoinFunction):
+        def process_element(self, left: Any, right: Any, ctx: Any) -> Any:
+            raise ZeroDivisionError
+
+    env = StreamExecutionEnvironment()
+    near = numbers(env, 1).interval_join(numbers(env, 2)).between(0, 5).process(Fails())
+    latest = numbers(env, 2).as_of_join(numbers(env, 1)).process(Fails())
+    for stream, name, time in ((near, "IntervalJoin", "[12]"), (latest, "AsOfJoin", "2")):
+        with pytest.raises(ZeroDivisionError) as caught:
+            run_pipeline(stream)
+        (note,) = caught.value.__notes__
+        for part in (rf"operator: {name} ", "key:      'all'", rf"time:     {time} ms"):
+            assert re.search(part, note)

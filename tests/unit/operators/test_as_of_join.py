@@ -161,6 +161,7 @@ def test_with_a_tolerance_nothing_is_kept_for_ever(direction: Direction, backend
         assert (task.keys(), task.timers()) == ([], [])
         task.process((0, 1), 5_000, input=1)  # no left record to come is so near to it
         assert task.keys() == []
+        assert task.metrics.snapshot()["AsOfJoin.numLateRecordsDropped"] == 1
 
 
 def test_a_key_has_one_timer_however_many_records_wait() -> None:

@@ -193,7 +193,8 @@ class AsOfJoinOperator(StatefulOperator):
             if timestamp is None:
                 raise no_timestamp(node.name, "right", value)
             if kept_ms is not None and timestamp + kept_ms <= watermark:
-                continue  # nothing to come is so near to it
+                self._dropped.inc()  # nothing to come is so near to it
+                continue
             held = self._held(key, timestamp - 1 if in_batch else watermark)
             _insert(held, RIGHT, timestamp, value)
             if held[TIMER_MS] is None and not in_batch:
