@@ -158,16 +158,12 @@ def svg(found: dict[str, list[Kept]]) -> str:
         f'<text transform="translate(16 {high // 2}) rotate(-90)" text-anchor="middle">'
         "records kept</text>",
     ]
-    for part in range(5):
-        x, y = place(most_read * part / 4, 0).split(",")
-        lines.append(
-            f'<text x="{x}" y="{int(y) + 16}" text-anchor="middle">{most_read * part // 4:,}</text>'
-        )
-        x, y = place(0, most / 1.25 * part / 4).split(",")
-        lines.append(
-            f'<text x="{int(x) - 6}" y="{int(y) + 4}" text-anchor="end">'
-            f"{most / 1.25 * part / 4:,.0f}</text>"
-        )
+    for read in _ticks(most_read):
+        x, y = place(read, 0).split(",")
+        lines.append(f'<text x="{x}" y="{int(y) + 16}" text-anchor="middle">{read:,}</text>')
+    for kept in _ticks(most):
+        x, y = place(0, kept).split(",")
+        lines.append(f'<text x="{int(x) - 6}" y="{int(y) + 4}" text-anchor="end">{kept:,}</text>')
     drawn = zip(colours, (-6, -6, 16), found.items(), strict=True)  # two lines lie on each other
     for colour, beside, (name, rows) in drawn:
         points = " ".join(place(row.records, row.left + row.right) for row in rows)
@@ -180,6 +176,17 @@ def svg(found: dict[str, list[Kept]]) -> str:
             f"{name}: {last:,}</text>",
         ]
     return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _ticks(most: float) -> list[int]:
+    """Four or more round numbers from 0 to ``most``."""
+    step = next(
+        size * 10**power
+        for power in range(9, -1, -1)
+        for size in (5, 2, 1)
+        if size * 10**power * 4 <= most
+    )
+    return [*range(0, int(most) + 1, step)]
 
 
 def main() -> None:
