@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from headrace.common.output_tag import OutputTag
 from headrace.common.typeinfo import Types
 from headrace.datastream.functions import (
+    AggregateFunction,
     KeyedProcessFunction,
     ProcessFunction,
     ProcessJoinFunction,
+    ProcessWindowFunction,
 )
 from headrace.datastream.state import (
     ListStateDescriptor,
@@ -65,6 +67,13 @@ class Ages(ProcessJoinFunction):
         known_ms = ctx.get_right_timestamp()
         age_ms = -1 if known_ms is None else ctx.get_left_timestamp() - known_ms
         yield left[0], left[1] + age_ms
+
+
+class WithTimestamp(ProcessFunction):
+    """The record's timestamp becomes its third field."""
+
+    def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterator[Any]:
+        yield (*value, ctx.timestamp())
 
 
 def is_late(ctx: Any) -> bool:
@@ -199,3 +208,106 @@ def _running(kind: int, numbers: Sequence[int]) -> int:
     for number in numbers if kind == 0 else numbers[1:]:
         total = total * 3 % 1009 + number
     return total
+
+
+Window = tuple[int, int]
+"""Where a window starts and ends (ms)."""
+
+
+class SumAndCount(AggregateFunction):
+    """The sum of the numbers, and how many there are; in a list that is changed in place."""
+
+    def create_accumulator(self) -> list[int]:
+        return [0, 0]
+
+    def add(self, value: Any, accumulator: list[int]) -> list[int]:
+        accumulator[0] += value[1]
+        accumulator[1] += 1
+        return accumulator
+
+    def get_result(self, accumulator: list[int]) -> tuple[int, int]:
+        return accumulator[0], accumulator[1]
+
+    def merge(self, acc_a: list[int], acc_b: list[int]) -> list[int]:
+        return [acc_a[0] + acc_b[0], acc_a[1] + acc_b[1]]
+
+
+class OfAggregate(ProcessWindowFunction[Any, Any, int, Any]):
+    """A number that depends on the window, on its records, and on how often the window fired."""
+
+    def process(self, key: int, context: Any, elements: Any) -> Iterator[Any]:
+        ((total, count),) = elements
+        yield key, _of_window(context.window().start, total, count, self.firing(context))
+
+    def firing(self, context: Any) -> int:
+        fired = context.window_state().get_state(ValueStateDescriptor("fired", NUMBERS))
+        fired.update((fired.value() or 0) + 1)
+        return int(fired.value())
+
+    def clear(self, context: Any) -> None:
+        fired = context.window_state().get_state(ValueStateDescriptor("fired", NUMBERS))
+        assert fired.value() == 1, "the window fired once, and its state is there"
+        fired.clear()
+
+
+class OfElements(OfAggregate):
+    """The same of a window's records themselves."""
+
+    def process(self, key: int, context: Any, elements: Any) -> Iterator[Any]:
+        numbers = [number for _, number in elements]
+        start, firing = context.window().start, self.firing(context)
+        yield key, _of_window(start, sum(numbers), len(numbers), firing)
+
+
+class OfSession(OfAggregate):
+    """The same of windows that merge: they have no state of their own."""
+
+    def firing(self, context: Any) -> int:
+        return 1
+
+    def clear(self, context: Any) -> None:
+        """Nothing is kept."""
+
+
+def _of_window(start: int, total: int, count: int, firing: int = 1) -> int:
+    return (total * 31 + count * 7 + start + firing) % 997
+
+
+def aligned_windows(timestamp: int, size_ms: int, slide_ms: int) -> list[Window]:
+    """The windows that begin at each slide and hold the timestamp."""
+    starts = range(timestamp - size_ms + 1, timestamp + 1)
+    return [(start, start + size_ms) for start in starts if start % slide_ms == 0]
+
+
+def results_of_windows(
+    records: Iterable[Record], windows: Callable[[int], list[Window]]
+) -> list[Record]:
+    """What ``OfAggregate`` gives for the windows of all records, by time."""
+    found: dict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for key, number, ts in records:
+        for start, end in windows(ts):
+            found[end, key, start].append(number)
+    return [
+        (key, _of_window(start, sum(numbers), len(numbers)), end - 1)
+        for (end, key, start), numbers in sorted(found.items())
+    ]
+
+
+def results_of_sessions(records: Iterable[Record], gap_ms: int) -> list[Record]:
+    """What ``OfSession`` gives for the sessions of all records, by time."""
+    by_key: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for key, number, ts in records:
+        by_key[key].append((ts, number))
+    results = []
+    for key, pairs in by_key.items():
+        sessions: list[list[tuple[int, int]]] = []
+        for pair in sorted(pairs):
+            if sessions and pair[0] - sessions[-1][-1][0] <= gap_ms:
+                sessions[-1].append(pair)
+            else:
+                sessions.append([pair])
+        for members in sessions:
+            numbers = [number for _, number in members]
+            value = _of_window(members[0][0], sum(numbers), len(numbers))
+            results.append((key, value, members[-1][0] + gap_ms - 1))
+    return sorted(results, key=lambda result: result[2])

@@ -18,6 +18,13 @@ from hypothesis import strategies as st
 from headrace.common.time import Duration, Time
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import DataStream, OutputTag, StreamExecutionEnvironment
+from headrace.datastream.window import (
+    EventTimeSessionWindows,
+    EventTimeTrigger,
+    PurgingTrigger,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
 from headrace.runtime.user_function import UserFunction
 from tests.operators.comap import CoMapSpec
 from tests.operators.connecting import broadcast, connected
@@ -28,12 +35,21 @@ from .functions import (
     LATE,
     ODD,
     Ages,
+    OfAggregate,
+    OfElements,
+    OfSession,
     Record,
     Running,
     SplitOdd,
+    SumAndCount,
     Sums,
+    Window,
     Windowed,
+    WithTimestamp,
     add,
+    aligned_windows,
+    results_of_sessions,
+    results_of_windows,
     twice_or_not,
 )
 
@@ -281,6 +297,80 @@ def _window(built: Built, flow: Flow, _: Flow, number: int) -> None:
     built.add(flow.behind(stream, function.model(flow.records), Order.PER_KEY))
 
 
+def _aligned(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    """Tumbling or sliding windows, whose state is kept for a while or not."""
+    size = number % 4 * 7 + 6
+    slide = (size, size // 2, size // 3 + 1)[number % 3]
+    offset = number % 2
+    assigner: Any = SlidingEventTimeWindows.of(size, slide, offset)
+    if slide == size:
+        assigner = TumblingEventTimeWindows.of(size, offset)
+    keyed = built.keyed(flow.stream, any_order=True)
+    windows = keyed.window(assigner).allowed_lateness(number % 5 * 4).side_output_late_data(LATE)
+    if number % 2:
+        stream = windows.aggregate(SumAndCount(), OfAggregate())
+    else:
+        stream = windows.process(OfElements())
+    built.lates.append(stream.get_side_output(LATE))
+
+    def of(ts: int) -> list[Window]:
+        found = aligned_windows(ts - offset, size, slide)
+        return [(start + offset, end + offset) for start, end in found]
+
+    built.add(flow.behind(stream, results_of_windows(flow.records, of), Order.PER_KEY))
+
+
+def _session(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    gap = number % 4 * 9 + 2
+    keyed = built.keyed(flow.stream, any_order=True)
+    windows = keyed.window(EventTimeSessionWindows.with_gap(gap)).side_output_late_data(LATE)
+    stream = windows.aggregate(SumAndCount(), OfSession())
+    built.lates.append(stream.get_side_output(LATE))
+    built.add(flow.behind(stream, results_of_sessions(flow.records, gap), Order.PER_KEY))
+
+
+def _count(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    """Windows that count, where the order within a key is certain; else they hold one record."""
+    size = 1 if flow.order is Order.NONE else number % 3 + 1
+    slide = number % size + 1
+    keyed = built.keyed(flow.stream, any_order=size == 1)
+    stream = keyed.count_window(size, slide).reduce(add)
+    numbers: dict[int, list[int]] = {}
+    for key, value, _ts in flow.records:
+        numbers.setdefault(key, []).append(value)
+    records = [
+        (key, sum(values[start : start + size]), 0)
+        for key, values in numbers.items()
+        for start in range(0, len(values) - size + 1, slide)
+    ]
+    # a batch sorts by time first; and results have no time that another window could take
+    built.sealed.append(Flow(stream, records, Order.PER_KEY, flow.timely and size == 1))
+
+
+def _panes(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    """Windows that purge when they fire, under watermarks that some records are late for.
+
+    Which ones are late is not certain, but each record is in one pane, or in the late output.
+    They are those of the first source, whose watermarks are made anew in its own tasks.
+    """
+    flow = built.flows[0]
+    timed = flow.stream.process(WithTimestamp()).assign_timestamps_and_watermarks(
+        WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v[2])
+    )
+    keyed = built.keyed(timed, any_order=True)
+    windows = keyed.window(TumblingEventTimeWindows.of(number % 3 * 5 + 3))
+    windows = windows.trigger(PurgingTrigger.of(EventTimeTrigger()))
+    windows = windows.allowed_lateness(number % 4 * 3).side_output_late_data(LATE)
+    panes = windows.reduce(lambda one, other: (one[0], one[1] + other[1], 0))
+    stream = panes.union(panes.get_side_output(LATE)).key_by(lambda value: value[0]).sum(1)
+    totals: dict[int, int] = {}
+    for key, value, _ts in flow.records:
+        totals[key] = totals.get(key, 0) + value
+    records = [(key, total, 0) for key, total in totals.items()]
+    stream = stream.map(lambda value: (value[0], value[1]))
+    built.sealed.append(Flow(stream, records, Order.PER_KEY, flow.timely, last=True))
+
+
 def _running(built: Built, flow: Flow, _: Flow, number: int) -> None:
     function = Running(number % Running.KINDS)
     records = flow.records
@@ -328,6 +418,10 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "rebalance": _rebalance,
     "partition": _partition,
     "window": _window,
+    "aligned": _aligned,
+    "session": _session,
+    "count": _count,
+    "panes": _panes,
     "running": _running,
     "reduce": _reduce,
 }
@@ -354,7 +448,7 @@ def records(draw: Any) -> tuple[Record, ...]:
 
 steps = st.builds(
     Step,
-    st.sampled_from([*_STEPS, "window", "window", "running", "enrich", "surcharge"]),
+    st.sampled_from([*_STEPS, "window", "aligned", "session", "running", "enrich", "surcharge"]),
     st.tuples(st.integers(0, 4), st.integers(0, 4)),
     st.integers(0, 11),
 )

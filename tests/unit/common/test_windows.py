@@ -37,7 +37,7 @@ from headrace.datastream.window import (
 )
 from headrace.errors import MissingWatermarksError, PlanError
 
-FEW = settings(max_examples=40)
+FEW = settings(max_examples=25)
 moments = st.integers(-(10**15), 10**15)
 
 

@@ -17,7 +17,7 @@ from headrace.operators.windows.merging import Mapping, add_window
 
 from .windowing import Total, windowed
 
-records = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), min_size=1, max_size=15)
+records = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), min_size=1, max_size=12)
 """Pairs of a timestamp and the gap after it; the number of a record is its place."""
 
 
@@ -41,7 +41,7 @@ def brute_force(pieces: list[tuple[int, int]]) -> dict[TimeWindow, set[int]]:
     return {TimeWindow(start, end): numbers for start, end, numbers in sessions}
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(records)
 def test_sessions_of_any_order(pieces: list[tuple[int, int]]) -> None:
     mapping: Mapping = {}
@@ -63,7 +63,7 @@ def test_sessions_of_any_order(pieces: list[tuple[int, int]]) -> None:
     assert len(set(mapping.values())) == len(mapping)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(records, st.sampled_from(["heap", "paged"]))
 def test_the_operator_gives_the_sessions_of_a_brute_force(
     pieces: list[tuple[int, int]], backend: str
@@ -101,6 +101,8 @@ def test_an_assigner_may_merge_a_window_that_is_alone() -> None:
     merges: list[Any] = []
     assigner: Any = Buckets()
     for start in (3, 5, 12):
-        add_window(mapping, assigner, TimeWindow(start, start + 1), lambda *what: merges.append(what))
+        add_window(
+            mapping, assigner, TimeWindow(start, start + 1), lambda *what: merges.append(what)
+        )
     assert mapping == {(0, 10): (3, 4), (10, 20): (12, 13)}
     assert merges == []

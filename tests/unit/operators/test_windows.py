@@ -55,7 +55,10 @@ def test_windows_of_keys_fire_once_and_vanish(backend: Any) -> None:
         assert task.output() == []
         task.advance_watermark(9)
         window = TimeWindow(0, 10)
-        assert task.output_with_timestamps() == [(("a", window, [1, 3]), 9), (("b", window, [2]), 9)]
+        assert task.output_with_timestamps() == [
+            (("a", window, [1, 3]), 9),
+            (("b", window, [2]), 9),
+        ]
         task.end_input()
         assert task.output()[2:] == [("a", TimeWindow(10, 20), [4])]
         assert task.timers() == []

@@ -32,16 +32,6 @@ def greatest(first: Any, second: Any) -> Any:
     return second if second > first else first
 
 
-def last_least(first: Any, second: Any) -> Any:
-    """The lesser; the second of equals."""
-    return first if first < second else second
-
-
-def last_greatest(first: Any, second: Any) -> Any:
-    """The greater; the second of equals."""
-    return first if first > second else second
-
-
 class FieldAggregation:
     """Puts ``combine`` of both records' field into the first record; neither is changed."""
 
@@ -73,6 +63,14 @@ class RecordSelection:
         held = field_of(first, self.field)
         # by identity: `choose` gives back one of its arguments, the first of equals
         return first if self.choose(held, field_of(second, self.field)) is held else second
+
+
+class LastRecordSelection(RecordSelection):
+    """The same, but of equal ones the last."""
+
+    def __call__(self, first: Any, second: Any) -> Any:
+        """One of the two records."""
+        return super().__call__(second, first)
 
 
 def checked_field(field: int | str) -> int | str:

@@ -178,14 +178,14 @@ class _Windowed:
 
     def min_by(self, position_to_min_by: int | str = 0, first: bool = True) -> DataStream:
         """The record of each window with the least field; of equal ones the first, or the last."""
-        choose = aggregations.least if first else aggregations.last_least
-        fold = aggregations.RecordSelection(position_to_min_by, choose)
+        select = aggregations.RecordSelection if first else aggregations.LastRecordSelection
+        fold = select(position_to_min_by, aggregations.least)
         return self._folded(fold, call_site(), "min_by")
 
     def max_by(self, position_to_max_by: int | str = 0, first: bool = True) -> DataStream:
         """The record of each window with the greatest field; of equal ones the first, or last."""
-        choose = aggregations.greatest if first else aggregations.last_greatest
-        fold = aggregations.RecordSelection(position_to_max_by, choose)
+        select = aggregations.RecordSelection if first else aggregations.LastRecordSelection
+        fold = select(position_to_max_by, aggregations.greatest)
         return self._folded(fold, call_site(), "max_by")
 
     # Within
