@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headrace.common import Row, Time, Types, WatermarkStrategy
+from headrace.common import Duration, Row, Time, Types, WatermarkStrategy
 from headrace.common.watermark_strategy import WatermarkGenerator, WatermarkOutput
 from headrace.datastream import (
     AggregateFunction,
@@ -36,6 +36,7 @@ from headrace.datastream import (
     LookupCache,
     OutputTag,
     ProcessFunction,
+    ProcessJoinFunction,
     ProcessWindowFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
@@ -346,6 +347,43 @@ def side_outputs(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
 @capability("union of streams", ["a", "b", "c"])
 def unions(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     return env.from_collection(["a", "b"]).union(env.from_collection(["c"]))
+
+
+class Together(ProcessJoinFunction):
+    def process_element(self, left: Any, right: Any, ctx: ProcessJoinFunction.Context) -> Any:
+        yield left[0], left[1], right[1], ctx.get_timestamp()
+
+
+def sides_of_joins(env: StreamExecutionEnvironment) -> list[DataStream]:
+    strategy = by_second(WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(5)))
+    sides = [("a", 4), ("b", 2), ("a", 7)], [("a", 5), ("b", 9), ("a", 1)]
+    return [env.from_collection(side).assign_timestamps_and_watermarks(strategy) for side in sides]
+
+
+@capability(
+    "Interval join, as-of join",
+    [("a", 4, 5, 5), ("a", 7, 5, 7), ("a", 4, 1), ("a", 7, 5), ("b", 2, None)],
+)
+def joins_by_time(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    left, right = (stream.key_by(first) for stream in sides_of_joins(env))
+    near = left.interval_join(right).between(Time.milliseconds(-2), Time.milliseconds(1))
+    latest = left.as_of_join(right).apply(lambda one, two: (*one, None if two is None else two[1]))
+    return near.process(Together()).union(latest)
+
+
+@capability(
+    "Window join, coGroup",
+    [("a", 4, 5), ("a", 7, 5), ([4, 7], [5]), ([], [1]), ([2], []), ([], [9])],
+)
+def joins_by_window(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    left, right = sides_of_joins(env)
+    windows = TumblingEventTimeWindows.of(Time.milliseconds(4))
+    joined, grouped = (
+        made.where(first).equal_to(first).window(windows)
+        for made in (left.join(right), left.co_group(right))
+    )
+    groups = grouped.apply(lambda one, two: [(sorted(x[1] for x in one), [x[1] for x in two])])
+    return joined.apply(lambda one, two: (*one, two[1])).union(groups)
 
 
 @capability("rebalance, rescale, shuffle, forward, partition_custom", [10, 20, 30, 40])

@@ -13,6 +13,7 @@ from headrace.datastream.functions import (
     AggregateFunction,
     KeyedProcessFunction,
     ProcessFunction,
+    ProcessJoinFunction,
     ProcessWindowFunction,
 )
 from headrace.datastream.state import (
@@ -58,6 +59,22 @@ class SplitOdd(ProcessFunction):
             yield ODD, value
         else:
             yield value
+
+
+class Sums(ProcessJoinFunction):
+    """The numbers of a pair added."""
+
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterator[Any]:
+        yield left[0], left[1] + right[1]
+
+
+class Ages(ProcessJoinFunction):
+    """How old the right record is, added to the left one; -1 where there is none."""
+
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterator[Any]:
+        known_ms = ctx.get_right_timestamp()
+        age_ms = -1 if known_ms is None else ctx.get_left_timestamp() - known_ms
+        yield left[0], left[1] + age_ms
 
 
 class WithTimestamp(ProcessFunction):

@@ -15,9 +15,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from headrace.common.time import Duration
+from headrace.common.time import Duration, Time
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.datastream import AsyncDataStream, DataStream, StreamExecutionEnvironment
+from headrace.datastream import AsyncDataStream, DataStream, OutputTag, StreamExecutionEnvironment
 from headrace.datastream.window import (
     EventTimeSessionWindows,
     EventTimeTrigger,
@@ -29,6 +29,7 @@ from headrace.datastream.window import (
 from .functions import (
     LATE,
     ODD,
+    Ages,
     OfAggregate,
     OfElements,
     OfSession,
@@ -36,6 +37,7 @@ from .functions import (
     Running,
     SplitOdd,
     SumAndCount,
+    Sums,
     Window,
     Windowed,
     WithTimestamp,
@@ -49,6 +51,8 @@ from .functions import (
 from .two_streams import ADDED, Aged, Marked, Surcharged
 
 BOUND_MS = 20
+_MANY = 200
+"""A join of so many pairs is not joined again: pairs of pairs of pairs take their time."""
 
 
 class Order(IntEnum):
@@ -224,6 +228,43 @@ def _keyed_co_process(built: Built, flow: Flow, other: Flow, number: int) -> Non
     built.add(Flow(connected.process(Aged()), records, Order.NONE, flow.timely and other.timely))
 
 
+def _interval_join(built: Built, flow: Flow, other: Flow, number: int) -> None:
+    lower, upper = number % 5 - 4, number % 3 * 3
+    left, right = (built.keyed(each.stream, any_order=True) for each in (flow, other))
+    tags = OutputTag("late left"), OutputTag("late right")
+    join = left.interval_join(right).between(Time.milliseconds(lower), Time.milliseconds(upper))
+    join = join.side_output_left_late_data(tags[0]).side_output_right_late_data(tags[1])
+    stream = join.process(Sums())
+    built.lates += (stream.get_side_output(tag) for tag in tags)
+    records = [
+        (key, value + amount, max(ts, at))
+        for key, value, ts in flow.records
+        for own, amount, at in other.records
+        if key == own and lower <= at - ts <= upper
+    ]
+    made = Flow(stream, records, Order.NONE, flow.timely and other.timely)
+    if len(records) < _MANY:
+        built.add(made)
+    else:
+        built.sealed.append(made)
+
+
+def _as_of_join(built: Built, flow: Flow, other: Flow, number: int) -> None:
+    left, right = (built.keyed(each.stream, any_order=True) for each in (flow, other))
+    tolerance, exact = (None, 5, 20)[number % 3], number % 2 == 0
+    join = left.as_of_join(right, tolerance=tolerance, allow_exact_matches=exact)
+    stream = join.side_output_late_data(LATE).process(Ages())
+    built.lates.append(stream.get_side_output(LATE))
+    records = []
+    for key, value, ts in flow.records:
+        # Which record of one moment came last is not promised, so only its age counts.
+        ages = [ts - at for own, _, at in other.records if own == key and at <= ts - (not exact)]
+        age = min(ages, default=None)
+        known = age is not None and (tolerance is None or age <= tolerance)
+        records.append((key, value + age if known else value - 1, ts))
+    built.add(Flow(stream, records, Order.NONE, flow.timely and other.timely))
+
+
 def _keyed_broadcast(built: Built, flow: Flow, other: Flow, number: int) -> None:
     connected = built.keyed(flow.stream).connect(other.stream.broadcast(ADDED))
     records = Surcharged.model(flow.records, other.records)
@@ -356,7 +397,14 @@ def _reduce(built: Built, flow: Flow, _: Flow, number: int) -> None:
     built.sealed.append(Flow(stream, records, Order.PER_KEY, flow.timely, last=True))
 
 
-_OF_TWO = ("union", "co_process", "keyed_co_process", "keyed_broadcast")
+_OF_TWO = (
+    "union",
+    "co_process",
+    "keyed_co_process",
+    "interval_join",
+    "as_of_join",
+    "keyed_broadcast",
+)
 _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "map": _map,
     "rekey": _rekey,
@@ -368,6 +416,8 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "co_process": _co_process,
     "keyed_co_process": _keyed_co_process,
     "keyed_broadcast": _keyed_broadcast,
+    "interval_join": _interval_join,
+    "as_of_join": _as_of_join,
     "rebalance": _rebalance,
     "partition": _partition,
     "window": _window,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from headrace.common.arguments import article, at_least, positive
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.output_tag import OutputTag
+from headrace.common.time import TimeAmount
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.unsupported import unsupported, unsupported_method
 from headrace.common.watermark_strategy import WatermarkStrategy
@@ -22,12 +23,15 @@ from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.keys import check_stability, key_function
 from headrace.datastream._build.stream import Stream, may_emit_to
 from headrace.datastream._build.user_functions import is_associative, user_function
+from headrace.datastream._streams.as_of_join import AsOfJoin
 from headrace.datastream._streams.broadcast import (
     BroadcastConnectedStream,
     BroadcastStream,
     checked_descriptors,
 )
-from headrace.datastream._streams.connected import ConnectedStreams, other_stream
+from headrace.datastream._streams.co_grouped import WindowJoin, co_grouped, joined
+from headrace.datastream._streams.connected import ConnectedStreams, check_other
+from headrace.datastream._streams.interval_join import IntervalJoin
 from headrace.datastream._streams.windowed import AllWindowedStream, WindowedStream
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream_sink import DataStreamSink
@@ -68,6 +72,7 @@ from headrace.graph.transformation import (
 )
 from headrace.operators.filter import FilterSpec
 from headrace.operators.flat_map import FlatMapSpec
+from headrace.operators.joins.as_of import Direction
 from headrace.operators.keyed_function import KeyedFilterSpec, KeyedFlatMapSpec, KeyedMapSpec
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.map import MapSpec
@@ -226,10 +231,26 @@ class DataStream(Stream):
             PlanError: the other is no stream, or one of another environment.
         """
         if isinstance(ds, BroadcastStream):
-            other_stream(self, ds, BroadcastStream, call_site())
+            check_other(self, ds, BroadcastStream, call_site())
             return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
-        other_stream(self, ds, DataStream, call_site())
+        check_other(self, ds, DataStream, call_site())
         return ConnectedStreams(self, ds)
+
+    def join(self, other_stream: DataStream) -> WindowJoin:
+        """Pairs of records of two streams that have one key and lie in one window.
+
+        ``join(other).where(key).equal_to(key).window(assigner).apply(function)``
+        """
+        check_other(self, other_stream, DataStream, call_site(), "join")
+        return joined(self, other_stream)
+
+    def co_group(self, other_stream: DataStream) -> WindowJoin:
+        """The records of two streams that have one key and lie in one window, as two groups.
+
+        ``co_group(other).where(key).equal_to(key).window(assigner).apply(function)``
+        """
+        check_other(self, other_stream, DataStream, call_site(), "co_group")
+        return co_grouped(self, other_stream)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """What the operator emitted to a tag (see ``OutputTag``)."""
@@ -519,7 +540,48 @@ class KeyedStream(DataStream):
         """Refused: the keys say where records go."""
         return self._repartitioned("broadcast", Broadcast())
 
+    # With another keyed stream; records of equal keys meet
+
+    def interval_join(self, other: KeyedStream) -> IntervalJoin:
+        """Pairs of this stream's records and another's that happened near each other."""
+        return IntervalJoin(self, self._other_side(other, "interval_join"))
+
+    def as_of_join(
+        self,
+        other: KeyedStream,
+        *,
+        direction: Direction = "backward",
+        tolerance: TimeAmount | None = None,
+        allow_exact_matches: bool = True,
+        how: str = "left",
+    ) -> AsOfJoin:
+        """Each record with the other stream's latest one at its time; not part of Flink's API.
+
+        ``direction``: ``backward`` looks for the latest record that is not younger, ``forward``
+        for the earliest that is not older, ``nearest`` for the nearer of these two.
+        ``tolerance``: how far apart they may be. ``allow_exact_matches``: whether they may have
+        one timestamp. ``how``: what becomes of a record that nothing fits: ``left`` joins it with
+        None, ``inner`` drops it.
+        """
+        right = self._other_side(other, "as_of_join")
+        return AsOfJoin.of(self, right, direction, tolerance, allow_exact_matches, how)
+
     # Within
+
+    def _other_side(self, other: Any, call: str) -> KeyedStream:
+        """The other stream of a join that needs keys on both sides."""
+        check_other(self, other, DataStream, call_site(), call)
+        if isinstance(other, KeyedStream):
+            return other
+        raise NotKeyedError(
+            f"{call}() takes a keyed stream, and this one has no key",
+            where={
+                "stream": self._described(),
+                "other": other._described(),
+                "called": str(call_site()),
+            },
+            hint=".key_by(...) both streams",
+        )
 
     def _operator(self, call: str) -> Transformation:
         raise PlanError(

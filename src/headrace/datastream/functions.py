@@ -26,6 +26,12 @@ from headrace.datastream._functions.connected import (
     KeyedCoProcessFunction,
 )
 from headrace.datastream._functions.function import Function, KeyedStateStore, RuntimeContext
+from headrace.datastream._functions.joins import (
+    CoGroupFunction,
+    FlatJoinFunction,
+    JoinFunction,
+    ProcessJoinFunction,
+)
 from headrace.datastream._functions.retries import AsyncRetryPredicate, AsyncRetryStrategy
 from headrace.datastream._functions.windows import (
     AllWindowFunction,
@@ -47,11 +53,14 @@ __all__ = [
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
     "CoFlatMapFunction",
+    "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
+    "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -63,6 +72,7 @@ __all__ = [
     "PassThroughWindowFunction",
     "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",

@@ -172,21 +172,23 @@ def row_type(output_type: TypeInformation | list[TypeInformation] | None) -> Typ
     return Types.ROW(output_type) if isinstance(output_type, list) else output_type
 
 
-def other_stream(first: DataStream, given: Any, kind: type, site: CallSite) -> None:
-    """Check what a stream is connected with.
+def check_other(
+    first: DataStream, given: Any, kind: type, site: CallSite, call: str = "connect"
+) -> None:
+    """Check what a stream is connected or joined with.
 
     Raises:
         PlanError: it is no stream, or one of another environment.
     """
     if not isinstance(given, kind):
         raise PlanError(
-            f"connect() takes a stream, not {article(type(given).__name__)}",
+            f"{call}() takes a stream, not {article(type(given).__name__)}",
             where={"stream": first._described(), "called": str(site)},
         )
-    same_environment(first, given, site)
+    same_environment(first, given, site, call)
 
 
-def same_environment(first: DataStream, second: Any, site: CallSite) -> None:
+def same_environment(first: DataStream, second: Any, site: CallSite, call: str = "connect") -> None:
     """Check that two streams can be connected.
 
     Raises:
@@ -194,7 +196,7 @@ def same_environment(first: DataStream, second: Any, site: CallSite) -> None:
     """
     if first._env is not second._env:
         raise PlanError(
-            "connect() takes streams of one environment",
+            f"{call}() takes streams of one environment",
             where={
                 "stream": first._described(),
                 "other": second._described(),

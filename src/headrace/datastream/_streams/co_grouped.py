@@ -1,0 +1,163 @@
+"""Joins of two streams by windows, as Flink's Java API has them: ``join`` and ``co_group``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.time import TimeAmount
+from headrace.common.typeinfo import TypeInformation
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._functions.joins import (
+    CoGroupFunction,
+    FlatJoinFunction,
+    JoinFunction,
+)
+from headrace.datastream._streams.tagged import (
+    CoGroupWindow,
+    FlatJoinWindow,
+    JoinWindow,
+    TaggedKey,
+    tag_one,
+    tag_two,
+)
+from headrace.datastream._streams.windowed import WindowedStream
+from headrace.datastream.window import Evictor, Trigger, WindowAssigner
+from headrace.errors import PlanError
+from headrace.runtime.user_function import UserFunction
+
+if TYPE_CHECKING:
+    from headrace.datastream.data_stream import DataStream, KeyedStream
+
+Selector = Any
+"""A KeySelector, a callable, or a field's position or name; as ``key_by`` takes it."""
+
+Wrap = Callable[[Any, "DataStream"], CoGroupWindow]
+"""Makes a window function of what the program passed to ``apply``."""
+
+
+@dataclass(frozen=True)
+class WindowJoin:
+    """Two streams to be joined by windows: first their keys, then the windows, then ``apply``.
+
+    Each call gives a join with one thing more; ``where`` comes first, then ``equal_to`` and
+    ``window``.
+    """
+
+    _first: DataStream
+    _second: DataStream
+    _wrap: Wrap
+    _key: KeyedStream | None = None
+    _other_key: KeyedStream | None = None
+    _assigner: WindowAssigner[Any, Any] | None = None
+    _trigger: Trigger[Any, Any] | None = None
+    _evictor: Evictor[Any, Any] | None = None
+    _lateness: TimeAmount | None = None
+
+    def where(self, key_selector: Selector, key_type: TypeInformation | None = None) -> WindowJoin:
+        """The join with the key of the first stream's records."""
+        return replace(self, _key=self._first.key_by(key_selector, key_type))
+
+    def equal_to(
+        self, key_selector: Selector, key_type: TypeInformation | None = None
+    ) -> WindowJoin:
+        """The join with the key of the second stream's records; equal keys meet.
+
+        Raises:
+            PlanError: the key of the first stream is missing, or has another declared type.
+        """
+        first = self._required(self._key, "where(...)", "equal_to")._by_key.key_type
+        if None not in (first, key_type) and first != key_type:
+            raise PlanError(
+                f"the keys of the two streams have different types: {first} and {key_type}",
+                where={"called": str(call_site())},
+            )
+        return replace(self, _other_key=self._second.key_by(key_selector, key_type))
+
+    def window(self, assigner: WindowAssigner[Any, Any]) -> WindowJoin:
+        """The join with windows: records meet if they lie in one."""
+        self._required(self._other_key, "equal_to(...)", "window")
+        return replace(self, _assigner=assigner)
+
+    def trigger(self, trigger: Trigger[Any, Any]) -> WindowJoin:
+        """The join with a trigger, which sees the records of both streams as ``TaggedUnion``."""
+        return replace(self, _trigger=trigger)
+
+    def evictor(self, evictor: Evictor[Any, Any]) -> WindowJoin:
+        """The join with an evictor, which sees the records of both streams as ``TaggedUnion``."""
+        return replace(self, _evictor=evictor)
+
+    def allowed_lateness(self, time_ms: TimeAmount) -> WindowJoin:
+        """The join with windows that are kept for so long after their end."""
+        return replace(self, _lateness=time_ms)
+
+    def apply(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
+        """What the function makes of each window's records, or pairs of them.
+
+        Results have the last timestamp of their window.
+        """
+        assigner = self._required(self._assigner, "window(...)", "apply")
+        function = self._wrap(func, self._first)
+        windows = WindowedStream(self._tagged(), assigner)
+        if self._trigger is not None:
+            windows.trigger(self._trigger)
+        if self._evictor is not None:
+            windows.evictor(self._evictor)
+        if self._lateness is not None:
+            windows.allowed_lateness(self._lateness)
+        return windows.apply(function, output_type)
+
+    def _tagged(self) -> KeyedStream:
+        """One stream of the records of both, by their keys."""
+        keys = [
+            self._required(key, call, "apply")._by_key
+            for key, call in ((self._key, "where(...)"), (self._other_key, "equal_to(...)"))
+        ]
+        both = _beside(self._first, tag_one).union(_beside(self._second, tag_two))
+        selector = TaggedKey(*(key.selector for key in keys))
+        return both.key_by(selector, keys[0].key_type or keys[1].key_type)
+
+    def _required(self, given: Any, missing: str, call: str) -> Any:
+        if given is None:
+            raise PlanError(
+                f"{call}() comes after {missing}",
+                where={"stream": self._first._described(), "called": str(call_site())},
+                hint=".where(...).equal_to(...).window(...).apply(...)",
+            )
+        return given
+
+
+def _beside(stream: DataStream, tag: Callable[[Any], Any]) -> DataStream:
+    """The tagged records of a stream, made in the tasks that made the records."""
+    tagged = stream.map(tag)
+    numbers = {edge.source.parallelism for edge in stream._edges}
+    (number, *others) = numbers
+    if number is not None and not others:
+        tagged.set_parallelism(number)
+    return tagged
+
+
+def joined(first: DataStream, second: DataStream) -> WindowJoin:
+    """A join whose function gets pairs of records."""
+    return WindowJoin(first, second, _pairs)
+
+
+def co_grouped(first: DataStream, second: DataStream) -> WindowJoin:
+    """A join whose function gets all records of a window, those of each stream by themselves."""
+    return WindowJoin(first, second, _groups)
+
+
+def _pairs(func: Any, stream: DataStream) -> CoGroupWindow:
+    if isinstance(func, FlatJoinFunction):
+        return FlatJoinWindow(UserFunction(func, "join"))
+    function = user_function(func, JoinFunction, "join", "apply", stream._described(), call_site())
+    return JoinWindow(function)
+
+
+def _groups(func: Any, stream: DataStream) -> CoGroupWindow:
+    function = user_function(
+        func, CoGroupFunction, "co_group", "apply", stream._described(), call_site()
+    )
+    return CoGroupWindow(function)

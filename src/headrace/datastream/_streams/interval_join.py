@@ -1,0 +1,129 @@
+"""The interval join of two keyed streams, as Flink's Java API has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from headrace.common.arguments import one_of
+from headrace.common.output_tag import OutputTag
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.common.typeinfo import TypeInformation
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._functions.joins import ProcessJoinFunction
+from headrace.errors import PlanError, UnsupportedError
+from headrace.graph.transformation import Edge
+from headrace.operators.joins.interval import IntervalJoinSpec
+
+if TYPE_CHECKING:
+    from headrace.datastream.data_stream import DataStream, KeyedStream
+
+
+def edges_of_both(left: KeyedStream, right: KeyedStream) -> tuple[Edge, ...]:
+    """The edges of two keyed streams into one operator: the left stream is its first input."""
+    second = (replace(edge, input=1) for edge in right._keyed_edges())
+    return (*left._keyed_edges(), *second)
+
+
+@dataclass(frozen=True)
+class IntervalJoin:
+    """Two keyed streams whose records are to be joined; ``between`` says which."""
+
+    _left: KeyedStream
+    _right: KeyedStream
+    _event_time: bool = True
+
+    def in_event_time(self) -> IntervalJoin:
+        """The join by the records' timestamps: the only one there is."""
+        return replace(self, _event_time=True)
+
+    def in_processing_time(self) -> IntervalJoin:
+        """As in Flink, ``between`` refuses it."""
+        return replace(self, _event_time=False)
+
+    def between(self, lower_bound: TimeAmount, upper_bound: TimeAmount) -> IntervalJoined:
+        """The pairs whose right record happened so long after the left one; both bounds included.
+
+        Bounds may be negative, which is before the left one.
+
+        Raises:
+            PlanError: the lower bound is above the upper one.
+            UnsupportedError: the join is one by processing time.
+        """
+        where = {"stream": self._left._described(), "called": str(call_site())}
+        if not self._event_time:
+            raise UnsupportedError(
+                "an interval join is by event time only, as in Flink",
+                where=where,
+                hint="leave in_processing_time() out",
+            )
+        lower_ms = milliseconds_of(lower_bound, "the lower bound")
+        upper_ms = milliseconds_of(upper_bound, "the upper bound")
+        if lower_ms > upper_ms:
+            raise PlanError(
+                f"the lower bound ({lower_ms} ms) is above the upper bound ({upper_ms} ms)",
+                where=where,
+                hint="between(Time.seconds(-5), Time.seconds(5)), for example",
+            )
+        return IntervalJoined(self._left, self._right, lower_ms, upper_ms)
+
+
+@dataclass(frozen=True)
+class IntervalJoined:
+    """An interval join with its bounds (ms, included); ``process`` makes the stream."""
+
+    _left: KeyedStream
+    _right: KeyedStream
+    _lower_ms: int
+    _upper_ms: int
+    _lower_excluded: bool = False
+    _upper_excluded: bool = False
+    _left_late: OutputTag | None = None
+    _right_late: OutputTag | None = None
+
+    def lower_bound_exclusive(self) -> IntervalJoined:
+        """The join without pairs that lie just on the lower bound."""
+        return replace(self, _lower_excluded=True)
+
+    def upper_bound_exclusive(self) -> IntervalJoined:
+        """The join without pairs that lie just on the upper bound."""
+        return replace(self, _upper_excluded=True)
+
+    def side_output_left_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+        """The join with late records of the left stream in a side output."""
+        return replace(self, _left_late=one_of(OutputTag, output_tag))
+
+    def side_output_right_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+        """The join with late records of the right stream in a side output."""
+        return replace(self, _right_late=one_of(OutputTag, output_tag))
+
+    def process(
+        self,
+        process_join_function: ProcessJoinFunction,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """What the function yields for each pair, with the later of the two timestamps.
+
+        A record is late if its timestamp is below the watermark. Without a side output late
+        records are dropped, and counted as ``numLateRecordsDropped``.
+        """
+        site, left = call_site(), self._left
+        function = user_function(
+            process_join_function,
+            ProcessJoinFunction,
+            "process_element",
+            "process",
+            left._described(),
+            site,
+            plain=False,
+        )
+        spec = IntervalJoinSpec(
+            function,
+            self._lower_ms + self._lower_excluded,
+            self._upper_ms - self._upper_excluded,
+            self._left_late.tag_id if self._left_late else None,
+            self._right_late.tag_id if self._right_late else None,
+        )
+        inputs = edges_of_both(left, self._right)
+        return left._add(spec, site, "process", output_type, inputs=inputs)
