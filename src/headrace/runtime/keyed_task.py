@@ -158,6 +158,7 @@ class KeyedTask:
             chain.tick()
             if self._watermarks.current >= MAX_WATERMARK and not header.get("finished"):
                 yield from self._finish()
+            chain.flush()
         except Exception as error:
             annotate(error)
             raise

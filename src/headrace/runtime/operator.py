@@ -196,6 +196,9 @@ class Operator:
     def tick(self) -> None:
         """A chunk of records has passed (where periodic watermarks are due)."""
 
+    def flush(self) -> None:
+        """Emit what is held: the input of this call has ended. Then comes ``snapshot``."""
+
     def snapshot(self) -> Any | None:
         """What the operator must find again in the next micro-batch, beside keyed state."""
         return None

@@ -200,6 +200,7 @@ class SourceTask:
                     if chain.is_full:
                         yield from chain.drain()
             chain.tick()
+            chain.flush()
         except Exception as error:
             annotate(error)
             raise

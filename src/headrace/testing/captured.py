@@ -184,6 +184,9 @@ class CapturedOperator(KeyedOperator):
     def tick(self) -> None:
         self._inner.tick()
 
+    def flush(self) -> None:
+        self._inner.flush()
+
     def snapshot(self) -> Any | None:
         """What the operator remembers."""
         return self._inner.snapshot()

@@ -41,6 +41,7 @@ class ChainParts:
     ``push_alls``: for each input of the root, a function that takes a chunk of records;
     ``push_all`` is the first of them. ``inputs``: by node id, the watermarks of a node that several
     nodes feed, or that has several inputs. ``ticking``: operators whose ``tick`` follows a chunk.
+    ``holding``: operators whose ``flush`` follows the last record of a call, in the records' order.
     """
 
     def __init__(
@@ -101,9 +102,9 @@ class ChainParts:
         _allow_calls(len(self.pushes))
         self.push_alls = self._loops()
         self.push_all = self.push_alls[0]
-        self.ticking = [
-            self.operators[i] for i in order if i in self.operators and _ticks(self.operators[i])
-        ]
+        operators = [self.operators[i] for i in order if i in self.operators]
+        self.ticking = [each for each in operators if type(each).tick is not Operator.tick]
+        self.holding = [each for each in operators if type(each).flush is not Operator.flush]
 
     def _use_columns_endpoints(self) -> None:
         for e in self.program.exchanges:
@@ -398,10 +399,6 @@ def _allow_calls(functions: int) -> None:
     if functions > _FEW_FUNCTIONS:
         needed = _USUAL_CALLS + _CALLS_PER_FUNCTION * functions
         sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
-
-
-def _ticks(operator: Operator) -> bool:
-    return type(operator).tick is not Operator.tick
 
 
 def _fan_out(pushes: list[Push]) -> Push:

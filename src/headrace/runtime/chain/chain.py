@@ -86,6 +86,11 @@ class Chain:
         for operator in self._parts.ticking:
             operator.tick()
 
+    def flush(self) -> None:
+        """The input of this call has ended: let operators emit what they hold."""
+        for operator in self._parts.holding:
+            operator.flush()
+
     def begin(
         self,
         sender: int,

@@ -150,6 +150,7 @@ class _Rows:
                     yield from chain.drain()
             if begun:
                 chain.tick()
+                chain.flush()
         except Exception as error:
             annotate(error)
             raise
