@@ -6,9 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import pyarrow.compute as pc
+
 from headrace.common.output_tag import OutputTag
 from headrace.common.typeinfo import Types
-from headrace.datastream.functions import KeyedProcessFunction, ProcessFunction
+from headrace.datastream.functions import (
+    KeyedMapBatchesFunction,
+    KeyedProcessFunction,
+    MapBatchesFunction,
+    ProcessFunction,
+)
 from headrace.datastream.state import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -179,3 +186,29 @@ def _running(kind: int, numbers: Sequence[int]) -> int:
     for number in numbers if kind == 0 else numbers[1:]:
         total = total * 3 % 1009 + number
     return total
+
+
+class AddInBatches(MapBatchesFunction):
+    """Adds to the numbers of a batch."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def map_batches(self, batch: Any) -> Any:
+        return batch.set_column(1, "f1", pc.add(batch["f1"], self.number))
+
+
+class KeyedAddInBatches(KeyedMapBatchesFunction):
+    """The same by key; the state of another key in a key's place is refused."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def open(self, runtime_context: Any) -> None:
+        self.seen = runtime_context.get_map_state(MapStateDescriptor("seen", NUMBERS, NUMBERS))
+
+    def map_batches(self, key: Any, batch: Any) -> Any:
+        before = self.seen.get(key) or 0
+        assert [*self.seen.keys()] == ([key] if before else []) and batch.num_rows
+        self.seen.put(key, before + batch.num_rows)
+        return batch.set_column(1, "f1", pc.add(batch["f1"], self.number))

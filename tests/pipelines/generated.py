@@ -16,6 +16,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from headrace.common.time import Duration
+from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.runtime.user_function import UserFunction
@@ -24,7 +25,18 @@ from tests.operators.connecting import broadcast, connected
 from tests.operators.enrich import EnrichSpec
 from tests.operators.rules import SurchargeSpec
 
-from .functions import LATE, ODD, Record, Running, SplitOdd, Windowed, add, twice_or_not
+from .functions import (
+    LATE,
+    ODD,
+    AddInBatches,
+    KeyedAddInBatches,
+    Record,
+    Running,
+    SplitOdd,
+    Windowed,
+    add,
+    twice_or_not,
+)
 
 BOUND_MS = 20
 
@@ -166,6 +178,19 @@ def _flat_map(built: Built, flow: Flow, _: Flow, number: int) -> None:
     built.add(flow.behind(flow.stream.flat_map(twice_or_not), records))
 
 
+def _batches(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    pair = Types.TUPLE([Types.LONG(), Types.LONG()])
+    options: Any = {"output_type": pair, "input_type": pair, "batch_size": number % 4 + 1}
+    if number % 3:
+        stream, order = flow.stream.map_batches(AddInBatches(number), **options), flow.order
+    else:
+        keyed = built.keyed(flow.stream)
+        stream = keyed.map_batches(KeyedAddInBatches(number), **options)
+        order = min(flow.order, Order.PER_KEY)
+    records = [(k, v + number, ts) for k, v, ts in flow.records]
+    built.add(flow.behind(stream, records, order))
+
+
 def _split(built: Built, flow: Flow, _: Flow, number: int) -> None:
     stream = flow.stream.process(SplitOdd())
     built.add(flow.behind(stream, [r for r in flow.records if r[1] % 2 == 0]))
@@ -268,6 +293,7 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "rekey": _rekey,
     "filter": _filter,
     "flat_map": _flat_map,
+    "batches": _batches,
     "split": _split,
     "union": _union,
     "comap": _comap,

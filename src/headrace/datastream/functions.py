@@ -12,6 +12,7 @@ from typing import Any
 
 from headrace.common.time_domain import TimeDomain
 from headrace.common.unsupported import unsupported
+from headrace.datastream._functions.batches import KeyedMapBatchesFunction, MapBatchesFunction
 from headrace.datastream._functions.function import Function, KeyedStateStore, RuntimeContext
 from headrace.datastream.timerservice import TimerService
 
@@ -33,8 +34,10 @@ __all__ = [
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
+    "KeyedMapBatchesFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",
+    "MapBatchesFunction",
     "MapFunction",
     "Partitioner",
     "ProcessAllWindowFunction",
