@@ -155,10 +155,11 @@ class KeyedTask:
                     self._records(step.block, step.values, step.start, step.stop)
                     if chain.is_full:
                         yield from chain.drain()
+            chain.complete()
             chain.tick()
             if self._watermarks.current >= MAX_WATERMARK and not header.get("finished"):
                 yield from self._finish()
-            chain.flush()
+            chain.complete()
         except Exception as error:
             annotate(error)
             raise

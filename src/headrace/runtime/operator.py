@@ -60,7 +60,8 @@ class Traits:
     task shares, and that a broadcast input changes. ``takes_columns``: if its input has columns it
     gets these (``bind_columns``, ``process_columns``). If not, or with several inputs, it gets
     records. ``passes_columns``: it can take columns, but it gets them only if an operator after it
-    takes them.
+    takes them. ``holds_input``: it keeps records that it gets for longer than the call, so it gets
+    copies of those that someone could still change.
     """
 
     keyed: bool = False
@@ -75,6 +76,7 @@ class Traits:
     shared: bool = False
     takes_columns: bool = False
     passes_columns: bool = False
+    holds_input: bool = False
 
 
 class OperatorSpec(ABC):
@@ -196,8 +198,11 @@ class Operator:
     def tick(self) -> None:
         """A chunk of records has passed (where periodic watermarks are due)."""
 
-    def flush(self) -> None:
-        """Emit what is held: the input of this call has ended. Then comes ``snapshot``."""
+    def complete(self) -> None:
+        """The records of this task run have all come: emit what is still held back.
+
+        Called before ``snapshot``, and before the last ``tick``. Watermarks may follow.
+        """
 
     def snapshot(self) -> Any | None:
         """What the operator must find again in the next micro-batch, beside keyed state."""

@@ -164,46 +164,47 @@ class SourceTask:
 
     def _work(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
         chain.begin_channel(work.split, work.state.nodes)
-        if work.announce:
-            chain.signal(MIN_WATERMARK)  # operators that make watermarks send theirs
-        if work.idle is False:
-            chain.signal(work.state.watermark, False)
-        if work.ranges:
-            yield from self._read(chain, work, chunk_records)
-        if work.finished:
-            chain.signal(MAX_WATERMARK)
-        elif work.idle:
-            chain.signal(work.state.watermark, True)
+        try:
+            if work.announce:
+                chain.signal(MIN_WATERMARK)  # operators that make watermarks send theirs
+            if work.idle is False:
+                chain.signal(work.state.watermark, False)
+            if work.ranges:
+                yield from self._read(chain, work, chunk_records)
+            if work.finished:
+                chain.signal(MAX_WATERMARK)
+            elif work.idle:
+                chain.signal(work.state.watermark, True)
+            chain.complete()
+        except Exception as error:
+            annotate(error)
+            raise
 
     def _read(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
         source, reader = self._sources[work.source], self._reader(work.source)
         push_all = chain.push_all
         chunk_records = max(chunk_records, work.records // _WATERMARKS)
         since_tick = 0
-        try:
-            for split_range in work.ranges:
-                for chunk in self._chunks(chain, reader, split_range):
-                    if isinstance(chunk, ColumnChunk):
-                        chain.push_chunk(chunk)
-                        self._records_in.inc(chunk.count)
-                        since_tick += chunk.count
+        for split_range in work.ranges:
+            for chunk in self._chunks(chain, reader, split_range):
+                if isinstance(chunk, ColumnChunk):
+                    chain.push_chunk(chunk)
+                    self._records_in.inc(chunk.count)
+                    since_tick += chunk.count
+                else:
+                    if chunk.bad:
+                        self._push_with_bad(chain, source, chunk)
                     else:
-                        if chunk.bad:
-                            self._push_with_bad(chain, source, chunk)
-                        else:
-                            push_all(chunk.values, chunk.timestamps)
-                        self._records_in.inc(len(chunk.values) + len(chunk.bad))
-                        since_tick += len(chunk.values)
-                    if since_tick >= chunk_records:
-                        since_tick = 0
-                        chain.tick()
-                    if chain.is_full:
-                        yield from chain.drain()
-            chain.tick()
-            chain.flush()
-        except Exception as error:
-            annotate(error)
-            raise
+                        push_all(chunk.values, chunk.timestamps)
+                    self._records_in.inc(len(chunk.values) + len(chunk.bad))
+                    since_tick += len(chunk.values)
+                if since_tick >= chunk_records:
+                    since_tick = 0
+                    chain.tick()
+                if chain.is_full:
+                    yield from chain.drain()
+        chain.complete()
+        chain.tick()
 
     def _chunks(
         self, chain: Chain, reader: SplitReader, split_range: SplitRange

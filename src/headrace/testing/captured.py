@@ -184,8 +184,9 @@ class CapturedOperator(KeyedOperator):
     def tick(self) -> None:
         self._inner.tick()
 
-    def flush(self) -> None:
-        self._inner.flush()
+    def complete(self) -> None:
+        """Let the operator emit what it holds back."""
+        self._inner.complete()
 
     def snapshot(self) -> Any | None:
         """What the operator remembers."""

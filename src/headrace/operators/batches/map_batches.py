@@ -57,13 +57,13 @@ class MapBatchesOperator(Operator):
         if records is None:
             return _refuse
         take, taken, times = records.taken, self._taken, self._times
-        append, stamp, flush = taken.append, times.append, self.flush
+        append, stamp, complete = taken.append, times.append, self.complete
 
         def push(value: Any, timestamp: int | None, node: Any = self.node) -> None:
             append(take(value))
             stamp(timestamp)
             if len(taken) >= batch_size:
-                flush()
+                complete()
 
         return push
 
@@ -71,13 +71,13 @@ class MapBatchesOperator(Operator):
         batch_size = self._spec.batch_size
 
         def push(columns: Columns) -> None:
-            self.flush()
+            self.complete()
             for start in range(0, len(columns), batch_size):
                 self._call(columns[start : start + batch_size])
 
         return push
 
-    def flush(self) -> None:
+    def complete(self) -> None:
         """Call the function with the records that are held."""
         if not self._taken:
             return
@@ -96,7 +96,7 @@ class MapBatchesOperator(Operator):
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Records do not fall back: they are emitted before the watermark that they preceded."""
-        self.flush()
+        self.complete()
         signal(watermark, idle)
 
     def restore(self, state: Any | None) -> None:

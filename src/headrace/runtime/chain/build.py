@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +42,7 @@ class ChainParts:
     ``push_alls``: for each input of the root, a function that takes a chunk of records;
     ``push_all`` is the first of them. ``inputs``: by node id, the watermarks of a node that several
     nodes feed, or that has several inputs. ``ticking``: operators whose ``tick`` follows a chunk.
-    ``holding``: operators whose ``flush`` follows the last record of a call, in the records' order.
+    ``holding``: those that may hold results back (``complete``), each before those that it feeds.
     """
 
     def __init__(
@@ -102,9 +103,9 @@ class ChainParts:
         _allow_calls(len(self.pushes))
         self.push_alls = self._loops()
         self.push_all = self.push_alls[0]
-        operators = [self.operators[i] for i in order if i in self.operators]
-        self.ticking = [each for each in operators if type(each).tick is not Operator.tick]
-        self.holding = [each for each in operators if type(each).flush is not Operator.flush]
+        in_order = [self.operators[i] for i in order if i in self.operators]
+        self.ticking = [each for each in in_order if _overrides(each, Operator.tick)]
+        self.holding = [each for each in in_order if _overrides(each, Operator.complete)]
 
     def _use_columns_endpoints(self) -> None:
         for e in self.program.exchanges:
@@ -241,12 +242,18 @@ class ChainParts:
         for index, link in enumerate(links):
             push = self._push_into(link)
             if link.kind == "node" and (
-                shared or any(link.tag == other.tag for other in links[index + 1 :])
+                shared
+                or any(link.tag == other.tag for other in links[index + 1 :])
+                or self._holds_input(link.target)
             ):
                 push = self._copying(push)
             by_tag.setdefault(link.tag, []).append(push)
         sides = {tag: _fan_out(pushes) for tag, pushes in by_tag.items() if tag is not None}
         return Outputs(_fan_out(by_tag.get(None, [])), sides, self._signal_after(node))
+
+    def _holds_input(self, node_id: str) -> bool:
+        spec = self.program.nodes[node_id].spec
+        return spec is not None and spec.traits.holds_input
 
     def _push_into(self, link: Link) -> Push:
         if link.kind == "node":
@@ -399,6 +406,10 @@ def _allow_calls(functions: int) -> None:
     if functions > _FEW_FUNCTIONS:
         needed = _USUAL_CALLS + _CALLS_PER_FUNCTION * functions
         sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
+
+
+def _overrides(operator: Operator, method: Callable[..., None]) -> bool:
+    return getattr(type(operator), method.__name__) is not method
 
 
 def _fan_out(pushes: list[Push]) -> Push:

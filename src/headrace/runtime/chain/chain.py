@@ -29,8 +29,9 @@ class Chain:
     """A running chain: push records in at the root, take envelopes out at the end.
 
     One chain is built per worker process and job run and used for one task run after another:
-    ``begin``, then any of ``push``, ``signal`` and ``tick``, then ``drain``. Its user functions
-    are copies of the program's: no other chain, and no second operator, has the same objects.
+    ``begin``, then any of ``push``, ``signal`` and ``tick``, then ``complete``, then ``drain``. Its
+    user functions are copies of the program's: no other chain, and no second operator, has the
+    same objects.
     """
 
     def __init__(
@@ -86,10 +87,13 @@ class Chain:
         for operator in self._parts.ticking:
             operator.tick()
 
-    def flush(self) -> None:
-        """The input of this call has ended: let operators emit what they hold."""
+    def complete(self) -> None:
+        """The records of this task run have all come: operators emit what they hold back.
+
+        To be called again after what may make operators emit: a ``signal``, say.
+        """
         for operator in self._parts.holding:
-            operator.flush()
+            operator.complete()
 
     def begin(
         self,

@@ -149,8 +149,9 @@ class _Rows:
                 if chain.is_full:
                     yield from chain.drain()
             if begun:
+                chain.complete()
                 chain.tick()
-                chain.flush()
+                chain.complete()
         except Exception as error:
             annotate(error)
             raise
