@@ -13,6 +13,12 @@ from typing import Any
 from headrace.common.time_domain import TimeDomain
 from headrace.common.unsupported import unsupported
 from headrace.datastream._functions.batches import KeyedMapBatchesFunction, MapBatchesFunction
+from headrace.datastream._functions.checkpointed import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
+)
 from headrace.datastream._functions.function import Function, KeyedStateStore, RuntimeContext
 from headrace.datastream.timerservice import TimerService
 
@@ -25,12 +31,15 @@ __all__ = [
     "AsyncRetryStrategy",
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
+    "CheckpointedFunction",
     "CoFlatMapFunction",
     "CoMapFunction",
     "CoProcessFunction",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -39,6 +48,7 @@ __all__ = [
     "KeyedStateStore",
     "MapBatchesFunction",
     "MapFunction",
+    "OperatorStateStore",
     "Partitioner",
     "ProcessAllWindowFunction",
     "ProcessFunction",

@@ -63,6 +63,11 @@ def inspect_function(target: Any) -> Uses:
     )
 
 
+def uses_method(target: Any, name: str) -> bool:
+    """Whether the code of a function object, or what it refers to, reads an attribute ``name``."""
+    return any(name in loaded_attributes(code) for code in _reachable_code(target))
+
+
 def _overrides(kind: type, name: str) -> bool:
     """True when a user's class overrides a method of Headrace's."""
     owners = [base for base in kind.__mro__ if name in vars(base)]

@@ -61,7 +61,8 @@ class Traits:
     gets these (``bind_columns``, ``process_columns``). If not, or with several inputs, it gets
     records. ``passes_columns``: it can take columns, but it gets them only if an operator after it
     takes them. ``holds_input``: it keeps records that it gets for longer than the call, so it gets
-    copies of those that someone could still change.
+    copies of those that someone could still change. ``operator_state``: its ``state`` belongs to
+    its instances, the subtasks, and not to keys; it must be the head of a vertex.
     """
 
     keyed: bool = False
@@ -77,6 +78,7 @@ class Traits:
     takes_columns: bool = False
     passes_columns: bool = False
     holds_input: bool = False
+    operator_state: bool = False
 
 
 class OperatorSpec(ABC):

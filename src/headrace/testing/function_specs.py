@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.datastream.functions import (
+    CheckpointedFunction,
     FilterFunction,
     FlatMapFunction,
     KeyedProcessFunction,
@@ -13,6 +14,7 @@ from headrace.datastream.functions import (
     ReduceFunction,
 )
 from headrace.errors import NotKeyedError, PlanError
+from headrace.operators.checkpointed import CheckpointedSpec
 from headrace.operators.filter import FilterSpec
 from headrace.operators.flat_map import FlatMapSpec
 from headrace.operators.keyed_function import KeyedFilterSpec, KeyedFlatMapSpec, KeyedMapSpec
@@ -52,6 +54,8 @@ def spec_for(function: Any, keyed: bool) -> OperatorSpec:
     for kind, method, plain, with_key in _METHODS:
         if isinstance(function, kind):
             make = with_key if keyed else plain
+            if isinstance(function, CheckpointedFunction) and not keyed and plain is not None:
+                return CheckpointedSpec(UserFunction(function, method), plain)
             if make is None:
                 raise NotKeyedError(
                     f"a {kind.__name__} needs a keyed stream", hint="test it with a KeyedHarness"
