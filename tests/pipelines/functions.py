@@ -11,9 +11,11 @@ import pyarrow.compute as pc
 from headrace.common.output_tag import OutputTag
 from headrace.common.typeinfo import Types
 from headrace.datastream.functions import (
+    CheckpointedFunction,
     KeyedMapBatchesFunction,
     KeyedProcessFunction,
     MapBatchesFunction,
+    MapFunction,
     ProcessFunction,
 )
 from headrace.datastream.state import (
@@ -212,3 +214,25 @@ class KeyedAddInBatches(KeyedMapBatchesFunction):
         assert [*self.seen.keys()] == ([key] if before else []) and batch.num_rows
         self.seen.put(key, before + batch.num_rows)
         return batch.set_column(1, "f1", pc.add(batch["f1"], self.number))
+
+
+class Counting(MapFunction, CheckpointedFunction):
+    """Records as they are, which an instance counts; what it finds again is what one left."""
+
+    def initialize_state(self, context: Any) -> None:
+        self.counts = context.get_operator_state_store().get_list_state(
+            ListStateDescriptor("counts", NUMBERS)
+        )
+        found = [*self.counts.get()]
+        assert context.is_restored() or not found
+        assert all(name == "records" and count > 0 for name, count in found)
+        self.count = sum(count for _, count in found)
+
+    def map(self, value: Any) -> Any:
+        self.count += 1
+        return value
+
+    def snapshot_state(self, context: Any) -> None:
+        before = sum(count for _, count in self.counts.get())
+        assert self.count > before, "there were records"
+        self.counts.add(("records", self.count - before))

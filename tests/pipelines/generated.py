@@ -29,6 +29,7 @@ from .functions import (
     LATE,
     ODD,
     AddInBatches,
+    Counting,
     KeyedAddInBatches,
     Record,
     Running,
@@ -191,6 +192,13 @@ def _batches(built: Built, flow: Flow, _: Flow, number: int) -> None:
     built.add(flow.behind(stream, records, order))
 
 
+def _counting(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    parallelism = number % 3 + 1
+    counted = flow.stream.map(Counting()).set_parallelism(parallelism)
+    order = min(flow.order, Order.PER_KEY) if parallelism == 1 else Order.NONE
+    built.add(flow.behind(counted, flow.records, order))
+
+
 def _split(built: Built, flow: Flow, _: Flow, number: int) -> None:
     stream = flow.stream.process(SplitOdd())
     built.add(flow.behind(stream, [r for r in flow.records if r[1] % 2 == 0]))
@@ -294,6 +302,7 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "filter": _filter,
     "flat_map": _flat_map,
     "batches": _batches,
+    "counting": _counting,
     "split": _split,
     "union": _union,
     "comap": _comap,

@@ -1,8 +1,10 @@
 """Functions with state that belongs to an instance of the operator, and not to a key.
 
 An instance is a subtask of a vertex. Each element of its lists is an entry of its own in the
-subtask's backend, under ``(name of the list, number of the subtask, position)``. So elements are
-spread anew where the neutral form is restored into another number of subtasks.
+subtask's backend, under ``(name of the list, subtask, position, number of the snapshot)``. So
+elements are spread anew where the neutral form is restored into another number of subtasks. Numbers
+rise above those of all instances before, so an element that has gone to another subtask keeps a key
+that nobody gives again.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from headrace.runtime.state.typed import typed_list
 from headrace.runtime.user_function import UserFunction
 
 _ELEMENT = "element"
-_Key = tuple[str, int, int]
+_Key = tuple[str, int, int, int]
+_Stored = dict[str, list[tuple[_Key, bytes]]]
+"""By name of a list, the key of each element and a digest of its content."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,7 @@ class _Instance:
     operator: Operator
     push: Push
     states: OperatorStates
-    stored: list[_Key]
+    stored: _Stored
 
 
 class CheckpointedOperator(Operator):
@@ -153,7 +157,7 @@ class CheckpointedOperator(Operator):
     def __init__(self, spec: CheckpointedSpec) -> None:
         self._spec = spec
         self._instance: _Instance | None = None
-        self._stored: tuple[int, str] | None = None
+        self._stored: tuple[int, bytes] | None = None
         """Number and digest of the snapshot that the instance took last; None within a call."""
         self._had_records = False
 
@@ -174,11 +178,11 @@ class CheckpointedOperator(Operator):
 
     def restore(self, state: Any | None) -> None:
         """Begin a call: with the instance that is here, or with one made from the state."""
-        number, digest, inner = (0, "", None) if state is None else state
+        digest, number, inner = (b"", 0, None) if state is None else state
+        number = -number
         if self._instance is None or self._stored != (number, digest):
             self._end_instance()
             self._instance = self._made(number, restored=state is not None)
-            digest = ""  # elements may have come from other instances
         self._stored, self._had_records = None, False
         self._number, self._digest = number, digest
         self._instance.operator.restore(inner)
@@ -214,30 +218,32 @@ class CheckpointedOperator(Operator):
             instance.target.snapshot_state(states)
             self._store(instance)
         self._stored = (self._number, self._digest)
-        return self._number, self._digest, instance.operator.snapshot()
+        # Of several headers the neutral form takes that with the least second part.
+        return self._digest, -self._number, instance.operator.snapshot()
 
     def _store(self, instance: _Instance) -> None:
-        """Write the lists where they differ from what is stored."""
-        unit = self._context.get_index_of_this_subtask()
-        elements = {
-            (name, unit, position): pickle.dumps(element, 5)
-            for name, held in instance.states.lists.items()
-            for position, element in enumerate(held.elements)
-        }
-        digest = hashlib.sha256(pickle.dumps(elements, 5)).hexdigest()
-        if digest == self._digest:
-            return
-        self._digest, backend = digest, self.cell.backend
+        """Write the elements that differ from what is stored at their places."""
+        unit, backend = self._context.get_index_of_this_subtask(), self.cell.backend
         backend.declare(_ELEMENT, StateKind(VALUE))
-        for key in instance.stored:
-            if key not in elements:
-                backend.enter(key).clear()
+        kept: _Stored = {}
+        for name, held in instance.states.lists.items():
+            before, now = instance.stored.pop(name, []), kept.setdefault(name, [])
+            for position, element in enumerate(held.elements):
+                data = pickle.dumps(element, 5)
+                mark = hashlib.blake2b(data, digest_size=16).digest()
+                if position < len(before):
+                    key, was = before[position]
+                    if was == mark and key[1:3] == (unit, position):
+                        now.append(before[position])
+                        continue
+                key = (name, unit, position, self._number)
+                # What is stored is nobody's to change.
+                backend.enter(key)[_ELEMENT] = pickle.loads(data)
                 backend.changed(key)
-        for key, data in elements.items():
-            # What is stored is nobody's to change.
-            backend.enter(key)[_ELEMENT] = pickle.loads(data)
-            backend.changed(key)
-        instance.stored = [*elements]
+                now.append((key, mark))
+            _remove(backend, before, now)
+        instance.stored = kept
+        self._digest = hashlib.blake2b(pickle.dumps(kept, 5), digest_size=16).digest()
 
     def _end_instance(self) -> None:
         if self._instance is not None:
@@ -248,12 +254,24 @@ class CheckpointedOperator(Operator):
         self._end_instance()
 
 
-def _read(backend: StateBackend) -> tuple[dict[str, list[Any]], list[_Key]]:
-    """The lists in a backend by name, and the keys of their elements."""
+def _read(backend: StateBackend) -> tuple[dict[str, list[Any]], _Stored]:
+    """The lists in a backend by name, and what is stored of each."""
     backend.declare(_ELEMENT, StateKind(VALUE))
-    entries = {key: entry[_ELEMENT] for key, entry in backend.scan()}
-    keys: list[_Key] = sorted(entries)
+    entries = {key: pickle.dumps(entry[_ELEMENT], 5) for key, entry in backend.scan()}
     lists: dict[str, list[Any]] = {}
-    for key in keys:
-        lists.setdefault(key[0], []).append(pickle.loads(pickle.dumps(entries[key], 5)))
-    return lists, keys
+    stored: _Stored = {}
+    for key, data in sorted(entries.items()):
+        lists.setdefault(key[0], []).append(pickle.loads(data))
+        mark = hashlib.blake2b(data, digest_size=16).digest()
+        stored.setdefault(key[0], []).append((key, mark))
+    return lists, stored
+
+
+def _remove(
+    backend: StateBackend, before: Iterable[tuple[_Key, bytes]], now: Iterable[tuple[_Key, bytes]]
+) -> None:
+    kept = {key for key, _ in now}
+    for key, _ in before:
+        if key not in kept:
+            backend.enter(key).clear()
+            backend.changed(key)

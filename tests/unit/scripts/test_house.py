@@ -27,7 +27,16 @@ def test_no_folder_and_no_file_is_in_a_circle(modules: house.Graph) -> None:
 def test_circles_that_type_checkers_see_are_those_of_the_api() -> None:
     """A stream gives its environment, a function is given states that hold functions."""
     assert house.circles(house.imports(SOURCE, types=True)) == [
-        [f"headrace.datastream.{name}" for name in ("_functions.function", "functions", "state")],
+        [
+            f"headrace.datastream.{name}"
+            for name in (
+                "_functions.batches",
+                "_functions.checkpointed",
+                "_functions.function",
+                "functions",
+                "state",
+            )
+        ],
         [f"headrace.datastream.{name}" for name in ("data_stream", "stream_execution_environment")],
     ]
 
