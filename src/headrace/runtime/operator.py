@@ -60,9 +60,10 @@ class Traits:
     task shares, and that a broadcast input changes. ``takes_columns``: if its input has columns it
     gets these (``bind_columns``, ``process_columns``). If not, or with several inputs, it gets
     records. ``passes_columns``: it can take columns, but it gets them only if an operator after it
-    takes them. ``holds_input``: it keeps records that it gets for longer than the call, so it gets
-    copies of those that someone could still change. ``operator_state``: its ``state`` belongs to
-    its instances, the subtasks, and not to keys; it must be the head of a vertex.
+    takes them. ``waits``: it keeps records until something outside has answered. It gets copies of
+    those that someone could still change, and after a keyed operator it has a task of its own.
+    ``operator_state``: its ``state`` belongs to its instances, the subtasks, and not to keys; it
+    must be the head of a vertex.
     """
 
     keyed: bool = False
@@ -77,7 +78,7 @@ class Traits:
     shared: bool = False
     takes_columns: bool = False
     passes_columns: bool = False
-    holds_input: bool = False
+    waits: bool = False
     operator_state: bool = False
 
 

@@ -244,16 +244,16 @@ class ChainParts:
             if link.kind == "node" and (
                 shared
                 or any(link.tag == other.tag for other in links[index + 1 :])
-                or self._holds_input(link.target)
+                or self._waits(link.target)
             ):
                 push = self._copying(push)
             by_tag.setdefault(link.tag, []).append(push)
         sides = {tag: _fan_out(pushes) for tag, pushes in by_tag.items() if tag is not None}
         return Outputs(_fan_out(by_tag.get(None, [])), sides, self._signal_after(node))
 
-    def _holds_input(self, node_id: str) -> bool:
+    def _waits(self, node_id: str) -> bool:
         spec = self.program.nodes[node_id].spec
-        return spec is not None and spec.traits.holds_input
+        return spec is not None and spec.traits.waits
 
     def _push_into(self, link: Link) -> Push:
         if link.kind == "node":
