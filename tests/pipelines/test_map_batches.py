@@ -26,7 +26,7 @@ from headrace.datastream.functions import (
     RuntimeContext,
 )
 from headrace.datastream.state import ValueStateDescriptor
-from headrace.errors import PlanError, TypeMismatchError, WrongFunctionError
+from headrace.errors import NotKeyedError, PlanError, TypeMismatchError, WrongFunctionError
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.columns.shapes import Dicts
 from headrace.testing import run_pipeline
@@ -249,6 +249,18 @@ def test_arguments_are_checked() -> None:
         numbers.map_batches(lambda batch: batch, Types.PICKLED_BYTE_ARRAY())
     with pytest.raises(WrongFunctionError, match="KeyedMapBatchesFunction"):
         numbers.key_by(lambda value: value).map_batches(Scale())  # type: ignore[arg-type]
+
+
+def test_keyed_state_needs_a_key() -> None:
+    class Stateful(MapBatchesFunction):
+        def open(self, runtime_context: RuntimeContext) -> None:
+            runtime_context.get_state(ValueStateDescriptor("total"))
+
+        def map_batches(self, batch: Any) -> Any:
+            return batch
+
+    with pytest.raises(NotKeyedError, match="get_state"):
+        environment().from_sequence(1, 2).map_batches(Stateful())
 
 
 def test_rows_of_other_kinds_have_no_place() -> None:

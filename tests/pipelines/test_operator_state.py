@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.common import Types
-from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.datastream import DataStream, OutputTag, StreamExecutionEnvironment
 from headrace.datastream.functions import (
     CheckpointedFunction,
     FlatMapFunction,
@@ -184,6 +184,13 @@ def test_a_failed_call_leaves_nothing_in_the_instance() -> None:
         harness.clear_output()
         harness.process("b")
         assert harness.output() == [["a", "b"]]
+
+
+def test_only_a_process_function_has_side_outputs() -> None:
+    numbers = StreamExecutionEnvironment().from_sequence(1, 3)
+    numbers.process(Largest()).get_side_output(OutputTag("aside"))
+    with pytest.raises(PlanError, match="has no side output 'aside'"):
+        numbers.flat_map(Buffering(2)).get_side_output(OutputTag("aside"))
 
 
 def test_elements_fit_their_type() -> None:

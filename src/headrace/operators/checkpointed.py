@@ -37,8 +37,12 @@ class CheckpointedSpec(OperatorSpec):
 
     function: UserFunction
     make: Callable[[UserFunction], OperatorSpec]
-    traits = Traits(state=True, operator_state=True, side_outputs=True)
     kind = "checkpointed"
+
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """Those of the operator inside, with state of its instances."""
+        return replace(self.make(self.function).traits, state=True, operator_state=True)
 
     @property
     def label(self) -> str:
