@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.common import Duration, Row, Time, Types, WatermarkStrategy
@@ -46,6 +47,13 @@ from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from headrace.datastream.formats.parquet import ParquetFormat
+from headrace.datastream.functions import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    KeyedMapBatchesFunction,
+    MapFunction,
+)
 from headrace.datastream.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -523,6 +531,53 @@ def sources(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     squares = DataGeneratorSource(lambda index: index * index, count=3)
     made = env.from_source(squares, WatermarkStrategy.no_watermarks(), "squares")
     return made.union(env.from_collection([7]), env.from_sequence(2, 2))
+
+
+@capability(
+    "map_batches: functions of Arrow record batches and of DataFrames, keyed with state",
+    [("a", n * 10) for n in (1, 3, 8)] + [("b", n * 10) for n in (2, 5)] + [("a", 3), ("b", 2)],
+)
+def batches(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    pair = Types.TUPLE([Types.STRING(), Types.LONG()])
+    pairs = env.from_collection(PAIRS, pair)
+
+    def tenfold(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch.set_column(1, "f1", pc.multiply(batch["f1"], 10))
+
+    class Third(KeyedMapBatchesFunction):
+        """The number of a key's records, once the last of them is there."""
+
+        def open(self, runtime_context: RuntimeContext) -> None:
+            self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+        def map_batches(self, key: str, frame: Any) -> Any:
+            count = (self.count.value() or 0) + len(frame)
+            self.count.update(count)
+            every = {"a": 3, "b": 2}[key]
+            return frame.head(1).assign(f1=count) if count == every else None
+
+    counted = pairs.key_by(first).map_batches(Third(), pair, format="pandas")
+    return pairs.map_batches(tenfold, pair).union(counted)
+
+
+@capability("State without keys: CheckpointedFunction", [(1,), (2,), (3,), (4,), (5,)])
+def operator_state(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    class Numbers(MapFunction, CheckpointedFunction):
+        """Numbers the records of its instance."""
+
+        def initialize_state(self, context: FunctionInitializationContext) -> None:
+            descriptor = ListStateDescriptor("count", Types.LONG())
+            self.state = context.get_operator_state_store().get_list_state(descriptor)
+            self.count = sum(self.state.get())
+
+        def map(self, value: Any) -> Any:
+            self.count += 1
+            return (self.count,)
+
+        def snapshot_state(self, context: FunctionSnapshotContext) -> None:
+            self.state.update([self.count])
+
+    return env.from_collection(PAIRS).map(Numbers()).set_parallelism(1)
 
 
 @capability("Files as sources: text, JSON lines, CSV, Parquet", ["csv", "json", "parquet", "text"])

@@ -7,11 +7,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import pyarrow.compute as pc
+
 from headrace.common.output_tag import OutputTag
 from headrace.common.typeinfo import Types
 from headrace.datastream.functions import (
     AggregateFunction,
+    CheckpointedFunction,
+    KeyedMapBatchesFunction,
     KeyedProcessFunction,
+    MapBatchesFunction,
+    MapFunction,
     ProcessFunction,
     ProcessJoinFunction,
     ProcessWindowFunction,
@@ -319,3 +325,51 @@ def results_of_sessions(records: Iterable[Record], gap_ms: int) -> list[Record]:
             value = _of_window(members[0][0], sum(numbers), len(numbers))
             results.append((key, value, members[-1][0] + gap_ms - 1))
     return sorted(results, key=lambda result: result[2])
+
+
+class AddInBatches(MapBatchesFunction):
+    """Adds to the numbers of a batch."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def map_batches(self, batch: Any) -> Any:
+        return batch.set_column(1, "f1", pc.add(batch["f1"], self.number))
+
+
+class KeyedAddInBatches(KeyedMapBatchesFunction):
+    """The same by key; the state of another key in a key's place is refused."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def open(self, runtime_context: Any) -> None:
+        self.seen = runtime_context.get_map_state(MapStateDescriptor("seen", NUMBERS, NUMBERS))
+
+    def map_batches(self, key: Any, batch: Any) -> Any:
+        before = self.seen.get(key) or 0
+        assert [*self.seen.keys()] == ([key] if before else []) and batch.num_rows
+        self.seen.put(key, before + batch.num_rows)
+        return batch.set_column(1, "f1", pc.add(batch["f1"], self.number))
+
+
+class Counting(MapFunction, CheckpointedFunction):
+    """Records as they are, which an instance counts; what it finds again is what one left."""
+
+    def initialize_state(self, context: Any) -> None:
+        self.counts = context.get_operator_state_store().get_list_state(
+            ListStateDescriptor("counts", NUMBERS)
+        )
+        found = [*self.counts.get()]
+        assert context.is_restored() or not found
+        assert all(name == "records" and count > 0 for name, count in found)
+        self.count = sum(count for _, count in found)
+
+    def map(self, value: Any) -> Any:
+        self.count += 1
+        return value
+
+    def snapshot_state(self, context: Any) -> None:
+        before = sum(count for _, count in self.counts.get())
+        assert self.count > before, "there were records"
+        self.counts.add(("records", self.count - before))

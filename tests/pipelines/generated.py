@@ -16,6 +16,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from headrace.common.time import Duration, Time
+from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import AsyncDataStream, DataStream, OutputTag, StreamExecutionEnvironment
 from headrace.datastream.window import (
@@ -29,7 +30,10 @@ from headrace.datastream.window import (
 from .functions import (
     LATE,
     ODD,
+    AddInBatches,
     Ages,
+    Counting,
+    KeyedAddInBatches,
     OfAggregate,
     OfElements,
     OfSession,
@@ -200,6 +204,26 @@ def _async(built: Built, flow: Flow, _: Flow, number: int) -> None:
     )
     stream = how(flow.stream, looked_up, Duration.of_seconds(60), capacity=number % 4 + 1)
     built.add(flow.behind(stream, [(k, v + 1, ts) for k, v, ts in flow.records]))
+
+
+def _batches(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    pair = Types.TUPLE([Types.LONG(), Types.LONG()])
+    options: Any = {"output_type": pair, "input_type": pair, "batch_size": number % 4 + 1}
+    if number % 3:
+        stream, order = flow.stream.map_batches(AddInBatches(number), **options), flow.order
+    else:
+        keyed = built.keyed(flow.stream)
+        stream = keyed.map_batches(KeyedAddInBatches(number), **options)
+        order = min(flow.order, Order.PER_KEY)
+    records = [(k, v + number, ts) for k, v, ts in flow.records]
+    built.add(flow.behind(stream, records, order))
+
+
+def _counting(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    parallelism = number % 3 + 1
+    counted = flow.stream.map(Counting()).set_parallelism(parallelism)
+    order = min(flow.order, Order.PER_KEY) if parallelism == 1 else Order.NONE
+    built.add(flow.behind(counted, flow.records, order))
 
 
 def _split(built: Built, flow: Flow, _: Flow, number: int) -> None:
@@ -411,6 +435,8 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "filter": _filter,
     "flat_map": _flat_map,
     "async": _async,
+    "batches": _batches,
+    "counting": _counting,
     "split": _split,
     "union": _union,
     "co_process": _co_process,

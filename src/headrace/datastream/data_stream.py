@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from headrace.common.arguments import article, at_least, positive
 from headrace.common.execution_config import ExecutionConfig
@@ -39,8 +39,10 @@ from headrace.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
     Function,
+    KeyedMapBatchesFunction,
     KeyedProcessFunction,
     KeySelector,
+    MapBatchesFunction,
     MapFunction,
     Partitioner,
     ProcessFunction,
@@ -182,6 +184,39 @@ class DataStream(Stream):
             func, ProcessFunction, "process_element", "process", stream, site, plain=False
         )
         return self._add(ProcessSpec(function), site, "process", output_type)
+
+    def map_batches(
+        self,
+        func: Callable[[Any], Any] | MapBatchesFunction,
+        output_type: TypeInformation | None = None,
+        *,
+        batch_size: int = 10_000,
+        format: Literal["arrow", "pandas"] = "arrow",
+        input_type: TypeInformation | None = None,
+        timestamp_column: str | None = None,
+    ) -> DataStream:
+        """What the function gives for batches of records, each of at most ``batch_size``.
+
+        ``func(batch)`` takes a pyarrow ``RecordBatch`` (or, by ``format``, a pandas DataFrame) and
+        returns one of any length, an iterable of them, or None for nothing. A batch has a column
+        for each field of the records: ``f0``, ``f1``, … of tuples, ``value`` of plain values.
+        ``input_type``: the type of the records, if the stream declares none. Results are of
+        ``output_type``, else rows with the names of the result's columns. Where batches begin and
+        end depends on how the input arrives.
+
+        A result as long as its batch keeps the timestamps, row for row. Other results get the
+        latest timestamp of the batch. ``timestamp_column`` names a column with their own.
+
+        Raises:
+            PlanError: the type of the records is not known.
+        """
+        # Jobs without batches start without pyarrow.
+        from headrace.datastream._build.batches import BatchOptions, map_batches_spec
+
+        site = call_site()
+        options = BatchOptions(output_type, batch_size, format, input_type, timestamp_column)
+        spec = map_batches_spec(func, options, self, self._edges, site)
+        return self._add(spec, site, "map_batches", kept_type=output_type)
 
     def project(self, *field_indexes: int) -> DataStream:
         """Tuples of the fields at these positions, in this order."""
@@ -486,6 +521,29 @@ class KeyedStream(DataStream):
         return self._add(
             KeyedProcessSpec(function), site, "process", output_type, inputs=self._keyed_edges()
         )
+
+    def map_batches(  # type: ignore[override]  # the function is given the key as well
+        self,
+        func: Callable[[Any, Any], Any] | KeyedMapBatchesFunction,
+        output_type: TypeInformation | None = None,
+        *,
+        batch_size: int = 10_000,
+        format: Literal["arrow", "pandas"] = "arrow",
+        input_type: TypeInformation | None = None,
+        timestamp_column: str | None = None,
+    ) -> DataStream:
+        """What ``func(key, batch)`` gives for batches of the records of one key each.
+
+        A batch has records of one key that came one after another, with no watermark between them
+        and within one micro-batch: often few. A function object may keep keyed state, so what it
+        has to know of a key's other records it finds there. See ``DataStream.map_batches``.
+        """
+        from headrace.datastream._build.batches import BatchOptions, keyed_map_batches_spec
+
+        site, edges = call_site(), self._keyed_edges()
+        options = BatchOptions(output_type, batch_size, format, input_type, timestamp_column)
+        spec = keyed_map_batches_spec(func, options, self, edges, site)
+        return self._add(spec, site, "map_batches", kept_type=output_type, inputs=edges)
 
     def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
         """Each key's records reduced into one: after every record, in a batch the last only."""

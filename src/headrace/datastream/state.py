@@ -214,11 +214,29 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
 
 
 class OperatorStateStore(ABC):
-    """Gives out state that belongs to no key."""
+    """Gives out state that belongs to no key; asking twice for a name gives the same.
+
+    A ``CheckpointedFunction`` is given lists, and broadcast state the functions that declare it.
+    """
+
+    @abstractmethod
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """A list whose elements are shared out among the instances, when their number changes."""
+
+    @abstractmethod
+    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """A list of which each instance is given all elements, those of the others too.
+
+        An operator that asks for it has one instance here.
+        """
 
     @abstractmethod
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
         """The broadcast state of a descriptor."""
+
+    @abstractmethod
+    def get_registered_state_names(self) -> set[str]:
+        """The names of the states that are there."""
 
 
 class StateDescriptor:

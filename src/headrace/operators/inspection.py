@@ -12,6 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -68,6 +69,11 @@ def attributes_in_reach(target: Any) -> set[str]:
     return {name for code in _reachable_code(target) for name in loaded_attributes(code)}
 
 
+def uses_method(target: Any, name: str) -> bool:
+    """Whether the code of a function object, or what it refers to, reads an attribute ``name``."""
+    return any(name in loaded_attributes(code) for code in _reachable_code(target))
+
+
 def overrides(kind: type, name: str) -> bool:
     """True when a user's class overrides a method of Headrace's."""
     owners = [base for base in kind.__mro__ if name in vars(base)]
@@ -95,11 +101,16 @@ def _state_uses(target: Any, names: set[str]) -> frozenset[str]:
 
 def loaded_attributes(code: CodeType) -> set[str]:
     """The names of the attributes that a code object reads, nested code not included."""
-    return {
+    return set(_loaded_attributes(code))
+
+
+@lru_cache(maxsize=1 << 14)
+def _loaded_attributes(code: CodeType) -> frozenset[str]:
+    return frozenset(
         str(instruction.argval)
         for instruction in dis.get_instructions(code)
         if _reads_attribute(instruction.opname)
-    }
+    )
 
 
 def _reads_attribute(opname: str) -> bool:

@@ -69,7 +69,8 @@ def _traits(node: NodeProgram) -> str:
     words = [
         word
         for word, present in (
-            ("keyed state", traits.state),
+            ("keyed state", traits.state and not traits.operator_state),
+            ("operator state", traits.operator_state),
             ("shared state", traits.shared),
             ("event-time timers", traits.event_timers),
             ("processing-time timers", traits.processing_timers),

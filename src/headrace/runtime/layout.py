@@ -24,8 +24,8 @@ SOURCE, OPERATOR, SINK = "source", "operator", "sink"
 class Part:
     """A source, an operator with keyed state, or a sink that may hold records back.
 
-    ``stage``: where its state lies in Spark. ``key_groups``: over how many its keys are spread; 0
-    where it has no keys, only state that its tasks share.
+    ``stage``: where its state lies in Spark. ``key_groups``: over how many its keys are spread, or
+    how many instances have state; 0 where there is only state that its tasks share.
     """
 
     id: str
@@ -108,7 +108,8 @@ def _parts(program: JobProgram) -> Iterator[Part]:
             head = vertex.chain.nodes[vertex.chain.root]
             if _keeps_state(head):
                 assert head.spec is not None, "it keeps state"
-                kind, groups = head.spec.kind, vertex.groups if vertex.keyed else 0
+                spread = vertex.keyed or head.spec.traits.operator_state
+                kind, groups = head.spec.kind, vertex.groups if spread else 0
                 yield Part(head.id, OPERATOR, kind, head.name, head.uid, vertex.stage, groups)
     for sink in program.sinks:
         if sink.keeps_state:

@@ -62,6 +62,8 @@ class Traits:
     records. ``passes_columns``: it can take columns, but it gets them only if an operator after it
     takes them. ``waits``: it keeps records until something outside has answered. It gets copies of
     those that someone could still change, and after a keyed operator it has a task of its own.
+    ``operator_state``: its ``state`` belongs to its instances, the subtasks, and not to keys; it
+    must be the head of a vertex.
     """
 
     keyed: bool = False
@@ -77,6 +79,7 @@ class Traits:
     takes_columns: bool = False
     passes_columns: bool = False
     waits: bool = False
+    operator_state: bool = False
 
 
 class OperatorSpec(ABC):

@@ -8,6 +8,7 @@ from typing import Any
 from headrace.datastream.functions import (
     AsyncFunction,
     BroadcastProcessFunction,
+    CheckpointedFunction,
     CoFlatMapFunction,
     CoMapFunction,
     CoProcessFunction,
@@ -26,6 +27,7 @@ from headrace.operators.asynchronous.operator import AsyncWaitSpec
 from headrace.operators.broadcast.keyed import KeyedBroadcastProcessSpec
 from headrace.operators.broadcast.plain import BroadcastProcessSpec
 from headrace.operators.broadcast.states import DeclaredMap
+from headrace.operators.checkpointed import CheckpointedSpec
 from headrace.operators.connected.keyed import (
     KeyedCoFlatMapSpec,
     KeyedCoMapSpec,
@@ -83,6 +85,8 @@ def spec_for(function: Any, keyed: bool, states: Sequence[MapStateDescriptor] = 
     for kind, method, plain, with_key in _METHODS:
         if isinstance(function, kind):
             make = with_key if keyed else plain
+            if isinstance(function, CheckpointedFunction) and not keyed and plain is not None:
+                return CheckpointedSpec(UserFunction(function, method), plain)
             if make is None:
                 raise NotKeyedError(
                     f"a {kind.__name__} needs a keyed stream", hint="test it with a KeyedHarness"

@@ -8,6 +8,7 @@ from headrace.common.arguments import article
 from headrace.common.output_tag import OutputTag
 from headrace.common.typeinfo import TupleTypeInfo, TypeInformation, Types
 from headrace.connector import Sink
+from headrace.datastream._build import checkpointed
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.node_list import NodeList
@@ -105,6 +106,10 @@ class Stream(OperatorSettings):
         """
         stream = self._described()
         build.checked_type(output_type, call)
+        if checkpointed.keeps_state(spec):
+            keyed = inputs is not None
+            spec = checkpointed.checkpointed_spec(spec, keyed, call, stream, site)
+            inputs = checkpointed.spread(self._edges)
         if inputs is None:
             inputs = self._edges
             for function in spec.functions:
@@ -112,6 +117,8 @@ class Stream(OperatorSettings):
         node = build.add_operator(
             self._nodes, inputs, spec, site, call, stream, output_type or kept_type
         )
+        if checkpointed.has_one_instance(spec):
+            node.parallelism = 1
         return node, build.add_followers(self._nodes, node, output_type, site)
 
     def _new_sink(self, sink: Any, call: str, site: CallSite) -> SinkTransformation:

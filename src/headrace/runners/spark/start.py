@@ -83,6 +83,7 @@ def start_on_spark(
         from headrace.runners.spark.query.dataframes import as_files
 
         spark = session_for(settings, parallelism)
+        program = checkpoint.program
         program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)
         if not program.batch:
             program = as_files(program, Path(checkpoint.directory), checkpoint.begun_sources)

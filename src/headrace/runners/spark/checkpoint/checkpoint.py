@@ -13,6 +13,7 @@ from types import TracebackType
 from headrace.common.objects.object_store import ObjectStore
 from headrace.common.objects.sealed import ObjectFormat, get_json, json_bytes, missing, seal
 from headrace.errors import CheckpointError
+from headrace.planner.kept_subtasks import with_kept_subtasks
 from headrace.runners.processes import Machine, this_machine
 from headrace.runners.spark.checkpoint import owners, progress, restored, spark_files
 from headrace.runners.spark.checkpoint.facts import Facts, check, check_repetition
@@ -34,10 +35,12 @@ class Checkpoint:
     """The checkpoint of one run, owned from ``open`` to ``close``."""
 
     def __init__(
-        self, place: Place, ownership: Ownership, facts: Facts, sources: frozenset[str]
+        self, place: Place, ownership: Ownership, facts: Facts, program: JobProgram
     ) -> None:
         self._place, self._ownership, self._facts = place, ownership, facts
-        self._sources = sources
+        self.program = program
+        """The program that goes on from it, with instances as they are there."""
+        self._sources = frozenset(source.id for source in program.sources)
         self._closed = False
 
     @classmethod
@@ -67,6 +70,7 @@ class Checkpoint:
                 ownership.keep_renewing()
             if fresh:
                 place.clear()
+            program = _with_kept_subtasks(place, program)
             facts = _facts(place, program, ignore_unclaimed, read_states)
             _remove_left(place, facts.generation)
             progress.remove_unplanned(place.spark(facts.generation.number))
@@ -74,7 +78,7 @@ class Checkpoint:
             ownership.release()
             place.remove()
             raise
-        return cls(place, ownership, facts, frozenset(source.id for source in program.sources))
+        return cls(place, ownership, facts, program)
 
     @property
     def directory(self) -> str:
@@ -245,6 +249,14 @@ def _facts(
     facts = Facts.of(program, with_contents=not place.temporary)
     facts.write(store)
     return facts
+
+
+def _with_kept_subtasks(place: Place, program: JobProgram) -> JobProgram:
+    facts = Facts.read(place.store)
+    if facts is None:
+        return program
+    parts = Layout.from_json(facts.layout).parts
+    return with_kept_subtasks(program, {part.id: part.key_groups for part in parts})
 
 
 def _going_on(

@@ -1,0 +1,193 @@
+"""Specs of ``map_batches``: declared types as Arrow schemas, in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.common.arguments import positive
+from headrace.common.typeinfo import (
+    BasicType,
+    BasicTypeInfo,
+    ExternalTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+)
+from headrace.datastream._build.nodes import checked_type
+from headrace.datastream._build.stream import Stream
+from headrace.datastream._build.user_functions import user_function
+from headrace.datastream.connectors.collection import CollectionSource
+from headrace.datastream.formats.arrow_types import arrow_type, arrow_values, from_arrow
+from headrace.datastream.functions import KeyedMapBatchesFunction, MapBatchesFunction
+from headrace.errors import PlanError
+from headrace.graph.transformation import ByKey, CallSite, Edge, Forward, SourceTransformation
+from headrace.operators.batches.keyed_map_batches import KeyedMapBatchesSpec
+from headrace.operators.batches.map_batches import MapBatchesSpec
+from headrace.operators.batches.records import RecordColumns
+from headrace.operators.batches.results import ResultColumns
+from headrace.runtime.columns.shapes import NAMED_ROWS, PlainValues, Shape, Tuples, python_values
+from headrace.runtime.user_function import UserFunction
+
+VALUE = "value"
+"""The name of the only column of records that are no rows."""
+
+_CALL = "map_batches"
+_FORMATS = ("arrow", "pandas")
+_AS_IN_ARROW = {
+    BasicType.STRING,
+    BasicType.BOOLEAN,
+    BasicType.BYTE,
+    BasicType.SHORT,
+    BasicType.INT,
+    BasicType.LONG,
+    BasicType.FLOAT,
+    BasicType.DOUBLE,
+}
+"""Types whose values in Python are those that Arrow gives."""
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """What a program says to ``map_batches`` beside the function."""
+
+    output_type: TypeInformation | None
+    batch_size: int
+    format: str
+    input_type: TypeInformation | None
+    timestamp_column: str | None
+
+    def __post_init__(self) -> None:
+        checked_type(self.output_type, _CALL)
+        checked_type(self.input_type, _CALL)
+        positive(self.batch_size, "the number of records in a batch")
+        if self.format not in _FORMATS:
+            raise PlanError(f"map_batches() gives 'arrow' or 'pandas', not {self.format!r}")
+
+
+def map_batches_spec(
+    func: Any, options: BatchOptions, stream: Stream, edges: Sequence[Edge], site: CallSite
+) -> MapBatchesSpec:
+    """The spec of a function of batches, for the records of some edges.
+
+    Raises:
+        PlanError: nobody says of which type the records are, or Arrow has no form for a type.
+    """
+    function = user_function(func, MapBatchesFunction, _CALL, _CALL, stream._described(), site)
+    return MapBatchesSpec(function, *_parts(options, stream, edges, site))
+
+
+def keyed_map_batches_spec(
+    func: Any, options: BatchOptions, stream: Stream, edges: Sequence[Edge], site: CallSite
+) -> KeyedMapBatchesSpec:
+    """The spec of a function of keys and batches, as ``map_batches_spec``."""
+    described = stream._described()
+    function = user_function(func, KeyedMapBatchesFunction, _CALL, _CALL, described, site)
+    return KeyedMapBatchesSpec(function, *_parts(options, stream, edges, site))
+
+
+def _parts(
+    options: BatchOptions, stream: Stream, edges: Sequence[Edge], site: CallSite
+) -> tuple[RecordColumns | None, ResultColumns, int, bool]:
+    given = options.input_type or stream._type()
+    if given is None:
+        require_known_type(edges, stream._described(), site)
+    return (
+        None if given is None else _record_columns(given),
+        _result_columns(options.output_type, options.timestamp_column),
+        options.batch_size,
+        options.format == "pandas",
+    )
+
+
+def require_known_type(edges: Sequence[Edge], stream: str, site: CallSite) -> None:
+    """Check that columns may come, of a stream whose records have no declared type.
+
+    Raises:
+        PlanError: rows come, and nobody knows what they hold.
+    """
+    if not all(map(_may_have_columns, edges)):
+        raise PlanError(
+            "map_batches() needs the type of the records, and none is declared",
+            where={"stream": stream, "called": str(site)},
+            hint="declare it: output_type= of the operator before, type_info= of the source,"
+            " or input_type= of map_batches",
+        )
+
+
+def _may_have_columns(edge: Edge) -> bool:
+    node = edge.source
+    if edge.tag is not None or not isinstance(edge.partitioning, Forward | ByKey):
+        return False
+    if isinstance(node, SourceTransformation):
+        return not isinstance(node.source, CollectionSource)
+    traits = node.spec.traits if node.spec is not None else None
+    if traits is None or traits.inputs > 1:
+        return False
+    return traits.takes_columns or (
+        traits.passes_columns and all(map(_may_have_columns, node.inputs))
+    )
+
+
+def _columns_of(declared: TypeInformation) -> tuple[Any, Sequence[TypeInformation], bool]:
+    """A schema, the types of its columns, and whether a record is the value of the only one."""
+    if isinstance(declared, ExternalTypeInfo):
+        return _columns_of(declared._parts()[0])
+    if isinstance(declared, RowTypeInfo | TupleTypeInfo):
+        kinds = declared.get_field_types()
+        names = [f"f{index}" for index in range(len(kinds))]
+        if isinstance(declared, RowTypeInfo):
+            names = declared.get_field_names()
+        pairs = zip(names, map(arrow_type, kinds), strict=True)
+        return pa.schema([pa.field(*pair) for pair in pairs]), kinds, False
+    return pa.schema([pa.field(VALUE, arrow_type(declared))]), [declared], True
+
+
+def _record_columns(declared: TypeInformation) -> RecordColumns:
+    schema, kinds, single = _columns_of(declared)
+    nested = not all(isinstance(kind, BasicTypeInfo) for kind in kinds)
+    return RecordColumns(schema, single, nested, arrow_values)
+
+
+def _result_columns(
+    declared: TypeInformation | None, timestamp_column: str | None
+) -> ResultColumns:
+    if declared is None:
+        return ResultColumns(None, True, NAMED_ROWS, timestamp_column)
+    schema, kinds, single = _columns_of(declared)
+    by_name = isinstance(declared, RowTypeInfo) and declared._named
+    shape: Shape
+    if not all(isinstance(k, BasicTypeInfo) and k._basic_type in _AS_IN_ARROW for k in kinds):
+        shape = TypedRecords(declared)
+    elif single:
+        shape = PlainValues()
+    else:
+        shape = Tuples() if isinstance(declared, TupleTypeInfo) else NAMED_ROWS
+    return ResultColumns(schema, by_name, shape, timestamp_column)
+
+
+@dataclass(frozen=True)
+class TypedRecords:
+    """Records of a declared type, some of whose values are others in Python than in Arrow."""
+
+    declared: TypeInformation
+
+    def __call__(self, batch: Any) -> list[Any]:
+        """The records of a batch."""
+        _, kinds, single = _columns_of(self.declared)
+        columns = []
+        for kind, column in zip(kinds, batch.columns, strict=True):
+            values, convert = python_values(column), from_arrow(kind)
+            if convert is not None:
+                values = [None if value is None else convert(value) for value in values]
+            columns.append(values)
+        coerce = self.declared.coercer() or _same
+        records = columns[0] if single else [*zip(*columns, strict=True)]
+        return [*map(coerce, records)]
+
+
+def _same(value: Any) -> Any:
+    return value

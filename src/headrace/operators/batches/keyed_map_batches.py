@@ -1,0 +1,117 @@
+"""For each key, its records as batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.operators.batches.map_batches import argument_of, times_of
+from headrace.operators.batches.records import RecordColumns, inserted, rows_without_type
+from headrace.operators.batches.results import ResultColumns
+from headrace.operators.keyed import StatefulOperator
+from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.keys import ColumnKeys
+from headrace.runtime.loops import Push
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Traits
+from headrace.runtime.state.backend import Timer
+from headrace.runtime.user_function import UserFunction
+
+
+@dataclass(frozen=True)
+class KeyedMapBatchesSpec(OperatorSpec):
+    """``function(key, batch)`` gives batches, and may use keyed state (see ``MapBatchesSpec``)."""
+
+    function: UserFunction
+    records: RecordColumns | None
+    results: ResultColumns
+    batch_size: int
+    pandas: bool = False
+    traits = Traits(keyed=True, state=True, takes_columns=True)
+    kind = "keyed-map-batches"
+
+    @property
+    def label(self) -> str:
+        return "MapBatches"
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        return (self.function,)
+
+    def build(self) -> Operator:
+        return KeyedMapBatchesOperator(self)
+
+
+class KeyedMapBatchesOperator(StatefulOperator):
+    """Sorts the records of a run by key, and calls the function for each key."""
+
+    def __init__(self, spec: KeyedMapBatchesSpec) -> None:
+        self._spec = spec
+
+    def bind(self, outputs: Outputs) -> Push:
+        """Keyed operators take blocks; see ``process``."""
+        self._outputs = outputs
+        self._function = argument_of(self._spec.pandas, self._spec.function.bound())
+        return self.push_keyed
+
+    def process(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        records, node = self._spec.records, self.node  # noqa: F841  for ``annotate``
+        if records is None:
+            raise rows_without_type()
+        places: dict[Any, list[int]] = {}
+        for place, key in enumerate(keys):
+            places.setdefault(key, []).append(place)
+        order = [place for found in places.values() for place in found]
+        take = records.taken
+        batch = records.batch([take(values[place]) for place in order])
+        times = timestamps and times_of([timestamps[place] for place in order])
+        self._call_each(
+            [(key, len(found)) for key, found in places.items()], Columns(batch, times=times)
+        )
+
+    def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
+        import numpy as np
+
+        codes = keys.codes
+        found, counts = np.unique(codes, return_counts=True)
+        by_key = columns.take(np.argsort(codes, kind="stable"))
+        distinct = keys.distinct
+        self._call_each(
+            [(distinct[c], n) for c, n in zip(found.tolist(), counts.tolist(), strict=True)],
+            by_key,
+        )
+
+    def _call_each(self, keys: Iterable[tuple[Any, int]], by_key: Columns) -> None:
+        """Call the function for each key; ``by_key``: so many records of each, in turn."""
+        node, cell = self.node, self.cell  # noqa: F841  for ``annotate``
+        function, batch_size, results = self._function, self._spec.batch_size, self._spec.results
+        made: list[Columns] = []
+        rows = start = 0
+        for key, count in keys:
+            cell.enter(key)
+            for at in range(start, start + count, batch_size):
+                columns = by_key[at : min(at + batch_size, start + count)]
+                cell.event_ms = columns.latest_ms()
+                for result in results.of(function(key, inserted(columns)), columns):
+                    made.append(result)
+                    rows += len(result)
+            start += count
+            if rows >= batch_size:
+                self._emit(made)
+                made, rows = [], 0
+        self._emit(made)
+
+    def _emit(self, made: list[Columns]) -> None:
+        """Emit what several calls gave, put together where it is of one kind."""
+        if not made:
+            return
+        if all(map(made[0].is_like, made)):
+            self._outputs.columns(joined(made))
+            return
+        for columns in made:
+            self._outputs.columns(columns)
+
+    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+        """These functions cannot set timers."""

@@ -1,0 +1,127 @@
+"""Batches of records in, any number of records out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.operators.batches.records import RecordColumns, inserted, rows_without_type
+from headrace.operators.batches.results import ResultColumns
+from headrace.runtime.columns.batch import Columns, PushColumns
+from headrace.runtime.loops import Push
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.user_function import UserFunction
+
+
+@dataclass(frozen=True)
+class MapBatchesSpec(OperatorSpec):
+    """``function(batch)`` gives batches.
+
+    ``records`` None: the type of the records is not known, so only columns can be taken.
+    ``pandas``: the function is given DataFrames.
+    """
+
+    function: UserFunction
+    records: RecordColumns | None
+    results: ResultColumns
+    batch_size: int
+    pandas: bool = False
+    traits = Traits(takes_columns=True)
+    kind = "map-batches"
+
+    @property
+    def label(self) -> str:
+        return "MapBatches"
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        return (self.function,)
+
+    def build(self) -> Operator:
+        return MapBatchesOperator(self)
+
+
+class MapBatchesOperator(Operator):
+    """Gathers records until a batch is full, a watermark comes, or the call's input has ended."""
+
+    def __init__(self, spec: MapBatchesSpec) -> None:
+        self._spec = spec
+        self._taken: list[Any] = []
+        self._times: list[int | None] = []
+
+    def bind(self, outputs: Outputs) -> Push:
+        self._outputs = outputs
+        self._function = argument_of(self._spec.pandas, self._spec.function.bound())
+        records, batch_size = self._spec.records, self._spec.batch_size
+        if records is None:
+            return _refuse
+        take, taken, times = records.taken, self._taken, self._times
+        append, stamp, complete = taken.append, times.append, self.complete
+
+        def push(value: Any, timestamp: int | None, node: Any = self.node) -> None:
+            append(take(value))
+            stamp(timestamp)
+            if len(taken) >= batch_size:
+                complete()
+
+        return push
+
+    def bind_columns(self, outputs: Outputs) -> PushColumns:
+        batch_size = self._spec.batch_size
+
+        def push(columns: Columns) -> None:
+            self.complete()
+            for start in range(0, len(columns), batch_size):
+                self._call(columns[start : start + batch_size])
+
+        return push
+
+    def complete(self) -> None:
+        """Call the function with the records that are held."""
+        if not self._taken:
+            return
+        assert self._spec.records is not None
+        node = self.node  # noqa: F841  for ``annotate``
+        batch = self._spec.records.batch(self._taken)
+        times = times_of(self._times)
+        self._drop()
+        self._call(Columns(batch, times=times))
+
+    def _call(self, columns: Columns) -> None:
+        node = self.node  # noqa: F841  for ``annotate``
+        emit = self._outputs.columns
+        for results in self._spec.results.of(self._function(inserted(columns)), columns):
+            emit(results)
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Records do not fall back: they are emitted before the watermark that they preceded."""
+        self.complete()
+        signal(watermark, idle)
+
+    def restore(self, state: Any | None) -> None:
+        """Records that a failed call left are dropped: they come again."""
+        self._drop()
+
+    def _drop(self) -> None:
+        self._taken.clear()
+        self._times.clear()
+
+
+def _refuse(value: Any, timestamp: int | None) -> None:
+    raise rows_without_type()
+
+
+def argument_of(pandas: bool, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of the user as one that takes a record batch as its last argument."""
+    if not pandas:
+        return function
+    return lambda *given: function(*given[:-1], given[-1].to_pandas())
+
+
+def times_of(timestamps: list[int | None]) -> Any:
+    """Timestamps as an Arrow array; None where no record has one."""
+    import pyarrow as pa
+
+    times = pa.array(timestamps, pa.int64())
+    return None if times.null_count == len(times) else times

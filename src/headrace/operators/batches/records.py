@@ -1,0 +1,135 @@
+"""Records of a declared type as Arrow record batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from headrace.common.types import Row, RowKind
+from headrace.errors import TypeMismatchError
+from headrace.runtime.detached import copied
+
+MakeColumn = Callable[[Any, Sequence[Any]], Any]
+"""Takes an Arrow field and values, gives an Arrow array."""
+
+
+@dataclass(frozen=True)
+class RecordColumns:
+    """Makes record batches of an Arrow schema from records.
+
+    ``single``: a record is the value of the only column, and not a row of them. ``nested``: fields
+    may hold what someone can change (lists, rows). ``column`` makes a column of a nested schema.
+    """
+
+    schema: Any
+    single: bool
+    nested: bool
+    column: MakeColumn
+
+    @cached_property
+    def taken(self) -> Callable[[Any], Any]:
+        """A function from a record to what is kept of it until its batch is made.
+
+        Nobody can change that any more: an operator may emit one object again and again.
+        """
+        fields = _same if self.single else _fields_of(tuple(self.schema.names))
+        return fields if not self.nested else lambda value: copied(fields(value))
+
+    def batch(self, taken: Sequence[Any]) -> Any:
+        """The record batch of records that were ``taken``.
+
+        Raises:
+            TypeMismatchError: a value does not fit its column.
+        """
+        import pyarrow as pa
+
+        names = self.schema.names
+        try:
+            columns = [taken] if self.single else [*zip(*taken, strict=True)]
+        except (TypeError, ValueError) as error:
+            raise TypeMismatchError(f"records differ in their number of fields: {error}") from error
+        if len(columns) != len(names):
+            raise TypeMismatchError(
+                f"records have {len(columns)} fields, and not {len(names)}: {', '.join(names)}",
+                where={"record": repr(taken[0])},
+            )
+        made = [self.column(f, values) for f, values in zip(self.schema, columns, strict=True)]
+        return pa.RecordBatch.from_arrays(made, schema=self.schema)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _fields_of(names: tuple[str, ...]) -> Callable[[Any], Sequence[Any]]:
+    as_list = list(names)
+
+    def fields(value: Any) -> Sequence[Any]:
+        kind = type(value)
+        if kind is tuple:
+            found: Sequence[Any] = value
+            return found
+        if kind is Row:
+            return tuple(_row_fields(value, names, as_list))
+        if isinstance(value, Mapping):
+            return tuple(map(value.get, names))
+        if isinstance(value, tuple | list):
+            return tuple(value)
+        try:
+            return tuple([getattr(value, name) for name in names])
+        except AttributeError as error:
+            raise _misfit(value, str(error)) from None
+
+    return fields
+
+
+def _row_fields(row: Row, names: tuple[str, ...], as_list: list[str]) -> Sequence[Any]:
+    if row._row_kind is not RowKind.INSERT:
+        raise _not_inserted(row)
+    own = row._names()
+    if own is None or own in (as_list, names):
+        return row._values
+    try:
+        return row.get_fields_by_names(names)
+    except KeyError as error:
+        raise _misfit(row, f"no field {error.args[0]}") from None
+
+
+def _misfit(value: Any, reason: str) -> TypeMismatchError:
+    return TypeMismatchError(
+        f"a record does not fit the columns of map_batches: {reason}",
+        where={"record": repr(value)[:200]},
+        hint="declare the records' type: output_type= before, or input_type= of map_batches",
+    )
+
+
+def _not_inserted(row: Row) -> TypeMismatchError:
+    return TypeMismatchError(
+        f"map_batches takes rows that are inserted, not a row of kind {row.get_row_kind().name}",
+        where={"record": repr(row)[:200]},
+        hint="a batch has no place for the kind of a row: map it to a field",
+    )
+
+
+def inserted(columns: Any) -> Any:
+    """The record batch of columns whose rows are all inserted.
+
+    Raises:
+        TypeMismatchError: one is of another kind.
+    """
+    if columns.row_kind is None:
+        return columns.batch
+    if columns.kinds().any():
+        raise _not_inserted(next(row for row in columns.rows() if row.get_row_kind().value))
+    return columns.fields
+
+
+def rows_without_type() -> TypeMismatchError:
+    """Records came, and nobody said of which type they are."""
+    return TypeMismatchError(
+        "map_batches was given records of which no type is declared",
+        hint="declare it: output_type= of the operator before, type_info= of the source,"
+        " or input_type= of map_batches",
+    )

@@ -1,0 +1,141 @@
+"""What a function of batches gave back, as columns with timestamps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.errors import TypeMismatchError
+from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.shapes import Shape
+
+
+@dataclass(frozen=True)
+class ResultColumns:
+    """Makes ``Columns`` of results.
+
+    ``schema``: the Arrow schema of a declared type; None: what the function gives. ``by_name``:
+    columns are found by their names, else by their positions. ``shape`` makes the records.
+    ``timestamp_column``: the column with the event time of a result.
+    """
+
+    schema: Any
+    by_name: bool
+    shape: Shape
+    timestamp_column: str | None = None
+
+    def of(self, returned: Any, given: Columns) -> Iterator[Columns]:
+        """The results of a batch, in order.
+
+        ``returned``: a record batch, table or DataFrame, an iterable of them, or None for nothing.
+        A single one that is as long as ``given`` has its timestamps, row for row. Results of any
+        other length have the latest timestamp of ``given``.
+
+        Raises:
+            TypeMismatchError: it is something else, or does not fit the schema.
+        """
+        batches = _record_batches(returned)
+        if batches is not None:
+            rows = sum(batch.num_rows for batch in batches)
+            times = given.times if rows == len(given) else _latest(given, rows)
+            at = 0
+            for batch in batches:
+                part = None if times is None else times.slice(at, batch.num_rows)
+                at += batch.num_rows
+                yield from self._columns(batch, part)
+            return
+        if not isinstance(returned, Iterable) or isinstance(returned, str | bytes | dict):
+            raise _no_batch(returned)
+        for each in returned:
+            found = _record_batches(each)
+            if found is None:
+                raise _no_batch(each)
+            for batch in found:
+                yield from self._columns(batch, _latest(given, batch.num_rows))
+
+    def _columns(self, batch: Any, times: Any) -> Iterator[Columns]:
+        if not batch.num_rows:
+            return
+        columns = Columns(self._fitted(batch), self.shape, None, times)
+        if self.timestamp_column is None:
+            yield columns
+            return
+        timed = columns.timed_by(self.timestamp_column)
+        if timed is None:
+            raise TypeMismatchError(
+                f"results have no column {self.timestamp_column!r} with a time in each row",
+                where={"columns": _listed(columns.batch.schema)},
+                hint="timestamp_column names a column of integers (ms) or timestamps; no nulls",
+            )
+        yield timed
+
+    def _fitted(self, batch: Any) -> Any:
+        """The batch with the columns of the declared type."""
+        import pyarrow as pa
+
+        names, schema = batch.schema.names, self.schema
+        if len(set(names)) < len(names):
+            raise TypeMismatchError(f"results have a column twice: {', '.join(names)}")
+        if schema is None or batch.schema.equals(schema):
+            return batch
+        if self.by_name:
+            different = sorted({*names} ^ {*schema.names})
+        else:
+            different = [] if len(names) == len(schema) else names
+        if different:
+            raise TypeMismatchError(
+                "results do not have the columns of their declared type",
+                where={"declared": _listed(schema), "given": _listed(batch.schema)},
+            )
+        arrays = []
+        for index, field in enumerate(schema):
+            column = batch.column(field.name if self.by_name else index)
+            if column.type != field.type:
+                try:
+                    column = column.cast(field.type)
+                except pa.ArrowException as error:
+                    raise TypeMismatchError(
+                        f"a result does not fit its declared type: {error}",
+                        where={"column": f"{field.name}: {field.type}"},
+                    ) from error
+            arrays.append(column)
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _record_batches(returned: Any) -> list[Any] | None:
+    """What one object holds, as record batches; None: it is no table of any kind."""
+    import pyarrow as pa
+
+    if returned is None:
+        return []
+    if isinstance(returned, pa.RecordBatch):
+        return [returned]
+    if isinstance(returned, pa.Table):
+        found: list[Any] = returned.combine_chunks().to_batches()
+        return found
+    if type(returned).__module__.partition(".")[0] != "pandas":
+        return None
+    import pandas as pd
+
+    if not isinstance(returned, pd.DataFrame):
+        return None
+    return [pa.RecordBatch.from_pandas(returned, preserve_index=False).replace_schema_metadata()]
+
+
+def _latest(given: Columns, rows: int) -> Any:
+    import pyarrow as pa
+
+    latest_ms = given.latest_ms()
+    return None if latest_ms is None else pa.repeat(pa.scalar(latest_ms, pa.int64()), rows)
+
+
+def _listed(schema: Any) -> str:
+    return ", ".join(f"{field.name}: {field.type}" for field in schema) or "none"
+
+
+def _no_batch(returned: Any) -> TypeMismatchError:
+    return TypeMismatchError(
+        f"a function of map_batches gave a {type(returned).__name__}",
+        hint="return a pyarrow RecordBatch, a Table or a pandas DataFrame, or an iterable of them",
+    )

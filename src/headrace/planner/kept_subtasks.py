@@ -1,0 +1,71 @@
+"""A program with as many instances of operators with state as an earlier one had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from headrace.planner.plan import with_fingerprint
+from headrace.runtime.channel import Channel
+from headrace.runtime.program import ChainProgram, JobProgram, VertexProgram
+
+
+def with_kept_subtasks(program: JobProgram, before: Mapping[str, int]) -> JobProgram:
+    """The same program; operators with state of their instances have as many as ``before``.
+
+    What an instance keeps lies in its subtask's place. With fewer subtasks some would stay unread.
+    ``before``: the numbers by the operator's id. A lower parallelism spreads the instances over
+    fewer tasks.
+    """
+    counts = {
+        vertex.id: before[vertex.id]
+        for stage in program.stages
+        for vertex in stage
+        if _has_instances(vertex) and before.get(vertex.id, vertex.groups) != vertex.groups
+    }
+    if not counts:
+        return program
+    of_exchange = {
+        exchange.id: counts[vertex.id]
+        for stage in program.stages
+        for vertex in stage
+        if vertex.id in counts
+        for exchange in vertex.chain.exchanges
+    }
+
+    def chain(old: ChainProgram) -> ChainProgram:
+        exchanges = (replace(e, groups=counts.get(e.target, e.groups)) for e in old.exchanges)
+        return replace(old, exchanges=tuple(exchanges))
+
+    def channels(found: tuple[Channel, ...]) -> tuple[Channel, ...]:
+        made: dict[Channel, None] = {}
+        for channel in found:
+            count = of_exchange.get(channel.exchange)
+            if count is None or channel.group is None:
+                made[channel] = None
+            else:
+                made.update((channel._replace(group=group), None) for group in range(count))
+        return (*made,)
+
+    def vertex(old: VertexProgram) -> VertexProgram:
+        count = counts.get(old.id)
+        return replace(
+            old,
+            chain=chain(old.chain),
+            groups=old.groups if count is None else count,
+            parallelism=old.parallelism if count is None else count,
+            input_channels=channels(old.input_channels),
+        )
+
+    return with_fingerprint(
+        replace(
+            program,
+            sources=tuple(replace(s, chain=chain(s.chain)) for s in program.sources),
+            stages=tuple(tuple(map(vertex, stage)) for stage in program.stages),
+        )
+    )
+
+
+def _has_instances(vertex: VertexProgram) -> bool:
+    spec = vertex.chain.nodes[vertex.chain.root].spec
+    return spec is not None and spec.traits.operator_state

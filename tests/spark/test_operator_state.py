@@ -1,0 +1,94 @@
+"""State without keys on Spark: a job that stops and goes on with another parallelism."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pytest
+
+from headrace.common import Configuration, Types, WatermarkStrategy
+from headrace.common.job_client import JobClient
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.functions import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    ProcessFunction,
+)
+from headrace.datastream.state import ListStateDescriptor
+from headrace.runners.spark.checkpoint.progress import log_of
+from tests.connectors.sqlite_log import SqliteLogSink, SqliteLogSource
+from tests.connectors.test_sqlite_log import append, content, make_log
+
+pytestmark = pytest.mark.spark
+
+GIVE_OUT = -1
+
+
+class Waiting(ProcessFunction, CheckpointedFunction):
+    """Keeps what it gets until it is told to give it out."""
+
+    def __init__(self) -> None:
+        self.waiting: list[int] = []
+
+    def initialize_state(self, context: FunctionInitializationContext) -> None:
+        store = context.get_operator_state_store()
+        self.state = store.get_list_state(ListStateDescriptor("waiting", Types.LONG()))
+        self.waiting += self.state.get()
+
+    def process_element(self, value: int, ctx: ProcessFunction.Context) -> Iterator[Any]:
+        if value != GIVE_OUT:
+            self.waiting.append(value)
+            return
+        yield from ([number, 0] for number in self.waiting)
+        self.waiting.clear()
+
+    def snapshot_state(self, context: FunctionSnapshotContext) -> None:
+        self.state.update(self.waiting)
+
+
+def started(folder: Path, parallelism: int) -> JobClient:
+    env = StreamExecutionEnvironment(
+        Configuration.from_dict(
+            {
+                "parallelism.default": str(parallelism),
+                "execution.checkpointing.dir": str(folder / "checkpoint"),
+            }
+        )
+    )
+    source = SqliteLogSource(str(folder / "given.db"), bounded=False)
+    records = env.from_source(source, WatermarkStrategy.no_watermarks(), "log").uid("log")
+    numbers = records.map(lambda value: value[0], Types.LONG()).map_batches(
+        lambda batch: batch.set_column(0, "value", pc.add(batch["value"], 0)), Types.LONG()
+    )
+    waiting = numbers.process(Waiting()).uid("waiting")
+    waiting.sink_to(SqliteLogSink(str(folder / "taken.db"))).uid("out")
+    return env.execute_async("waiting")
+
+
+@pytest.mark.timeout(180)
+def test_nothing_is_lost_or_doubled_with_another_parallelism(tmp_path: Path) -> None:
+    make_log(tmp_path / "given.db")
+    make_log(tmp_path / "taken.db")
+    given = 0
+    for parallelism, records in ((3, range(8)), (1, [8, 9, *[GIVE_OUT] * 8])):
+        append(tmp_path / "given.db", [[number, 0] for number in records], parts=1)
+        given += len(records)
+        client = started(tmp_path, parallelism)
+        deadline = time.monotonic() + 60
+        while read_up_to(tmp_path) <= given:
+            assert time.monotonic() < deadline and not client.get_job_execution_result().done()
+            time.sleep(0.05)
+        client.cancel().result()
+    assert sorted(content(tmp_path / "taken.db")) == [[number, 0] for number in range(10)]
+
+
+def read_up_to(folder: Path) -> int:
+    """The position in the log at the end of the last micro-batch that Spark calls done."""
+    logs = map(log_of, map(str, (folder / "checkpoint" / "waiting").glob("spark*")))
+    ends = [log.end["sources"]["log"]["positions"]["p0"] for log in logs if log.end is not None]
+    return max(ends, default=0)
