@@ -28,5 +28,5 @@ class Sometimes(AsyncFunction):
 
 def build(env: StreamExecutionEnvironment) -> DataStream:
     return AsyncDataStream.ordered_wait(
-        env.from_collection([1, 2, 3]), Sometimes(), Time.milliseconds(50)
+        env.from_collection([1, 2, 3]), Sometimes(), Time.milliseconds(250)
     )

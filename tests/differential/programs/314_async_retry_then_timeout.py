@@ -27,4 +27,6 @@ class Never(AsyncFunction):
 def build(env: StreamExecutionEnvironment) -> DataStream:
     strategy = AsyncRetryStrategy.fixed_delay(1_000_000, 5, empty_result_predicate, None)
     stream = env.from_collection([1, 2, 3])
-    return AsyncDataStream.ordered_wait_with_retry(stream, Never(), Time.milliseconds(60), strategy)
+    return AsyncDataStream.ordered_wait_with_retry(
+        stream, Never(), Time.milliseconds(250), strategy
+    )
