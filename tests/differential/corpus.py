@@ -1,10 +1,17 @@
 """The programs of the differential corpus: their headers, their files, and how results compare.
 
-A program is a module ``programs/NN_name.py`` with ``build(env)``. Its docstring ends in a header:
+A program is a module ``programs/NN_name.py`` (or ``NNN_name.py``) with ``build(env)``. Its
+docstring ends in a header:
 
     compare: multiset | ordered | ordered_by_key:<field> | raises | raises:<Error> | printed
     parallelism: <n>
     mode: streaming, batch
+    watermarks: each record
+    python: thread | process
+
+The last two are seldom needed. ``python`` says where PyFlink runs Python, where its usual place
+(``record.py``) is known to err. The other is for programs about lateness: when a watermark comes
+depends on the clock in Flink; with it one comes after each record, there and here.
 
 Neither PyFlink nor Headrace is imported here: the recorder and the test both stand on this module.
 """
@@ -33,7 +40,9 @@ RULES = ("multiset", "ordered", "ordered_by_key", "raises", "printed", "printed_
 UNNAMED = "result"
 
 _IMPORTED_PYFLINK = re.compile(r"^(\s*(?:from|import)\s+)pyflink\b", re.MULTILINE)
-_HEADER_LINE = re.compile(r"^(compare|parallelism|mode):\s*(.+?)\s*$", re.MULTILINE)
+_HEADER_LINE = re.compile(
+    r"^(compare|parallelism|mode|watermarks|python):\s*(.+?)\s*$", re.MULTILINE
+)
 _SUBTASK_PREFIX = re.compile(r"\d+> ")
 
 
@@ -47,6 +56,8 @@ class Program:
     argument: str
     parallelism: int
     modes: tuple[str, ...]
+    watermark_each_record: bool = False
+    python: str | None = None
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
@@ -55,6 +66,10 @@ class Program:
             raise ValueError(f"{self.path.name}: {self.rule} needs parallelism 1")
         if not self.modes or not set(self.modes) <= set(MODES):
             raise ValueError(f"{self.path.name}: mode must be among {MODES}: {self.modes}")
+        if self.python not in (None, "thread", "process"):
+            raise ValueError(f"{self.path.name}: python must be thread or process: {self.python}")
+        if self.watermark_each_record and self.parallelism != 1:
+            raise ValueError(f"{self.path.name}: a watermark after each record needs parallelism 1")
 
     def golden(self, mode: str) -> Path:
         """The file that holds what PyFlink answered in this mode."""
@@ -69,7 +84,8 @@ class Program:
 
 def programs() -> list[Program]:
     """Every program of the corpus, in the order of its number."""
-    return [read_program(path) for path in sorted(PROGRAMS.glob("[0-9][0-9]_*.py"))]
+    paths = PROGRAMS.glob("[0-9]*_*.py")
+    return [read_program(path) for path in sorted(paths, key=_number)]
 
 
 def read_program(path: Path) -> Program:
@@ -83,6 +99,9 @@ def read_program(path: Path) -> Program:
     missing = {"compare", "parallelism", "mode"} - set(header)
     if missing:
         raise ValueError(f"{path.name}: the header lacks {sorted(missing)}")
+    watermarks = header.get("watermarks")
+    if watermarks not in (None, "each record"):
+        raise ValueError(f"{path.name}: watermarks can be 'each record' only: {watermarks!r}")
     rule, _, argument = header["compare"].partition(":")
     return Program(
         name=path.stem,
@@ -91,6 +110,8 @@ def read_program(path: Path) -> Program:
         argument=argument,
         parallelism=int(header["parallelism"]),
         modes=tuple(mode.strip() for mode in header["mode"].split(",")),
+        watermark_each_record=watermarks is not None,
+        python=header.get("python"),
     )
 
 
@@ -150,6 +171,10 @@ def read_golden(program: Program, mode: str) -> dict[str, Any]:
     """What PyFlink answered, as ``record.py`` wrote it."""
     golden: dict[str, Any] = json.loads(program.golden(mode).read_text(encoding="utf-8"))
     return golden
+
+
+def _number(path: Path) -> int:
+    return int(path.name.partition("_")[0])
 
 
 def _field(encoded: object, name: str) -> object:

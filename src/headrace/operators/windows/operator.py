@@ -196,6 +196,8 @@ class WindowOperator(StatefulOperator):
 
     def _emit_results(self, window: Any, inputs: Any) -> None:
         moment = window.max_timestamp()
+        if moment >= MAX_WATERMARK:  # as PyFlink: that of the record or timer
+            moment = self.cell.event_ms
         if self._call is None:
             for value in inputs:
                 self._main(value, moment)

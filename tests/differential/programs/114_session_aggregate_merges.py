@@ -1,0 +1,61 @@
+"""A session of accumulators grows at both ends.
+
+compare: multiset
+parallelism: 1
+mode: streaming, batch
+"""
+
+from pyflink.common import WatermarkStrategy
+from pyflink.common.time import Duration, Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import AggregateFunction, DataStream, StreamExecutionEnvironment
+from pyflink.datastream.window import EventTimeSessionWindows
+
+
+class Last(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[-1]
+
+
+def timed(env: StreamExecutionEnvironment, events: list) -> DataStream:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(60))
+    return env.from_collection(events).assign_timestamps_and_watermarks(
+        strategy.with_timestamp_assigner(Last())
+    )
+
+
+def add(left, right):
+    return left[0], left[1] + right[1], max(left[2], right[2])
+
+
+class Sum(AggregateFunction):
+    def create_accumulator(self):
+        return 0
+
+    def add(self, value, accumulator):
+        return accumulator + value[1]
+
+    def get_result(self, accumulator):
+        return accumulator
+
+    def merge(self, acc_a, acc_b):
+        return acc_a + acc_b
+
+
+EVENTS = [
+    ("a", 1, 4_000),
+    ("a", 2, 0),
+    ("a", 4, 8_000),
+    ("a", 8, 12_000),
+    ("b", 16, 1),
+    ("b", 32, 50_000),
+]
+
+
+def build(env: StreamExecutionEnvironment) -> DataStream:
+    return (
+        timed(env, EVENTS)
+        .key_by(lambda event: event[0])
+        .window(EventTimeSessionWindows.with_gap(Time.seconds(5)))
+        .aggregate(Sum())
+    )

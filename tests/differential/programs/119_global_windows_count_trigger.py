@@ -1,0 +1,49 @@
+"""Global windows with a count trigger: each second record fires, and nothing is purged.
+
+compare: ordered_by_key:0
+parallelism: 1
+mode: streaming, batch
+"""
+
+from pyflink.common import WatermarkStrategy
+from pyflink.common.time import Duration
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import DataStream, StreamExecutionEnvironment
+from pyflink.datastream.window import CountTrigger, GlobalWindows
+
+
+class Last(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[-1]
+
+
+def timed(env: StreamExecutionEnvironment, events: list) -> DataStream:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(60))
+    return env.from_collection(events).assign_timestamps_and_watermarks(
+        strategy.with_timestamp_assigner(Last())
+    )
+
+
+def add(left, right):
+    return left[0], left[1] + right[1], max(left[2], right[2])
+
+
+EVENTS = [
+    ("a", 1, 1),
+    ("b", 10, 2),
+    ("a", 2, 3),
+    ("a", 3, 4),
+    ("a", 4, 5),
+    ("b", 20, 6),
+    ("a", 5, 7),
+]
+
+
+def build(env: StreamExecutionEnvironment) -> DataStream:
+    return (
+        timed(env, EVENTS)
+        .key_by(lambda event: event[0])
+        .window(GlobalWindows.create())
+        .trigger(CountTrigger.of(2))
+        .reduce(add)
+    )

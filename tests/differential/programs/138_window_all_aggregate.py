@@ -1,0 +1,68 @@
+"""An aggregate over the whole stream, alone and with either kind of window function after it.
+
+compare: ordered
+parallelism: 1
+mode: streaming, batch
+"""
+
+from pyflink.common import WatermarkStrategy
+from pyflink.common.time import Duration, Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import AggregateFunction, DataStream, StreamExecutionEnvironment
+from pyflink.datastream.functions import AllWindowFunction, ProcessAllWindowFunction
+from pyflink.datastream.window import TumblingEventTimeWindows
+
+
+class Last(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[-1]
+
+
+def timed(env: StreamExecutionEnvironment, events: list) -> DataStream:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(60))
+    return env.from_collection(events).assign_timestamps_and_watermarks(
+        strategy.with_timestamp_assigner(Last())
+    )
+
+
+def add(left, right):
+    return left[0], left[1] + right[1], max(left[2], right[2])
+
+
+class Sum(AggregateFunction):
+    def create_accumulator(self):
+        return 0
+
+    def add(self, value, accumulator):
+        return accumulator + value[1]
+
+    def get_result(self, accumulator):
+        return accumulator
+
+    def merge(self, acc_a, acc_b):
+        return acc_a + acc_b
+
+
+class Label(AllWindowFunction):
+    def apply(self, window, inputs):
+        for total in inputs:
+            yield "apply", window.end, total
+
+
+class Process(ProcessAllWindowFunction):
+    def process(self, context, elements):
+        yield "process", context.window().max_timestamp(), list(elements)
+
+
+EVENTS = [("a", 1, 1_000), ("b", 2, 6_000), ("c", 3, 4_999), ("d", 4, 2_000), ("e", 5, 12_000)]
+
+
+def build(env: StreamExecutionEnvironment) -> dict[str, DataStream]:
+    def windows():
+        return timed(env, EVENTS).window_all(TumblingEventTimeWindows.of(Time.seconds(5)))
+
+    return {
+        "alone": windows().aggregate(Sum()),
+        "apply": windows().aggregate(Sum(), Label()),
+        "process": windows().aggregate(Sum(), Process()),
+    }

@@ -1,0 +1,55 @@
+"""A count trigger on sessions: the counts of sessions that merge are added.
+
+In a process PyFlink 2.3 loses what a trigger has counted when two windows become one.
+
+compare: ordered_by_key:0
+parallelism: 1
+mode: streaming
+python: thread
+"""
+
+from pyflink.common import WatermarkStrategy
+from pyflink.common.time import Duration, Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import DataStream, StreamExecutionEnvironment
+from pyflink.datastream.functions import ProcessWindowFunction
+from pyflink.datastream.window import CountTrigger, EventTimeSessionWindows
+
+
+class Last(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[-1]
+
+
+def timed(env: StreamExecutionEnvironment, events: list) -> DataStream:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(60))
+    return env.from_collection(events).assign_timestamps_and_watermarks(
+        strategy.with_timestamp_assigner(Last())
+    )
+
+
+class Span(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        window = context.window()
+        yield key, window.start, window.end, sorted(element[1] for element in elements)
+
+
+EVENTS = [
+    ("a", 1, 0),
+    ("a", 2, 8_000),
+    ("a", 4, 4_000),
+    ("a", 8, 4_500),
+    ("a", 16, 30_000),
+    ("b", 1, 0),
+    ("b", 2, 1),
+    ("b", 3, 2),
+]
+
+
+def build(env: StreamExecutionEnvironment) -> DataStream:
+    windowed = (
+        timed(env, EVENTS)
+        .key_by(lambda event: event[0])
+        .window(EventTimeSessionWindows.with_gap(Time.seconds(5)))
+    )
+    return windowed.trigger(CountTrigger.of(3)).process(Span())

@@ -1,0 +1,61 @@
+"""A user's trigger fires at each record and once more at the end of the window.
+
+compare: ordered_by_key:0
+parallelism: 1
+mode: streaming
+"""
+
+from pyflink.common import WatermarkStrategy
+from pyflink.common.time import Duration, Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import DataStream, StreamExecutionEnvironment, Trigger, TriggerResult
+from pyflink.datastream.functions import ProcessWindowFunction
+from pyflink.datastream.window import TumblingEventTimeWindows
+
+
+class Last(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[-1]
+
+
+def timed(env: StreamExecutionEnvironment, events: list) -> DataStream:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(60))
+    return env.from_collection(events).assign_timestamps_and_watermarks(
+        strategy.with_timestamp_assigner(Last())
+    )
+
+
+class Span(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        window = context.window()
+        yield key, window.start, window.end, sorted(element[1] for element in elements)
+
+
+class EachAndEnd(Trigger):
+    def on_element(self, element, timestamp, window, ctx):
+        ctx.register_event_time_timer(window.max_timestamp())
+        return TriggerResult.FIRE
+
+    def on_processing_time(self, time, window, ctx):
+        return TriggerResult.CONTINUE
+
+    def on_event_time(self, time, window, ctx):
+        return TriggerResult.FIRE if time == window.max_timestamp() else TriggerResult.CONTINUE
+
+    def on_merge(self, window, ctx):
+        pass
+
+    def clear(self, window, ctx):
+        ctx.delete_event_time_timer(window.max_timestamp())
+
+
+EVENTS = [("a", 1, 1_000), ("a", 2, 2_000), ("b", 4, 3_000), ("a", 8, 4_000)]
+
+
+def build(env: StreamExecutionEnvironment) -> DataStream:
+    windowed = (
+        timed(env, EVENTS)
+        .key_by(lambda event: event[0])
+        .window(TumblingEventTimeWindows.of(Time.seconds(5)))
+    )
+    return windowed.trigger(EachAndEnd()).process(Span())

@@ -1,0 +1,48 @@
+"""A ReduceFunction and a WindowFunction after it, which gets one value.
+
+compare: ordered_by_key:0
+parallelism: 2
+mode: streaming, batch
+"""
+
+from pyflink.common import WatermarkStrategy
+from pyflink.common.time import Duration, Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import DataStream, ReduceFunction, StreamExecutionEnvironment
+from pyflink.datastream.functions import WindowFunction
+from pyflink.datastream.window import TumblingEventTimeWindows
+
+
+class Last(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[-1]
+
+
+def timed(env: StreamExecutionEnvironment, events: list) -> DataStream:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(60))
+    return env.from_collection(events).assign_timestamps_and_watermarks(
+        strategy.with_timestamp_assigner(Last())
+    )
+
+
+class Larger(ReduceFunction):
+    def reduce(self, value1, value2):
+        return value1 if value1[1] >= value2[1] else value2
+
+
+class Label(WindowFunction):
+    def apply(self, key, window, inputs):
+        for element in inputs:
+            yield key, window.start, element[1]
+
+
+EVENTS = [("a", 1, 1_000), ("b", 2, 6_000), ("a", 3, 4_999), ("a", 5, 12_000)]
+
+
+def build(env: StreamExecutionEnvironment) -> DataStream:
+    windowed = (
+        timed(env, EVENTS)
+        .key_by(lambda event: event[0])
+        .window(TumblingEventTimeWindows.of(Time.seconds(5)))
+    )
+    return windowed.reduce(Larger(), Label())

@@ -1,0 +1,60 @@
+"""Results of windows in a keyed process function with event-time timers: a window is noted, and
+reported seven seconds after its end together with what came by then.
+
+compare: ordered_by_key:0
+parallelism: 1
+mode: streaming
+"""
+
+from pyflink.common import Types, WatermarkStrategy
+from pyflink.common.time import Duration, Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
+from pyflink.datastream.state import ListStateDescriptor
+from pyflink.datastream.window import TumblingEventTimeWindows
+
+
+class Last(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[-1]
+
+
+def timed(env: StreamExecutionEnvironment, events: list) -> DataStream:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(60))
+    return env.from_collection(events).assign_timestamps_and_watermarks(
+        strategy.with_timestamp_assigner(Last())
+    )
+
+
+def add(left, right):
+    return left[0], left[1] + right[1], max(left[2], right[2])
+
+
+class Report(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext):
+        self.totals = runtime_context.get_list_state(ListStateDescriptor("totals", Types.LONG()))
+
+    def process_element(self, value, ctx):
+        self.totals.add(value[1])
+        ctx.timer_service().register_event_time_timer(ctx.timestamp() + 7_000)
+
+    def on_timer(self, timestamp, ctx):
+        yield ctx.get_current_key(), timestamp
+
+
+EVENTS = [("a", 1, 1_000), ("b", 7, 4_000), ("a", 3, 4_999), ("b", 2, 6_000), ("a", 5, 12_000)]
+
+
+def build(env: StreamExecutionEnvironment) -> DataStream:
+    totals = (
+        timed(env, EVENTS)
+        .key_by(lambda event: event[0])
+        .window(TumblingEventTimeWindows.of(Time.seconds(5)))
+        .reduce(add)
+    )
+    return totals.key_by(lambda event: event[0]).process(Report())

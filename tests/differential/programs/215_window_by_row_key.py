@@ -1,0 +1,39 @@
+"""Windows by a row as the key.
+
+compare: multiset
+parallelism: 1
+mode: streaming
+"""
+
+from pyflink.common import Row, WatermarkStrategy
+from pyflink.common.time import Duration, Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import DataStream, StreamExecutionEnvironment
+from pyflink.datastream.functions import ProcessWindowFunction
+from pyflink.datastream.window import TumblingEventTimeWindows
+
+
+class Last(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[-1]
+
+
+def timed(env: StreamExecutionEnvironment, events: list) -> DataStream:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(60))
+    return env.from_collection(events).assign_timestamps_and_watermarks(
+        strategy.with_timestamp_assigner(Last())
+    )
+
+
+class Show(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        yield key[0], key[1], sorted(element[1] for element in elements)
+
+
+EVENTS = [("a", 1, 1_000), ("b", 2, 2_000), ("a", 3, 3_000), ("b", 12, 4_000)]
+
+
+def build(env: StreamExecutionEnvironment) -> DataStream:
+    windows = TumblingEventTimeWindows.of(Time.seconds(5))
+    keyed = timed(env, EVENTS).key_by(lambda event: Row(event[0], event[1] % 2))
+    return keyed.window(windows).process(Show())

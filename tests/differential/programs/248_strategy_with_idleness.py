@@ -1,0 +1,40 @@
+"""A strategy with an idle timeout of an hour: the end of the input comes first.
+
+compare: ordered_by_key:0
+parallelism: 1
+mode: streaming, batch
+"""
+
+from pyflink.common import WatermarkStrategy
+from pyflink.common.time import Duration, Time
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import DataStream, StreamExecutionEnvironment
+from pyflink.datastream.functions import ProcessWindowFunction
+from pyflink.datastream.window import TumblingEventTimeWindows
+
+
+class Last(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value[-1]
+
+
+class Span(ProcessWindowFunction):
+    def process(self, key, context, elements):
+        window = context.window()
+        yield key, window.start, window.end, sorted(element[1] for element in elements)
+
+
+EVENTS = [("a", 1, 1_000), ("b", 2, 6_000), ("a", 3, 4_999), ("a", 4, 12_000)]
+
+
+def build(env: StreamExecutionEnvironment) -> DataStream:
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(
+        Duration.of_seconds(60)
+    ).with_idleness(Duration.of_hours(1))
+    stream = env.from_collection(EVENTS)
+    stamped = stream.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(Last()))
+    return (
+        stamped.key_by(lambda event: event[0])
+        .window(TumblingEventTimeWindows.of(Time.seconds(5)))
+        .process(Span())
+    )

@@ -1,0 +1,30 @@
+"""A BroadcastProcessFunction is for streams without keys.
+
+compare: raises:TypeError
+parallelism: 1
+mode: streaming
+"""
+
+from pyflink.common import Types
+from pyflink.datastream import BroadcastProcessFunction, DataStream, StreamExecutionEnvironment
+from pyflink.datastream.state import MapStateDescriptor
+
+RULES = MapStateDescriptor("rules", Types.STRING(), Types.INT())
+
+
+class Same(BroadcastProcessFunction):
+    def process_element(self, value, ctx):
+        yield value
+
+    def process_broadcast_element(self, value, ctx):
+        pass
+
+
+def build(env: StreamExecutionEnvironment) -> DataStream:
+    rules = env.from_collection([("a", 1)]).broadcast(RULES)
+    return (
+        env.from_collection([("a", 1)])
+        .key_by(lambda event: event[0])
+        .connect(rules)
+        .process(Same())
+    )

@@ -1,0 +1,27 @@
+"""A BroadcastProcessFunction in a batch: the rules are there before the elements.
+
+compare: multiset
+parallelism: 1
+mode: batch
+python: process
+"""
+
+from pyflink.common import Types
+from pyflink.datastream import BroadcastProcessFunction, DataStream, StreamExecutionEnvironment
+from pyflink.datastream.state import MapStateDescriptor
+
+RULES = MapStateDescriptor("rules", Types.STRING(), Types.LONG())
+
+
+class Apply(BroadcastProcessFunction):
+    def process_element(self, value, ctx):
+        rules = ctx.get_broadcast_state(RULES)
+        yield value, rules.get(value), rules.contains(value), len(list(rules.keys()))
+
+    def process_broadcast_element(self, value, ctx):
+        ctx.get_broadcast_state(RULES).put(value[0], value[1])
+
+
+def build(env: StreamExecutionEnvironment) -> DataStream:
+    rules = env.from_collection([("a", 7), ("b", 8)]).broadcast(RULES)
+    return env.from_collection(["a", "b", "c"]).connect(rules).process(Apply())
