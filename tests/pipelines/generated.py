@@ -317,7 +317,7 @@ def _window(built: Built, flow: Flow, _: Flow, number: int) -> None:
 
 
 def _aligned(built: Built, flow: Flow, _: Flow, number: int) -> None:
-    """Tumbling or sliding windows, whose state is kept for a while or not."""
+    """Tumbling or sliding windows, whose state is kept for a while or not; some in two phases."""
     size = number % 4 * 7 + 6
     slide = (size, size // 2, size // 3 + 1)[number % 3]
     offset = number % 2
@@ -325,12 +325,16 @@ def _aligned(built: Built, flow: Flow, _: Flow, number: int) -> None:
     if slide == size:
         assigner = TumblingEventTimeWindows.of(size, offset)
     keyed = built.keyed(flow.stream, any_order=True)
-    windows = keyed.window(assigner).allowed_lateness(number % 5 * 4).side_output_late_data(LATE)
+    windows = keyed.window(assigner)
+    in_two_phases = number % 2 == 1 and number > 4
+    if not in_two_phases:
+        windows = windows.allowed_lateness(number % 5 * 4).side_output_late_data(LATE)
     if number % 2:
         stream = windows.aggregate(SumAndCount(), OfAggregate())
     else:
         stream = windows.process(OfElements())
-    built.lates.append(stream.get_side_output(LATE))
+    if not in_two_phases:
+        built.lates.append(stream.get_side_output(LATE))
 
     def of(ts: int) -> list[Window]:
         found = aligned_windows(ts - offset, size, slide)

@@ -42,9 +42,10 @@ def small_pieces() -> Iterator[None]:
         yield
 
 
-def run(program: Program, **how: Any) -> tuple[Built, PipelineResults]:
-    """A new build of the program, and its results."""
-    env = StreamExecutionEnvironment(Configuration.from_dict(SETTINGS))
+def run(program: Program, *, combining: bool = True, **how: Any) -> tuple[Built, PipelineResults]:
+    """A new build of the program, and its results; windows in two phases, or in one."""
+    given = {**SETTINGS, "headrace.combining.enabled": str(combining).lower()}
+    env = StreamExecutionEnvironment(Configuration.from_dict(given))
     built = program.build(env)
     return built, run_pipeline(built.streams(), **how)
 
@@ -79,9 +80,9 @@ def test_the_law(
 ) -> None:
     spread = {"key_groups": key_groups, "parallelism": parallelism}
     check(program)
-    check(program, cuts=cuts)
+    check(program, cuts=cuts, combining=False)
     check(program, cuts=other_cuts, backends="paged")
-    check(program, **spread)
+    check(program, combining=False, **spread)
     check(program, cuts=cuts, **spread)
     check(program, cuts=other_cuts, backends="paged", restarts=True, **spread)
     check(program, mode="batch")
