@@ -119,7 +119,7 @@ class WatermarkStrategy:
         Raises:
             PlanError: it takes other arguments.
         """
-        _bind(timestamp_assigner)  # fail here, at the user's line
+        _extraction(timestamp_assigner)  # fail here, at the user's line
         return replace(self, timestamp_assigner=timestamp_assigner)
 
     def with_idleness(self, idle_timeout: TimeAmount) -> WatermarkStrategy:
@@ -176,27 +176,39 @@ class WatermarkStrategy:
         Ask once per reader, not per record. It raises ``TypeMismatchError`` where the assigner
         gives something other than an int or a datetime.
         """
-        if self.timestamp_assigner is None:
+        extraction = self.extraction
+        if extraction is None:
             return None
-        return _bind(self.timestamp_assigner)
+        return _with_both(extraction[0]) if extraction[1] else _with_value(extraction[0])
+
+    @property
+    def extraction(self) -> tuple[Callable[..., Any], bool] | None:
+        """What the assigner calls, and whether with the timestamp so far, too; None: no assigner.
+
+        Whoever calls it makes its results milliseconds by ``as_ms``.
+        """
+        assigner = self.timestamp_assigner
+        return None if assigner is None else _extraction(assigner)
 
 
-def _bind(assigner: TimestampAssigner | Callable[..., Any]) -> TimestampOf:
+def _extraction(
+    assigner: TimestampAssigner | Callable[..., Any],
+) -> tuple[Callable[..., Any], bool]:
     extract = getattr(assigner, "extract_timestamp", None)
     if extract is not None:
-        return _with_both(extract)
+        return extract, True
     if not callable(assigner):
         raise PlanError(
             f"{assigner!r} is no timestamp assigner",
             hint="give a TimestampAssigner or a function of (value) or (value, record_timestamp)",
         )
-    return _with_both(assigner) if _wants_both(assigner) else _with_value(assigner)
+    return assigner, _wants_both(assigner)
 
 
 def _with_both(extract: Callable[[Any, int], Any]) -> TimestampOf:
     def timestamp_of(value: Any, so_far: int | None) -> int:
         result = extract(value, MIN_WATERMARK if so_far is None else so_far)
-        return result if type(result) is int else _as_ms(result, value)
+        return result if type(result) is int else as_ms(result, value)
 
     return timestamp_of
 
@@ -204,12 +216,17 @@ def _with_both(extract: Callable[[Any, int], Any]) -> TimestampOf:
 def _with_value(extract: Callable[[Any], Any]) -> TimestampOf:
     def timestamp_of(value: Any, so_far: int | None) -> int:
         result = extract(value)
-        return result if type(result) is int else _as_ms(result, value)
+        return result if type(result) is int else as_ms(result, value)
 
     return timestamp_of
 
 
-def _as_ms(result: Any, value: Any) -> int:
+def as_ms(result: Any, value: Any) -> int:
+    """The milliseconds that an assigner gave for a record, as an int.
+
+    Raises:
+        TypeMismatchError: it gave something other than an int or a datetime.
+    """
     if isinstance(result, datetime):
         return epoch_ms_of(result)
     if not isinstance(result, bool):
