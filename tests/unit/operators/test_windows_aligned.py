@@ -15,11 +15,17 @@ from headrace.common.typeinfo import Types
 from headrace.datastream import DataStream, ProcessWindowFunction, WindowedStream, WindowFunction
 from headrace.datastream.functions import associative
 from headrace.datastream.state import ValueStateDescriptor
-from headrace.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
+from headrace.datastream.window import (
+    EventTimeSessionWindows,
+    SessionWindowTimeGapExtractor,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
 from headrace.errors import CheckpointError
 from headrace.operators.windows import spec as windows_spec
 from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.grid import Grid
+from headrace.operators.windows.sessions import SessionOperator
 from headrace.testing import KeyedHarness
 
 from .windowing import Numbers, Total, plus, windowed
@@ -97,12 +103,26 @@ APPLIED: dict[str, Apply] = {
     "process, forgetful": lambda windows: windows.process(Forgetful()),
     "apply": lambda windows: windows.apply(Applied()),
 }
+FOLDED = [name for name in APPLIED if name not in ("process", "process, forgetful", "apply")]
 ms = Time.milliseconds
 ASSIGNERS = {
     "tumbling": TumblingEventTimeWindows.of(ms(10), ms(3)),
     "sliding": SlidingEventTimeWindows.of(ms(12), ms(4)),
     "sliding, uneven": SlidingEventTimeWindows.of(ms(10), ms(4), ms(-1)),
     "with gaps": SlidingEventTimeWindows.of(ms(4), ms(10)),
+}
+
+
+class ByKey(SessionWindowTimeGapExtractor):
+    """The gap of each key."""
+
+    def extract(self, element: Any) -> int:
+        return 4 + ord(element[0]) % 7
+
+
+SESSIONS = {
+    "sessions": EventTimeSessionWindows.with_gap(ms(5)),
+    "sessions by record": EventTimeSessionWindows.with_dynamic_gap(ByKey()),
 }
 
 
@@ -166,6 +186,32 @@ def test_as_windows_with_timers(assigner: str, apply: str, monkeypatch: pytest.M
             with windowed(build, backend=backend) as task:
                 assert isinstance(inner(task), AlignedWindowOperator)
                 assert outcome(task, steps, backend == "paged") == expected, f"seed {seed}"
+
+
+@pytest.mark.parametrize("apply", [name for name in FOLDED if "never merged" not in name])
+@pytest.mark.parametrize("assigner", SESSIONS)
+def test_sessions_as_windows_with_timers(
+    assigner: str, apply: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed, to_side in enumerate([False, True, False]):
+
+        def build(keyed: Any, to_side: bool = to_side) -> DataStream:
+            windows = keyed.window(SESSIONS[assigner])
+            windows = windows.side_output_late_data(LATE) if to_side else windows
+            return APPLIED[apply](windows)
+
+        steps = history(seed * 100 + len(apply))
+        with monkeypatch.context() as patch:
+            patch.setattr(windows_spec, "gap_of", lambda windowing: None)
+            with windowed(build) as task:
+                assert not isinstance(inner(task), SessionOperator)
+                expected = outcome(task, steps, restarts=False)
+        for backend in ("heap", "paged"):
+            with windowed(build, backend=backend) as task:
+                assert isinstance(inner(task), SessionOperator)
+                assert outcome(task, steps, backend == "paged") == expected, f"seed {seed}"
+                assert task.timers() == []
+                assert [*task._backend().keys()] == []
 
 
 @pytest.mark.parametrize("grid", [(10, 10, 0), (12, 4, 3), (10, 4, -1), (4, 10, 2), (7, 3, 1)])

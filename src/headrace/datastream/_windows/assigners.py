@@ -17,7 +17,8 @@ from headrace.datastream._windows.serializers import TimeWindowSerializer
 from headrace.datastream._windows.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
 from headrace.datastream._windows.trigger import Trigger
 from headrace.datastream.state import ValueStateDescriptor
-from headrace.errors import MissingWatermarksError, PlanError
+from headrace.errors import PlanError
+from headrace.operators.windows.windowing import no_time
 from headrace.runtime.key_groups import stable_hash
 
 Context = WindowAssigner.WindowAssignerContext
@@ -31,11 +32,7 @@ def with_timestamp(timestamp: int) -> int:
     """
     if timestamp > MIN_WATERMARK:
         return timestamp
-    raise MissingWatermarksError(
-        "a record without a timestamp came to windows of event time",
-        hint="its source gives none: the watermark strategy needs"
-        " .with_timestamp_assigner(lambda record: <ms>)",
-    )
+    raise no_time()
 
 
 class WindowStagger(Enum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from headrace.common.arguments import positive
@@ -63,13 +63,17 @@ class _DynamicGap(_Sessions):
         self._session_window_time_gap_extractor = session_window_time_gap_extractor
 
     def _session(self, element: Any, start: int) -> list[TimeWindow]:
-        gap = self._session_gap = self._session_window_time_gap_extractor.extract(element)
+        return [TimeWindow(start, start + self._gap_of(element))]
+
+    def _gap_of(self, element: Any) -> int:
+        gap: int = self._session_window_time_gap_extractor.extract(element)
+        self._session_gap = gap
         if gap <= 0:
             raise PlanError(
                 f"the gap of a session must be more than 0 ms, not {gap!r}",
                 hint="extract() of a SessionWindowTimeGapExtractor gave it",
             )
-        return [TimeWindow(start, start + gap)]
+        return gap
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._session_gap})"
@@ -77,6 +81,11 @@ class _DynamicGap(_Sessions):
 
 class EventTimeSessionWindows(_FixedGap, EventTimeWindows):
     """Sessions by the records' timestamps, all with one gap."""
+
+    @property
+    def gap(self) -> int:
+        """The gap (ms)."""
+        return self._session_gap
 
     @staticmethod
     def with_gap(size: TimeAmount) -> EventTimeSessionWindows:
@@ -121,6 +130,11 @@ class ProcessingTimeSessionWindows(_FixedGap, ProcessingTimeWindows):
 
 class DynamicEventTimeSessionWindows(_DynamicGap, EventTimeWindows):
     """Sessions by the records' timestamps; each record says how long to wait after it."""
+
+    @property
+    def gap(self) -> Callable[[Any], int]:
+        """Gives the gap (ms) of a record."""
+        return self._gap_of
 
     @staticmethod
     def with_dynamic_gap(

@@ -8,19 +8,18 @@ from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.common.windows import TimeWindow, namespace_of
-from headrace.errors import MissingWatermarksError
-from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results, side_sender
-from headrace.operators.inspection import overrides
+from headrace.operators.emission import side_sender
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.windows.combine import Combined
 from headrace.operators.windows.contents import SLOT
 from headrace.operators.windows.contexts import FunctionContext
+from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.folding import Folding, can_merge, folding_of
 from headrace.operators.windows.grid import Grid
 from headrace.operators.windows.operator import LATE
 from headrace.operators.windows.states import WindowStates
 from headrace.operators.windows.tables import WindowTables
-from headrace.operators.windows.windowing import Windowing
+from headrace.operators.windows.windowing import Windowing, no_time
 from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
@@ -66,17 +65,13 @@ class AlignedWindowOperator(StatefulOperator):
         assert context.states is not None, "windows are keyed"
         self._states: NamespacedStates = context.states.in_namespaces()
         self._late = context.get_metrics_group().counter(LATE)
-        self._function_context = _Context(cell, context, self._states)
-        call = self._windowing.contents.window_function
-        self._call = None if call is None else call.bound()
-        self._clear: Callable[[Any], None] | None = None
-        if call is not None and call.with_context:
-            target = call.function.target
-            self._clear = target.clear if overrides(type(target), "clear") else None
+        function_context = _Context(cell, context, self._states)
+        contents = self._windowing.contents
+        self._firing = Firing(contents, self._folding, cell, function_context)
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
-        self._main, self._emit = outputs.main, emitter(outputs)
+        self._firing.bind(outputs)
         self._to_side = side_sender(outputs)
         return self.push_keyed
 
@@ -115,7 +110,7 @@ class AlignedWindowOperator(StatefulOperator):
         at = place = table = changed = None
         for key, value, time in zip(keys, values, times, strict=True):
             if time is None:
-                raise _no_time()
+                raise no_time()
             start = time - (time - offset) % pane_ms
             if start != at:
                 at, place = start, places.get(start)
@@ -194,7 +189,7 @@ class AlignedWindowOperator(StatefulOperator):
         at, place = None, _Place((), ())
         for key, value, time in zip(keys, values, times, strict=True):
             if time is None:
-                raise _no_time()
+                raise no_time()
             start = time - (time - offset) % pane_ms
             if start != at:
                 at = start
@@ -336,44 +331,21 @@ class AlignedWindowOperator(StatefulOperator):
         return held
 
     def _results(self, window: TimeWindow, found: Iterable[tuple[Any, Any]]) -> None:
-        node, cell = self.node, self.cell  # noqa: F841
-        moment, main, folding = window.max_timestamp(), self._main, self._folding
-        if self._call is None:
-            assert folding is not None, "records themselves go to a window function"
-            result = folding.result
-            for key, held in found:
-                if held is not None:
-                    cell.key = key
-                    main(result(held), moment)
-            return
-        call, emit, context = self._call, self._emit, self._function_context
-        context.at = window
-        for key, held in found:
-            if held is None:
-                continue
-            cell.enter(key)
-            inputs = [*held] if folding is None else [folding.result(held)]
-            results = call(cell.user_key(), window, context, inputs)
-            if results is not None:
-                if type(results) not in SURELY_RESULTS:
-                    look_at_results(results)
-                emit(results, moment)
+        node = self.node  # noqa: F841
+        self._firing.fire_all(window, found)
 
     # The end of windows
 
     def _end(self, start: int) -> None:
         """Forget all that is kept for a window."""
-        if self._clear is not None or self.cell.backend.in_namespaces.kinds():
+        if self._firing.clears or self.cell.backend.in_namespaces.kinds():
             self._clear_states(TimeWindow(start, start + self._grid.size_ms), start)
         self._tables.drop_before(start)
 
     def _clear_states(self, window: TimeWindow, start: int) -> None:
-        cell, context = self.cell, self._function_context
-        context.at = window
         for key, _ in [*self._held(start)]:
-            cell.enter(key)
-            if self._clear is not None:
-                self._clear(context)
+            self.cell.enter(key)
+            self._firing.end(window)
             self._states.enter(namespace_of(window))
             self._states.clear()
 
@@ -392,11 +364,3 @@ class _Context(FunctionContext):
         """State of this key and window."""
         self._namespaced.enter(namespace_of(self.at))
         return super().window_state()
-
-
-def _no_time() -> MissingWatermarksError:
-    return MissingWatermarksError(
-        "a record without a timestamp came to windows of event time",
-        hint="its source gives none: the watermark strategy needs"
-        " .with_timestamp_assigner(lambda record: <ms>)",
-    )

@@ -13,6 +13,7 @@ from headrace.operators.windows.evicting import EvictingWindowOperator
 from headrace.operators.windows.folding import can_merge
 from headrace.operators.windows.grid import grid_of
 from headrace.operators.windows.operator import WindowOperator
+from headrace.operators.windows.sessions import SessionOperator, gap_of
 from headrace.operators.windows.windowing import Windowing
 from headrace.runtime.operator import Combiner, Operator, OperatorSpec, Traits
 from headrace.runtime.user_function import UserFunction
@@ -22,7 +23,12 @@ from headrace.runtime.user_function import UserFunction
 class WindowSpec(Windowing, OperatorSpec):
     """Windows in state by key and window. Where all keys share them, whole windows fire."""
 
-    kind = "window"
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """How state is kept: a change that needs it kept otherwise is refused."""
+        if grid_of(self) is not None:
+            return "window-tables"
+        return "window" if gap_of(self) is None else "window-sessions"
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
@@ -71,4 +77,7 @@ class WindowSpec(Windowing, OperatorSpec):
         grid = grid_of(self)
         if grid is not None:
             return AlignedWindowOperator(self, grid)
+        gap = gap_of(self)
+        if gap is not None:
+            return SessionOperator(self, gap)
         return WindowOperator(self) if self.evictor is None else EvictingWindowOperator(self)

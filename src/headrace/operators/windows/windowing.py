@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headrace.common.output_tag import OutputTag
+from headrace.errors import MissingWatermarksError
 from headrace.operators.windows.contents import Contents
 from headrace.runtime.user_function import UserFunction
 
@@ -45,3 +46,12 @@ class Windowing:
     def endless(self) -> bool:
         """True when no window ends by a clock."""
         return bool(getattr(self.assigner.target, "endless", False))
+
+
+def no_time() -> MissingWatermarksError:
+    """What to raise for a record without a timestamp."""
+    return MissingWatermarksError(
+        "a record without a timestamp came to windows of event time",
+        hint="its source gives none: the watermark strategy needs"
+        " .with_timestamp_assigner(lambda record: <ms>)",
+    )

@@ -1,0 +1,86 @@
+"""What comes of a window that fires: of what it holds for one key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.windows import TimeWindow
+from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results
+from headrace.operators.inspection import overrides
+from headrace.operators.windows.contents import Contents
+from headrace.operators.windows.contexts import FunctionContext
+from headrace.operators.windows.folding import Folding
+from headrace.runtime.operator import Outputs
+from headrace.runtime.state.handles import KeyContext
+
+
+class Firing:
+    """Calls the window function, if there is one, and emits.
+
+    ``folding`` None: what is held are the records themselves. ``clear``: what the function wants to
+    be called at the end of a window, if anything.
+    """
+
+    def __init__(
+        self,
+        contents: Contents,
+        folding: Folding | None,
+        cell: KeyContext,
+        context: FunctionContext,
+    ) -> None:
+        call = contents.window_function
+        self._call = None if call is None else call.bound()
+        self._result = None if folding is None else folding.result
+        self._cell, self._context = cell, context
+        self._clear: Callable[[Any], None] | None = None
+        if call is not None and call.with_context:
+            target = call.function.target
+            self._clear = target.clear if overrides(type(target), "clear") else None
+
+    def bind(self, outputs: Outputs) -> None:
+        """Emit there from now on."""
+        self._main, self._emit = outputs.main, emitter(outputs)
+
+    @property
+    def clears(self) -> bool:
+        """Whether the function wants to know the end of a window."""
+        return self._clear is not None
+
+    def fire_all(self, window: TimeWindow, found: Any) -> None:
+        """The results of a window for several keys: pairs of a key and what it holds, or None."""
+        moment, main, cell = window.max_timestamp(), self._main, self._cell
+        if self._call is None:
+            result = self._result
+            assert result is not None, "records themselves go to a window function"
+            for key, held in found:
+                if held is not None:
+                    cell.key = key
+                    main(result(held), moment)
+            return
+        for key, held in found:
+            if held is not None:
+                cell.enter(key)
+                self.fire(window, held)
+
+    def fire(self, window: TimeWindow, held: Any) -> None:
+        """The results of a window for the key that was entered."""
+        call, result, moment = self._call, self._result, window.max_timestamp()
+        if call is None:
+            assert result is not None, "records themselves go to a window function"
+            self._main(result(held), moment)
+            return
+        context = self._context
+        context.at = window
+        inputs = [*held] if result is None else [result(held)]
+        results = call(self._cell.user_key(), window, context, inputs)
+        if results is not None:
+            if type(results) not in SURELY_RESULTS:
+                look_at_results(results)
+            self._emit(results, moment)
+
+    def end(self, window: TimeWindow) -> None:
+        """Tell the function that a window of the key that was entered has ended."""
+        if self._clear is not None:
+            self._context.at = window
+            self._clear(self._context)

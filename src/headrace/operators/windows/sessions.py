@@ -1,0 +1,169 @@
+"""Sessions of event time with one value each: all of a key's lie together, under one timer.
+
+They give what ``WindowOperator`` gives, for a fraction of its price: a record that prolongs its
+session touches no timer. The timer of a key goes off no later than its first session ends; if that
+was prolonged, it is set anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.watermark_strategy import MAX_WATERMARK
+from headrace.common.windows import TimeWindow
+from headrace.operators.emission import side_sender
+from headrace.operators.keyed import StatefulOperator
+from headrace.operators.windows.contexts import FunctionContext
+from headrace.operators.windows.firing import Firing
+from headrace.operators.windows.folding import Folding, folding_of
+from headrace.operators.windows.operator import LATE
+from headrace.operators.windows.states import RefusedWindowStates
+from headrace.operators.windows.windowing import Windowing, no_time
+from headrace.runtime.context import TaskContext
+from headrace.runtime.loops import Push
+from headrace.runtime.operator import NodeProgram, Outputs
+from headrace.runtime.state.backend import RESERVED_NAMES, Timer
+from headrace.runtime.state.handles import KeyContext
+
+SESSIONS = RESERVED_NAMES + "sessions"
+
+Session = tuple[int, int, Any]
+"""Start, end (ms, exclusive), and what is held of the records."""
+
+Kept = tuple[int, tuple[Session, ...]]
+"""When the key's timer goes off (ms), and its sessions in the order of time."""
+
+GapOf = Callable[[Any], int]
+
+
+def gap_of(windowing: Windowing) -> int | GapOf | None:
+    """The gap (ms), or what gives that of a record; None for windows that are no such sessions.
+
+    They fire at their end only, and one value stands for all of their records.
+    """
+    if windowing.evictor is not None or windowing.allowed_lateness_ms:
+        return None
+    if "at_end_of_window" not in vars(type(windowing.trigger.target)):
+        return None
+    assigner = windowing.assigner.target
+    if "gap" not in vars(type(assigner)) or folding_of(windowing.contents) is None:
+        return None
+    gap: int | GapOf = assigner.gap
+    return gap
+
+
+class SessionOperator(StatefulOperator):
+    """Keeps a key's sessions as one value of its state."""
+
+    def __init__(self, windowing: Windowing, gap: int | GapOf) -> None:
+        self._windowing, self._gap = windowing, gap
+        folding = folding_of(windowing.contents)
+        assert folding is not None, "sessions of whole records are kept by window"
+        self._folding: Folding = folding
+
+    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+        """Open the user's functions, and say what is kept."""
+        super().open(node, context, cell)
+        assert context.states is not None, "windows are keyed"
+        context.states.declare(SESSIONS)
+        self._late = context.get_metrics_group().counter(LATE)
+        of_function = FunctionContext(cell, context, RefusedWindowStates())
+        self._firing = Firing(self._windowing.contents, self._folding, cell, of_function)
+
+    def bind(self, outputs: Outputs) -> Push:
+        """Keyed operators take blocks; see ``process``."""
+        self._firing.bind(outputs)
+        self._to_side = side_sender(outputs)
+        return self.push_keyed
+
+    def process(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        """Put each record of a block into its session."""
+        node, backend, watermark = self.node, self.cell.backend, self.cell.watermark  # noqa: F841
+        enter, changed, timers = backend.enter, backend.changed, backend.event_timers
+        first, add = self._folding.first, self._folding.add
+        fixed = self._gap if isinstance(self._gap, int) else None
+        for key, value, start in zip(keys, values, timestamps or [None] * len(values), strict=True):
+            if start is None:
+                raise no_time()
+            end = start + (self._gap(value) if fixed is None else fixed)  # type: ignore[operator]
+            entry = enter(key)
+            kept: Kept | None = entry.get(SESSIONS)
+            if kept is not None and len(kept[1]) == 1:  # the usual case, written out
+                due, ((from_, to, held),) = kept
+                if start <= to and from_ <= end:
+                    if start < from_:
+                        from_ = start
+                    if end > to:
+                        to = end
+                    held = first(value) if held is None else add(held, value)
+                    entry[SESSIONS] = (due, ((from_, to, held),))
+                    changed(key)
+                    continue
+            sessions = () if kept is None else kept[1]
+            near = [one for one in sessions if start <= one[1] and one[0] <= end]
+            if not near and end - 1 <= watermark:
+                self._dropped(value, start)
+                continue
+            if near:
+                sessions = self._joined(sessions, near, start, end, value)
+            else:
+                sessions = (*sessions, (start, end, first(value)))
+            due = MAX_WATERMARK if kept is None else kept[0]
+            if end - 1 < due and not near:
+                due = end - 1
+                timers.register(Timer(due, key))
+            entry[SESSIONS] = (due, sessions)
+            changed(key)
+
+    def _joined(
+        self, sessions: tuple[Session, ...], near: list[Session], start: int, end: int, value: Any
+    ) -> tuple[Session, ...]:
+        """The sessions after a record that belongs to one or several of them."""
+        merge = self._folding.merge
+        held = near[0][2]
+        for _, _, other in near[1:]:
+            held = other if held is None else held if other is None else merge(held, other)
+        held = self._folding.first(value) if held is None else self._folding.add(held, value)
+        extent = min(start, *[one[0] for one in near]), max(end, *[one[1] for one in near])
+        joined = (*extent, held)
+        if len(near) == 1 and near[0][:2] == extent:
+            return tuple(joined if one is near[0] else one for one in sessions)
+        # In the order of the last change, as windows that merge are mapped in ``merging``.
+        return (*(one for one in sessions if one not in near), joined)
+
+    def _dropped(self, value: Any, time: int) -> None:
+        tag = self._windowing.late_tag
+        if tag is None:
+            self._late.inc()
+        else:
+            self._to_side((tag, value), time)
+
+    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+        """Fire the sessions that have ended; wait for the end of the next."""
+        node, key, now_ms = self.node, timer.key, timer.time_ms  # noqa: F841
+        cell = self.cell
+        cell.enter_timer(timer, event_time)
+        kept: Kept | None = cell.entry.get(SESSIONS)
+        if kept is None or kept[0] > now_ms:
+            return  # an earlier session took over
+        open_ = tuple(one for one in kept[1] if one[1] - 1 > now_ms)
+        for start, end, held in sorted(kept[1], key=_end_of):
+            if end - 1 <= now_ms:
+                window = TimeWindow(start, end)
+                if held is not None:
+                    self._firing.fire(window, held)
+                self._firing.end(window)
+        if open_:
+            due = min(map(_end_of, open_)) - 1
+            cell.backend.event_timers.register(Timer(due, key))
+            cell.entry[SESSIONS] = (due, open_)
+        else:
+            cell.entry.pop(SESSIONS, None)
+        cell.entries.changed(key)
+
+
+def _end_of(session: Session) -> int:
+    return session[1]
