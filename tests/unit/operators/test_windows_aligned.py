@@ -233,11 +233,11 @@ def test_panes_and_windows_of_a_grid(grid: tuple[int, int, int]) -> None:
 
 def test_records_kept_by_pane_are_not_read_as_windows() -> None:
     windows = SlidingEventTimeWindows.of(ms(12), ms(4))
-    with windowed(lambda keyed: keyed.window(windows).reduce(associative(plus))) as task:
+    with windowed(lambda keyed: keyed.window(windows).aggregate(Lists())) as task:
         task.process(("a", 1), 3)
         held = task.snapshot()
     with (
-        windowed(lambda keyed: keyed.window(windows).reduce(plus)) as other,
+        windowed(lambda keyed: keyed.window(windows).aggregate(NeverMerged())) as other,
         pytest.raises(CheckpointError, match="by window now, and were by pane"),
     ):
         other.restore(held)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import groupby
 from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.common.windows import TimeWindow, namespace_of
 from headrace.operators.emission import side_sender
 from headrace.operators.keyed import StatefulOperator
-from headrace.operators.windows.combine import Combined
+from headrace.operators.windows.combine import runs_of_combined
 from headrace.operators.windows.contents import SLOT
 from headrace.operators.windows.contexts import FunctionContext
 from headrace.operators.windows.firing import Firing
-from headrace.operators.windows.folding import Folding, can_merge, folding_of
+from headrace.operators.windows.folding import Folding, folding_of, merges_in_any_order
 from headrace.operators.windows.grid import Grid
 from headrace.operators.windows.operator import LATE
 from headrace.operators.windows.states import WindowStates
@@ -55,7 +54,9 @@ class AlignedWindowOperator(StatefulOperator):
         self._windowing, self._grid = windowing, grid
         self._lateness_ms = windowing.allowed_lateness_ms
         self._folding = folding_of(windowing.contents)
-        self._tables = WindowTables(grid, can_merge(windowing.contents), self._folding is None)
+        self._tables = WindowTables(
+            grid, merges_in_any_order(windowing.contents), self._folding is None
+        )
         self._reached = 0
         self._due_ms: int | None = None
 
@@ -151,18 +152,11 @@ class AlignedWindowOperator(StatefulOperator):
         self, keys: list[Any], values: list[Any], times: list[int | None], folding: Folding
     ) -> None:
         """Take what was combined, and the records among it, in their order."""
-        combined = [
-            type(value) is tuple and bool(value) and type(value[0]) is Combined for value in values
-        ]
-        start = 0
-        for are_combined, run in groupby(combined):
-            stop = start + sum(1 for _ in run)
-            part = slice(start, stop)
+        for part, are_combined in runs_of_combined(values):
             if are_combined:
                 self._merge_run(keys[part], values[part], folding.merge)
             else:
                 self._fold(keys[part], values[part], times[part], folding.first, folding.add)
-            start = stop
 
     def _merge_run(
         self, keys: list[Any], values: list[Any], merge: Callable[[Any, Any], Any]

@@ -8,7 +8,9 @@ belongs to windows that it does not end may be sent before it. All others are se
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Self
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
@@ -35,6 +37,23 @@ class Combined:
 COMBINED = Combined()
 
 
+def is_combined(value: Any) -> bool:
+    """True for what a combiner made."""
+    return type(value) is tuple and bool(value) and type(value[0]) is Combined
+
+
+def runs_of_combined(values: list[Any]) -> Iterator[tuple[slice, bool]]:
+    """Where what was combined, and where single records lie, in their order."""
+    flags = [
+        type(value) is tuple and bool(value) and type(value[0]) is Combined for value in values
+    ]
+    start = 0
+    for are_combined, run in groupby(flags):
+        stop = start + sum(1 for _ in run)
+        yield slice(start, stop), are_combined
+        start = stop
+
+
 class SentKey:
     """The key of a record, or of what was combined."""
 
@@ -55,6 +74,17 @@ class SentKey:
     def close(self) -> None:
         """Close the selector."""
         close_function(self._selector)
+
+
+def fold_names(contents: Contents, held: str) -> tuple[str, str, dict[str, Any]]:
+    """What to write for the first value, for one more in ``held``, and the functions called."""
+    if isinstance(contents, Aggregated):
+        function = contents.fitted()
+        names = {"add": function.add, "create": function.create_accumulator}
+        return "$add(value, $create())", f"$add(value, {held})", names
+    folding = folding_of(contents)
+    assert folding is not None, "lists are not combined"
+    return "value", f"$reduce({held}, value)", {"reduce": folding.add}
 
 
 @dataclass(frozen=True)
@@ -102,10 +132,9 @@ class CombineWindowsOperator(Operator):
 
     def step(self) -> Step:
         """The folding. A record that is not kept goes on within the block of the last line."""
-        contents = self._spec.contents
-        folding = folding_of(contents)
-        assert folding is not None, "lists are not combined"
-        names: dict[str, Any] = {
+        first, folded, functions = fold_names(self._spec.contents, "$held")
+        names = {
+            **functions,
             "node": self.node,
             "key_of": self._spec.selector.bound(),
             "offset": self._grid.offset_ms,
@@ -122,13 +151,6 @@ class CombineWindowsOperator(Operator):
             "is_plain": is_plain,
             "copied": copied,
         }
-        if isinstance(contents, Aggregated):
-            function = contents.fitted()
-            names["add"], names["create"] = function.add, function.create_accumulator
-            fold = "$add(value, $create() if $held is None else $held)"
-        else:
-            names["reduce"] = folding.add
-            fold = "value if $held is None else $reduce($held, value)"
         lines = (
             "node = $node",
             "$passes = True",
@@ -149,7 +171,7 @@ class CombineWindowsOperator(Operator):
             "            if type(value) not in $atoms and not (type(value) is tuple and"
             " $only_atoms(map(type, value)) or $is_plain(value)): value = $copied(value)",
             "            $held = $table.get($key)",
-            f"            $table[$key] = {fold}",
+            f"            $table[$key] = {first} if $held is None else {folded}",
             "            $count += 1",
             "if $passes:",
             "    if $tables or $ended:",

@@ -43,14 +43,23 @@ def folding_of(contents: Contents) -> Folding | None:
     return None
 
 
-def can_merge(contents: Contents) -> bool:
-    """True when held values can be merged into what all of their records would have become.
+def merges_in_order(contents: Contents) -> bool:
+    """True when values held of successive records give together what all of the records would.
 
     A reduction must be declared associative. An ``AggregateFunction`` must have a ``merge`` that
     does something: many that are never used for sessions have none.
     """
     if isinstance(contents, Reduced):
         return bool(getattr(contents.function.target, "associative", False))
+    return merges_in_any_order(contents)
+
+
+def merges_in_any_order(contents: Contents) -> bool:
+    """True when it makes no difference which records each of the values was held of.
+
+    That is what ``AggregateFunction.merge`` is for. ``sum`` of a field is not of that kind: it
+    keeps the other fields of the record that came first.
+    """
     return isinstance(contents, Aggregated) and _merges(contents.function)
 
 

@@ -14,6 +14,7 @@ from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.common.windows import TimeWindow
 from headrace.operators.emission import side_sender
 from headrace.operators.keyed import StatefulOperator
+from headrace.operators.windows.combine import runs_of_combined
 from headrace.operators.windows.contexts import FunctionContext
 from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.folding import Folding, folding_of
@@ -81,11 +82,22 @@ class SessionOperator(StatefulOperator):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Put each record of a block into its session."""
-        node, backend, watermark = self.node, self.cell.backend, self.cell.watermark  # noqa: F841
-        enter, changed, timers = backend.enter, backend.changed, backend.event_timers
+        times = timestamps or [None] * len(values)
+        if not self._windowing.combined:
+            self._fold(keys, values, times)
+            return
+        for part, are_combined in runs_of_combined(values):
+            if are_combined:
+                self._merge(keys[part], values[part])
+            else:
+                self._fold(keys[part], values[part], times[part])
+
+    def _fold(self, keys: list[Any], values: list[Any], times: list[int | None]) -> None:
+        node, backend = self.node, self.cell.backend  # noqa: F841
+        enter, changed = backend.enter, backend.changed
         first, add = self._folding.first, self._folding.add
         fixed = self._gap if isinstance(self._gap, int) else None
-        for key, value, start in zip(keys, values, timestamps or [None] * len(values), strict=True):
+        for key, value, start in zip(keys, values, times, strict=True):
             if start is None:
                 raise no_time()
             end = start + (self._gap(value) if fixed is None else fixed)  # type: ignore[operator]
@@ -102,31 +114,61 @@ class SessionOperator(StatefulOperator):
                     entry[SESSIONS] = (due, ((from_, to, held),))
                     changed(key)
                     continue
-            sessions = () if kept is None else kept[1]
-            near = [one for one in sessions if start <= one[1] and one[0] <= end]
-            if not near and end - 1 <= watermark:
+            if not self._put(key, kept, start, end, value, first, add):
                 self._dropped(value, start)
-                continue
-            if near:
-                sessions = self._joined(sessions, near, start, end, value)
-            else:
-                sessions = (*sessions, (start, end, first(value)))
-            due = MAX_WATERMARK if kept is None else kept[0]
-            if end - 1 < due and not near:
+
+    def _merge(self, keys: list[Any], values: list[Any]) -> None:
+        """Take pieces of sessions, each of several records."""
+        node, enter, merge = self.node, self.cell.backend.enter, self._folding.merge  # noqa: F841
+        for key, (_, _, (start, end), held, count) in zip(keys, values, strict=True):
+            kept: Kept | None = enter(key).get(SESSIONS)
+            if not self._put(key, kept, start, end, held, _same, merge):
+                self._late.inc(count)
+
+    def _put(
+        self,
+        key: Any,
+        kept: Kept | None,
+        start: int,
+        end: int,
+        value: Any,
+        first: Callable[[Any], Any],
+        add: Callable[[Any, Any], Any],
+    ) -> bool:
+        """Put a record, or a piece, into the sessions of its key; False where it is late."""
+        backend = self.cell.backend
+        sessions = () if kept is None else kept[1]
+        near = [one for one in sessions if start <= one[1] and one[0] <= end]
+        if not near and end - 1 <= self.cell.watermark:
+            return False
+        due = MAX_WATERMARK if kept is None else kept[0]
+        if near:
+            sessions = self._joined(sessions, near, start, end, value, first, add)
+        else:
+            sessions = (*sessions, (start, end, first(value)))
+            if end - 1 < due:
                 due = end - 1
-                timers.register(Timer(due, key))
-            entry[SESSIONS] = (due, sessions)
-            changed(key)
+                backend.event_timers.register(Timer(due, key))
+        backend.enter(key)[SESSIONS] = (due, sessions)
+        backend.changed(key)
+        return True
 
     def _joined(
-        self, sessions: tuple[Session, ...], near: list[Session], start: int, end: int, value: Any
+        self,
+        sessions: tuple[Session, ...],
+        near: list[Session],
+        start: int,
+        end: int,
+        value: Any,
+        first: Callable[[Any], Any],
+        add: Callable[[Any, Any], Any],
     ) -> tuple[Session, ...]:
         """The sessions after a record that belongs to one or several of them."""
         merge = self._folding.merge
         held = near[0][2]
         for _, _, other in near[1:]:
             held = other if held is None else held if other is None else merge(held, other)
-        held = self._folding.first(value) if held is None else self._folding.add(held, value)
+        held = first(value) if held is None else add(held, value)
         extent = min(start, *[one[0] for one in near]), max(end, *[one[1] for one in near])
         joined = (*extent, held)
         if len(near) == 1 and near[0][:2] == extent:
@@ -167,3 +209,7 @@ class SessionOperator(StatefulOperator):
 
 def _end_of(session: Session) -> int:
     return session[1]
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -9,8 +9,9 @@ from typing import Any, Self
 from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.clocks import clocks_of
 from headrace.operators.windows.combine import CombineWindowsSpec, SentKey
+from headrace.operators.windows.combine_sessions import CombineSessionsSpec
 from headrace.operators.windows.evicting import EvictingWindowOperator
-from headrace.operators.windows.folding import can_merge
+from headrace.operators.windows.folding import merges_in_any_order, merges_in_order
 from headrace.operators.windows.grid import grid_of
 from headrace.operators.windows.operator import WindowOperator
 from headrace.operators.windows.sessions import SessionOperator, gap_of
@@ -64,12 +65,22 @@ class WindowSpec(Windowing, OperatorSpec):
         Not where a record that comes late is needed by itself. Nor in a batch, which takes records
         in the order of their time.
         """
-        grid = grid_of(self)
-        if grid is None or is_batch or self.allowed_lateness_ms or self.late_tag is not None:
+        if is_batch or self.allowed_lateness_ms or self.late_tag is not None:
             return None
-        if not can_merge(self.contents):
+        if not merges_in_order(self.contents):
             return None
-        spec = CombineWindowsSpec(selector, replace(self.contents, window_function=None), grid)
+        grid, gap = grid_of(self), gap_of(self)
+        one_by_one = grid is not None and grid.size_ms == grid.slide_ms
+        if not (one_by_one or merges_in_any_order(self.contents)):
+            return None
+        contents = replace(self.contents, window_function=None)
+        spec: OperatorSpec | None = None
+        if grid is not None:
+            spec = CombineWindowsSpec(selector, contents, grid)
+        elif isinstance(gap, int):
+            spec = CombineSessionsSpec(selector, contents, gap)
+        if spec is None:
+            return None
         sent_key = UserFunction(SentKey(selector), "get_key")
         return Combiner(spec, sent_key, key_type, replace(self, combined=True))
 

@@ -1,0 +1,189 @@
+"""The first of two phases of sessions: records of a key that follow each other become one.
+
+What is sent is a piece of a session, with its start and end; the receiver joins pieces as it joins
+records. Some pieces could join a session that the receiver has, and that a watermark ends. Such a
+piece is sent before that watermark, and a record that comes later is sent alone, after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.operators import worth
+from headrace.operators.combine import MOST_KEYS
+from headrace.operators.windows.combine import COMBINED, fold_names
+from headrace.operators.windows.contents import Contents
+from headrace.runtime.detached import copied
+from headrace.runtime.loops import Push, Step, calling, pushing_all
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.plain import ATOMS, is_plain, only_atoms
+from headrace.runtime.user_function import UserFunction
+
+Piece = list[Any]
+"""Start, end (ms, exclusive), what is held, and of how many records."""
+
+
+@dataclass(frozen=True)
+class CombineSessionsSpec(OperatorSpec):
+    """What stands before the exchange to sessions with one value and a fixed gap (ms)."""
+
+    selector: UserFunction
+    contents: Contents
+    gap_ms: int
+    traits = Traits()
+    kind = "combine-sessions"
+
+    @property
+    def label(self) -> str:
+        return "Combine"
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        return (self.selector, *self.contents.functions)
+
+    def copied(self) -> Self:
+        """The same with functions of its own, for one task."""
+        made = super().copied()
+        vars(made)["contents"] = self.contents.copied()
+        return made
+
+    def build(self) -> Operator:
+        return CombineSessionsOperator(self)
+
+
+class CombineSessionsOperator(Operator):
+    """Keeps the latest piece of each key, until the task run ends or it is too much."""
+
+    def __init__(self, spec: CombineSessionsSpec) -> None:
+        self._spec = spec
+        self._pieces: dict[Any, Piece] = {}
+        self._aside: list[tuple[Any, Piece]] = []
+        """Pieces that a later one of their key took the place of."""
+        self._before: list[tuple[list[tuple[Any, Piece]], int]] = []
+        """Pieces that go before a watermark, with that watermark; in turn."""
+        self._worth = worth.Worth()
+        self.reached = MIN_WATERMARK
+        self._waiting: int | None = None
+        """A watermark that waits, and that none of the pieces must go before."""
+
+    def step(self) -> Step:
+        """The folding. A record that is not kept goes on within the block of the last line."""
+        first, folded, functions = fold_names(self._spec.contents, "$piece[2]")
+        names = {
+            **functions,
+            "node": self.node,
+            "key_of": self._spec.selector.bound(),
+            "gap": self._spec.gap_ms,
+            "pieces": self._pieces,
+            "aside": self._aside,
+            "before": self._before,
+            "operator": self,
+            "release": self._release,
+            "relieve": self._relieve,
+            "atoms": ATOMS,
+            "only_atoms": only_atoms,
+            "is_plain": is_plain,
+            "copied": copied,
+        }
+        lines = (
+            "node = $node",
+            "$passes = True",
+            "if $combines and timestamp is not None:",
+            "    if timestamp > $after:",
+            "        $end = timestamp + $gap",
+            "        $key = $key_of(value)",
+            "        if type($key) in $atoms or $is_plain($key):",
+            "            $passes = False",
+            # Whoever made the record may change it afterwards.
+            "            if type(value) not in $atoms and not (type(value) is tuple and"
+            " $only_atoms(map(type, value)) or $is_plain(value)): value = $copied(value)",
+            "            $piece = $pieces.get($key)",
+            "            if $piece is not None and timestamp <= $piece[1] and $piece[0] <= $end:",
+            f"                $piece[2] = {first} if $piece[2] is None else {folded}",
+            "                $piece[3] += 1",
+            "                if timestamp < $piece[0]: $piece[0] = timestamp",
+            "                if $end > $piece[1]: $piece[1] = $end",
+            "            else:",
+            "                if $piece is not None: $aside.append(($key, $piece))",
+            f"                $pieces[$key] = [timestamp, $end, {first}, 1]",
+            "if $passes:",
+            "    if $pieces or $before: $release()",
+            "    if True:",
+        )
+        return Step(
+            lines,
+            names,
+            prologue=("$combines, $after = $operator.combines, $operator.reached + 1",),
+            epilogue=("$relieve()",),
+        )
+
+    def bind(self, outputs: Outputs) -> Push:
+        """The function that takes a single record; in a loop over a chunk, ``step`` does."""
+        self._main = outputs.main
+        push_all = pushing_all((self.step(), calling(outputs.main)), self.node.name)
+        return lambda value, timestamp: push_all([value], [timestamp])
+
+    @property
+    def combines(self) -> bool:
+        """Whether records are combined now."""
+        return self._worth.pays
+
+    def _relieve(self) -> None:
+        """After a chunk: send what is held, where it is too much."""
+        before = sum(len(pieces) for pieces, _ in self._before)
+        if len(self._pieces) + len(self._aside) + before >= MOST_KEYS:
+            self._release()
+
+    def snapshot(self) -> Any | None:
+        """The watermark, which tells what is late among the records to come."""
+        return None if self.reached == MIN_WATERMARK else self.reached
+
+    def restore(self, state: Any | None) -> None:
+        """A split's records begin, or go on."""
+        self.reached = MIN_WATERMARK if state is None else state
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Let a watermark wait for the records before it."""
+        self.reached = max(watermark, self.reached)
+        self._signal = signal
+        if not (self._pieces or self._before) or idle or watermark >= MAX_WATERMARK:
+            self._release()
+            signal(watermark, idle)
+            return
+        self._waiting = watermark
+        # They may belong to a session that the watermark would end without them, at the receiver.
+        before = [one for one in self._aside if one[1][0] <= watermark + 1]
+        before += [one for one in self._pieces.items() if one[1][0] <= watermark + 1]
+        if before:
+            self._before.append((before, watermark))
+            self._waiting = None
+            self._aside[:] = [one for one in self._aside if one[1][0] > watermark + 1]
+            for key, piece in before:
+                if self._pieces.get(key) is piece:
+                    del self._pieces[key]
+
+    def complete(self) -> None:
+        """Send what is held."""
+        self._release()
+        self._worth.end_run()
+
+    def _release(self) -> None:
+        """Send what is held, and the watermarks in their places."""
+        for pieces, watermark in self._before:
+            self._send(pieces)
+            self._signal(watermark, False)
+        self._before.clear()
+        self._send([*self._aside, *self._pieces.items()])
+        self._aside.clear()
+        self._pieces.clear()
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            self._signal(waiting, False)
+
+    def _send(self, pieces: list[tuple[Any, Piece]]) -> None:
+        for key, (start, end, held, count) in pieces:
+            self._main((COMBINED, key, (start, end), held, count), start)
+        if pieces:
+            self._worth.note(sum(piece[3] for _, piece in pieces), len(pieces))
