@@ -1,5 +1,8 @@
 """Card fraud: payments are scored by a support vector machine that is replaced while the job runs.
 
+    headrace run examples/card_fraud.py            # on Spark
+    headrace run examples/card_fraud.py --local    # in this process, without Spark
+
 What a payment looks like beside the card's earlier ones is worked out from keyed state. The model
 comes by a broadcast stream, and each payment is scored by the model in force at its time. From the
 sixth day on there is a kind of fraud that the first model has never seen.
@@ -10,10 +13,11 @@ Needs scikit-learn: ``pip install scikit-learn``.
 import math
 import pickle
 import random
+import sys
 from datetime import UTC, datetime
 
 import charts
-from headrace.common import Duration, Row, Time, Types, WatermarkStrategy
+from headrace.common import Configuration, Duration, Row, Time, Types, WatermarkStrategy
 from headrace.datastream import (
     AggregateFunction,
     KeyedBroadcastProcessFunction,
@@ -206,7 +210,9 @@ def main():
     ]
     live = [payment for payment in payments if payment.at >= STARTS]
 
-    env = StreamExecutionEnvironment.get_execution_environment()
+    target = "local" if "--local" in sys.argv else "spark"
+    configuration = Configuration().set_string("execution.target", target)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
     arrival = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(DISORDER))
     in_order = WatermarkStrategy.for_monotonous_timestamps()

@@ -1,5 +1,8 @@
 """The value of homes: a nightly batch that learns prices from the sales that three sources report.
 
+    headrace run examples/real_estate.py            # on Spark
+    headrace run examples/real_estate.py --local    # in this process, without Spark
+
 A notary sends CSV, an agency JSON lines, and the land register lines of fixed width. They are
 brought into one form; a sale that several have reported counts once. A home is worth what similar
 homes of its district were sold for. The agency's file is broken in places, as such files are.
@@ -8,12 +11,13 @@ homes of its district were sold for. The agency's file is broken in places, as s
 import json
 import random
 import statistics
+import sys
 import tempfile
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
-from headrace.common import Types, WatermarkStrategy
+from headrace.common import Configuration, Types, WatermarkStrategy
 from headrace.datastream import (
     KeyedCoProcessFunction,
     OutputTag,
@@ -183,7 +187,9 @@ def lines_to(folder):
 def main():
     folder = Path(tempfile.mkdtemp(prefix="real-estate-"))
     write_input(folder)
-    env = StreamExecutionEnvironment.get_execution_environment()
+    target = "local" if "--local" in sys.argv else "spark"
+    configuration = Configuration().set_string("execution.target", target)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_runtime_mode(RuntimeExecutionMode.BATCH)
     env.set_parallelism(2)
 

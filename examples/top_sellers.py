@@ -1,14 +1,18 @@
 """Top sellers: from single purchases to the best products of every hour.
 
+    headrace run examples/top_sellers.py            # on Spark
+    headrace run examples/top_sellers.py --local    # in this process, without Spark
+
 Purchases of a shop are summed by product and hour. Of these totals come two lists: the three best
 products of each hour (a function that waits by a timer until the hour is complete), and the best
 product of each category (a second window after the first).
 """
 
 import random
+import sys
 from datetime import UTC, datetime
 
-from headrace.common import Duration, Row, Time, Types, WatermarkStrategy
+from headrace.common import Configuration, Duration, Row, Time, Types, WatermarkStrategy
 from headrace.datastream import (
     AggregateFunction,
     KeyedProcessFunction,
@@ -119,7 +123,9 @@ def best_sellers(purchases):
 
 
 def main():
-    env = StreamExecutionEnvironment.get_execution_environment()
+    target = "local" if "--local" in sys.argv else "spark"
+    configuration = Configuration().set_string("execution.target", target)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
     times = WatermarkStrategy.for_bounded_out_of_orderness(
         Duration.of_millis(DISORDER)

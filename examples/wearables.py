@@ -1,14 +1,18 @@
 """Wearables: workouts and alarms from the heart rates and steps of many wearers.
 
+    headrace run examples/wearables.py            # on Spark
+    headrace run examples/wearables.py --local    # in this process, without Spark
+
 Each device sends a reading every thirty seconds. Readings of high effort that lie close together
 are a workout (a session window). An alarm goes off when the heart rate has stayed high for five
 minutes without a single step, or when a device has sent nothing for ten minutes (timers).
 """
 
 import random
+import sys
 from datetime import UTC, datetime
 
-from headrace.common import Duration, Row, Time, Types, WatermarkStrategy
+from headrace.common import Configuration, Duration, Row, Time, Types, WatermarkStrategy
 from headrace.datastream import (
     AggregateFunction,
     KeyedProcessFunction,
@@ -145,7 +149,9 @@ def events(readings):
 
 
 def main():
-    env = StreamExecutionEnvironment.get_execution_environment()
+    target = "local" if "--local" in sys.argv else "spark"
+    configuration = Configuration().set_string("execution.target", target)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
     times = WatermarkStrategy.for_bounded_out_of_orderness(
         Duration.of_millis(DISORDER)

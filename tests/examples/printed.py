@@ -5,27 +5,16 @@ from __future__ import annotations
 import runpy
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-from headrace.common import Configuration
-from headrace.datastream import StreamExecutionEnvironment
 
 ROOT = Path(__file__).parents[2]
 
 
 def run_locally(name: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Run an example as it is, on the local runner, in a folder of its own."""
-    original = StreamExecutionEnvironment.__init__
-
-    def on_local_runner(self: Any, configuration: Configuration | None = None) -> None:
-        original(self, configuration)
-        self._configuration.set_string("execution.target", "local")
-
+    """Run an example as ``headrace run`` does, on the local runner, in a folder of its own."""
     program = str(ROOT / "examples" / f"{name}.py")
-    monkeypatch.setattr(StreamExecutionEnvironment, "__init__", on_local_runner)
-    monkeypatch.setattr(sys, "argv", [program])
+    monkeypatch.setattr(sys, "argv", [program, "--local"])
     monkeypatch.chdir(folder)
     runpy.run_path(program, run_name="__main__")
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import card_fraud
-from headrace.common import Configuration, Duration, Row, WatermarkStrategy
+from headrace.common import Duration, Row, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.testing import run_pipeline
 from tests.examples.printed import shown_output
@@ -135,11 +135,7 @@ def test_page(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What does not depend on the model is as on the page: days, versions, fraud."""
-    configuration = Configuration().set_string("execution.target", "local")
-    environment = StreamExecutionEnvironment.get_execution_environment(configuration)
-    monkeypatch.setattr(
-        StreamExecutionEnvironment, "get_execution_environment", lambda: environment
-    )
+    monkeypatch.setattr(sys, "argv", ["card_fraud.py", "--local"])
     pickled = iter(model.pickled for model in versions("limits"))
     monkeypatch.setattr(card_fraud, "train", lambda _: next(pickled))
     monkeypatch.chdir(tmp_path)
