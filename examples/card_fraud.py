@@ -77,7 +77,9 @@ class Features(KeyedBroadcastProcessFunction):
         self.waiting = runtime_context.get_map_state(
             MapStateDescriptor("waiting", Types.LONG(), Types.PICKLED_BYTE_ARRAY())
         )
-        self.profile = runtime_context.get_state(ValueStateDescriptor("profile"))
+        self.profile = runtime_context.get_state(
+            ValueStateDescriptor("profile", Types.PICKLED_BYTE_ARRAY())
+        )
 
     def process_broadcast_element(self, value, ctx):
         ctx.get_broadcast_state(MODELS).put(value.since, (value.version, value.pickled))

@@ -30,6 +30,7 @@ from headrace.datastream.formats.json import JsonLinesEncoder
 from headrace.datastream.state import ListStateDescriptor
 
 TODAY = date(2026, 11, 20)
+ANY = Types.PICKLED_BYTE_ARRAY()
 BAD = OutputTag("bad")
 TRUST = ["agency", "notary", "register"]  # the last is right where reports of a sale differ
 
@@ -85,8 +86,8 @@ class Valuation(KeyedCoProcessFunction):
     """The value of each home of a district, by the five sales of the last year most like it."""
 
     def open(self, runtime_context):
-        self.sales = runtime_context.get_list_state(ListStateDescriptor("sales"))
-        self.homes = runtime_context.get_list_state(ListStateDescriptor("homes"))
+        self.sales = runtime_context.get_list_state(ListStateDescriptor("sales", ANY))
+        self.homes = runtime_context.get_list_state(ListStateDescriptor("homes", ANY))
 
     def process_element1(self, value, ctx):
         if value.day >= (TODAY - timedelta(days=365)).isoformat():

@@ -87,7 +87,9 @@ class TopOfHour(KeyedProcessFunction):
         self.size = size
 
     def open(self, runtime_context):
-        self.totals = runtime_context.get_list_state(ListStateDescriptor("totals"))
+        self.totals = runtime_context.get_list_state(
+            ListStateDescriptor("totals", Types.PICKLED_BYTE_ARRAY())
+        )
 
     def process_element(self, value, ctx):
         self.totals.add(value)
