@@ -70,7 +70,8 @@ class Features(KeyedBroadcastProcessFunction):
     """Each payment as numbers, with the model in force at its time.
 
     Payments wait for a timer at their own time. So those of a card come in their order, and all
-    models up to that time are known.
+    models up to that time are known. A card pays at most once in a millisecond; where that is not
+    sure, the map must hold a list of payments for each time.
     """
 
     def open(self, runtime_context):

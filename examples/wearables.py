@@ -97,7 +97,8 @@ class Watch(KeyedProcessFunction):
     """Alarms of one wearer.
 
     Each reading waits for a timer at its own time. So ``on_timer`` meets readings and deadlines
-    in the order of time, whatever the order in which the readings arrived.
+    in the order of time, whatever the order in which the readings arrived. A device has at most
+    one reading for a time, so the time is the key of the map in which they wait.
     """
 
     def open(self, runtime_context):
@@ -161,7 +162,7 @@ def main():
     with events(stream).execute_and_collect("wearables") as found:
         found = sorted(found)
     for wearer in WORKOUTS:
-        print(f"{wearer:6} {curve(recorded, wearer)}")
+        print(f"{wearer:6} {curve(recorded, wearer)}".rstrip())
         for _, at, what, details in (event for event in found if event[0] == wearer):
             print(f"       {clock(at)} {what:8} {details}")
 
