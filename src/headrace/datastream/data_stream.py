@@ -297,7 +297,8 @@ class DataStream(Stream):
             raise PlanError(
                 f"{operator.name} has no side output {output_tag.tag_id!r}",
                 where={"stream": self._described(), "called": str(site)},
-                hint="call get_side_output() on the stream that process() gave back",
+                hint="call it on the stream that process() gave back, or that of a source with"
+                " .on_error(tag)",
             )
         edge = Edge(operator, output_tag)
         coercion = build.add_coercion(self._env, edge, output_tag.type_info, site)

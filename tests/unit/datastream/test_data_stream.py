@@ -359,6 +359,8 @@ def test_side_outputs(pairs: DataStream) -> None:
     assert coerced.inputs[0].source is operator and coerced.inputs[0].tag == typed
     with pytest.raises(PlanError, match="Map has no side output 'late'"):
         pairs.map(str).get_side_output(plain)
+    with pytest.raises(PlanError, match=r"a source with \.on_error\(tag\)"):
+        pairs.get_side_output(plain)
     with pytest.raises(PlanError, match="takes an OutputTag"):
         processed.get_side_output("late")  # type: ignore[arg-type]
 
