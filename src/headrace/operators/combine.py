@@ -13,6 +13,20 @@ from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.state.backend import MISSING
 from headrace.runtime.user_function import UserFunction
 
+ISOLATING = (
+    "if type(value) not in $atoms and not (type(value) is tuple and"
+    " $only_atoms(map(type, value)) or $is_plain(value)): value = $copied(value)"
+)
+"""A line that takes a copy of a record which whoever made it may change afterwards."""
+
+ISOLATING_NAMES = {
+    "atoms": ATOMS,
+    "only_atoms": only_atoms,
+    "is_plain": is_plain,
+    "copied": copied,
+}
+"""What the line above calls."""
+
 MOST_KEYS = 100_000
 """So many records are sent at once, and others gathered."""
 
@@ -63,10 +77,7 @@ class CombineOperator(Operator):
             "missing": MISSING,
             "operator": self,
             "release": self._release,
-            "atoms": ATOMS,
-            "only_atoms": only_atoms,
-            "is_plain": is_plain,
-            "copied": copied,
+            **ISOLATING_NAMES,
         }
         lines = (
             "node = $node",
@@ -77,9 +88,7 @@ class CombineOperator(Operator):
             "        $passes = False",
             "        $before = $held.get($key, $missing)",
             "        if $before is not $missing: value = $reduce($before, value)",
-            # Whoever made the record may change it afterwards.
-            "        if type(value) not in $atoms and not (type(value) is tuple and"
-            " $only_atoms(map(type, value)) or $is_plain(value)): value = $copied(value)",
+            "        " + ISOLATING,
             "        $held[$key] = value",
             "        $came += 1",
             "if $passes:",

@@ -15,14 +15,12 @@ from typing import Any, Self
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.operators import worth
-from headrace.operators.combine import MOST_KEYS
+from headrace.operators.combine import ISOLATING, ISOLATING_NAMES, MOST_KEYS
 from headrace.operators.windows.contents import Aggregated, Contents
 from headrace.operators.windows.folding import folding_of
 from headrace.operators.windows.grid import Grid
-from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push, Step, calling, pushing_all
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
-from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.user_function import UserFunction, close_function, open_function
 
 
@@ -146,10 +144,7 @@ class CombineWindowsOperator(Operator):
             "operator": self,
             "release": self._release,
             "relieve": self._relieve,
-            "atoms": ATOMS,
-            "only_atoms": only_atoms,
-            "is_plain": is_plain,
-            "copied": copied,
+            **ISOLATING_NAMES,
         }
         lines = (
             "node = $node",
@@ -167,9 +162,7 @@ class CombineWindowsOperator(Operator):
             "        $key = $key_of(value)",
             "        if type($key) in $atoms or $is_plain($key):",
             "            $passes = False",
-            # Whoever made the record may change it afterwards.
-            "            if type(value) not in $atoms and not (type(value) is tuple and"
-            " $only_atoms(map(type, value)) or $is_plain(value)): value = $copied(value)",
+            "            " + ISOLATING,
             "            $held = $table.get($key)",
             f"            $table[$key] = {first} if $held is None else {folded}",
             "            $count += 1",

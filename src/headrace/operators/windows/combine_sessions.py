@@ -12,13 +12,11 @@ from typing import Any, Self
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.operators import worth
-from headrace.operators.combine import MOST_KEYS
+from headrace.operators.combine import ISOLATING, ISOLATING_NAMES, MOST_KEYS
 from headrace.operators.windows.combine import COMBINED, fold_names
 from headrace.operators.windows.contents import Contents
-from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push, Step, calling, pushing_all
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
-from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.user_function import UserFunction
 
 Piece = list[Any]
@@ -82,10 +80,7 @@ class CombineSessionsOperator(Operator):
             "operator": self,
             "release": self._release,
             "relieve": self._relieve,
-            "atoms": ATOMS,
-            "only_atoms": only_atoms,
-            "is_plain": is_plain,
-            "copied": copied,
+            **ISOLATING_NAMES,
         }
         lines = (
             "node = $node",
@@ -96,9 +91,7 @@ class CombineSessionsOperator(Operator):
             "        $key = $key_of(value)",
             "        if type($key) in $atoms or $is_plain($key):",
             "            $passes = False",
-            # Whoever made the record may change it afterwards.
-            "            if type(value) not in $atoms and not (type(value) is tuple and"
-            " $only_atoms(map(type, value)) or $is_plain(value)): value = $copied(value)",
+            "            " + ISOLATING,
             "            $piece = $pieces.get($key)",
             "            if $piece is not None and timestamp <= $piece[1] and $piece[0] <= $end:",
             f"                $piece[2] = {first} if $piece[2] is None else {folded}",
