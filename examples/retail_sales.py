@@ -177,6 +177,7 @@ def draw(first, final):
         f"{OFFLINE_SHOP}: sales of the last hour",
         {"after all corrections": whole_shop(final), "as told at first": whole_shop(first)},
         dashed=["as told at first"],
+        y_title="euros",
         x_text=clock,
         x_ticks=range(OPENS_MS, CLOSES_MS + HOUR_MS, HOUR_MS),
     )

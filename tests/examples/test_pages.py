@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = {page.stem: page for page in sorted((ROOT / "docs" / "examples").glob("*.md"))}
-LOCAL = ["retail_sales", "ski_lifts"]
+LOCAL = ["bus_positions", "retail_sales", "ski_lifts"]
 """Programs that run in this process when they are given ``--local``."""
 
 
