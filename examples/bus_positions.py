@@ -18,7 +18,7 @@ from statistics import median
 from typing import NamedTuple
 
 from charts import lines
-from headrace.common import Configuration, Duration, WatermarkStrategy
+from headrace.common import Configuration, Duration, Types, WatermarkStrategy
 from headrace.datastream import (
     KeyedBroadcastProcessFunction,
     OutputTag,
@@ -55,7 +55,7 @@ STOP_NAMES, STOP_ALONG = list(STOPS), list(STOPS.values())
 
 SILENT = OutputTag("silent")
 PASSED = OutputTag("passed")
-TIMETABLES = MapStateDescriptor("timetables")
+TIMETABLES = MapStateDescriptor("timetables", Types.INT(), Types.PICKLED_BYTE_ARRAY())
 
 
 class Position(NamedTuple):
@@ -118,8 +118,9 @@ class FollowBuses(KeyedBroadcastProcessFunction):
     """A Place for each position; to PASSED the stops, to SILENT (bus, since when, how far)."""
 
     def open(self, runtime_context):
-        self.waiting = runtime_context.get_list_state(ListStateDescriptor("waiting"))
-        self.last = runtime_context.get_state(ValueStateDescriptor("last"))
+        any_value = Types.PICKLED_BYTE_ARRAY()
+        self.waiting = runtime_context.get_list_state(ListStateDescriptor("waiting", any_value))
+        self.last = runtime_context.get_state(ValueStateDescriptor("last", any_value))
 
     def process_broadcast_element(self, timetable, ctx):
         versions = ctx.get_broadcast_state(TIMETABLES).get(timetable.bus) or {}

@@ -17,7 +17,7 @@ from random import Random
 from typing import NamedTuple
 
 from charts import lines
-from headrace.common import Configuration, Time, WatermarkStrategy
+from headrace.common import Configuration, Time, Types, WatermarkStrategy
 from headrace.common.watermark_strategy import Watermark, WatermarkGenerator
 from headrace.datastream import (
     AggregateFunction,
@@ -97,7 +97,7 @@ class Turnover(AggregateFunction):
 class Told(ProcessWindowFunction):
     """Adds what was told of the same window before, which the window's own state knows."""
 
-    BEFORE = ValueStateDescriptor("before")
+    BEFORE = ValueStateDescriptor("before", Types.LONG())
 
     def process(self, key, context, elements):
         (cents,) = elements
