@@ -80,7 +80,7 @@ def project(template: Template, title: str) -> dict[str, str]:
     job = own_name.sub("job", program)
     return {
         "job.py": job,
-        "test_job.py": own_name.sub("job", test),
+        "test_job.py": own_name.sub("job", standing_alone(test)),
         **{f"{name}.py": (programs / f"{name}.py").read_text() for name in _beside(job, programs)},
         "README.md": README.format(title=title, about=_about(job), template=template.value),
         "pyproject.toml": SETTINGS,
@@ -104,6 +104,35 @@ def _beside(program: str, folder: Path) -> list[str]:
         if isinstance(node, ast.Import | ast.ImportFrom)
     }
     return sorted(name for name in imported if name and (folder / f"{name}.py").is_file())
+
+
+def standing_alone(test: str) -> str:
+    """A test without what needs the repository's other tests, as the test of a page does."""
+    body = ast.parse(test).body
+    needing: dict[str, ast.ImportFrom | ast.FunctionDef] = {
+        alias.asname or alias.name: node
+        for node in body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "tests"
+        for alias in node.names
+    }
+    functions = [node for node in body if isinstance(node, ast.FunctionDef)]
+    # What uses one of these falls as well: a test may take it as a fixture.
+    while found := [f for f in functions if f.name not in needing and needing.keys() & _names(f)]:
+        needing |= {function.name: function for function in found}
+    left_out: set[int] = set()
+    for node in needing.values():
+        decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+        first = min(each.lineno for each in (node, *decorators))
+        left_out |= set(range(first, (node.end_lineno or first) + 1))
+    lines = [line for at, line in enumerate(test.splitlines(), 1) if at not in left_out]
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).rstrip("\n") + "\n"
+
+
+def _names(function: ast.FunctionDef) -> set[str]:
+    """The names that a function uses, and those of its parameters."""
+    nodes = list(ast.walk(function))
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return used | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
 def _about(program: str) -> str:

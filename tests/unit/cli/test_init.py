@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli import app
-from headrace.cli.init import Template, _folders, project
+from headrace.cli.init import Template, _folders, project, standing_alone
 from headrace.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[3]
@@ -75,6 +75,41 @@ def test_every_template_stands_alone(
     assert readme.startswith("# made\n") and f"--from {template.value}" in readme
     texts = [path.read_text() for path in folder.glob("*.py")]
     assert not any("examples/" in text or "tests." in text for text in texts)
+
+
+TEST = """\
+import pytest
+from tests.examples.printed import run_locally, shown
+
+import job
+
+
+@pytest.fixture
+def output(tmp_path):
+    return run_locally("job", tmp_path)
+
+
+def test_job():
+    assert job.run() == 1
+
+
+@pytest.mark.parametrize("mode", ["a", "b"])
+def test_page(output):
+    assert output == "shown"
+
+
+def test_again():
+    assert job.run() == 1
+"""
+
+
+def test_a_test_comes_without_what_needs_the_repository() -> None:
+    assert standing_alone(TEST) == (
+        "import pytest\n\nimport job\n\n\n"
+        "def test_job():\n    assert job.run() == 1\n\n\n"
+        "def test_again():\n    assert job.run() == 1\n"
+    )
+    assert standing_alone("import job\n") == "import job\n"
 
 
 @pytest.mark.parametrize("occupied", ["folder", "file"])
