@@ -78,10 +78,11 @@ def project(template: Template, title: str) -> dict[str, str]:
     # What the job draws keeps its name.
     own_name = re.compile(rf"(?:examples/)?\b{template.module}\b(?!\.svg)")
     job = own_name.sub("job", program)
+    beside = {f"{name}.py": programs / f"{name}.py" for name in _beside(job, programs)}
     return {
         "job.py": job,
         "test_job.py": own_name.sub("job", standing_alone(test)),
-        **{f"{name}.py": (programs / f"{name}.py").read_text() for name in _beside(job, programs)},
+        **{name: path.read_text("utf-8") for name, path in beside.items()},
         "README.md": README.format(title=title, about=_about(job), template=template.value),
         "pyproject.toml": SETTINGS,
     }
