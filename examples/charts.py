@@ -33,14 +33,17 @@ def lines(
     x_ticks=None,
     y_ticks=None,
     dashed=(),
+    faint=None,
     height=380,
 ):
     """Lines from a dictionary of names and lists of points (x, y), each with its name below.
 
     ``x_text`` and ``y_text`` make a tick's text from its value; ``x_ticks`` and ``y_ticks`` say
-    where ticks are. The series named in ``dashed`` are drawn so, without dots.
+    where ticks are. The series named in ``dashed`` are drawn so, without dots. ``faint`` has
+    further points of some series: they are drawn as thin lines of the same colour.
     """
-    points = [point for line in series.values() for point in line]
+    faint = faint or {}
+    points = [point for line in [*series.values(), *faint.values()] for point in line]
     x_ticks = x_ticks or _ticks(x for x, _ in points)
     y_ticks = y_ticks or _ticks([0, *(y for _, y in points)])
     bottom = height - 60
@@ -58,7 +61,10 @@ def lines(
     name_x, name_y = LEFT, height - 12
     for index, (name, line) in enumerate(series.items()):
         colour = COLOURS[index % len(COLOURS)]
-        path = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in line)
+        path, beside = (
+            " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in drawn)
+            for drawn in (line, faint.get(name, ()))
+        )
         style = f'stroke="{colour}" stroke-width="2"'
         if name in dashed:
             style += ' stroke-dasharray="4 4"'
@@ -68,6 +74,9 @@ def lines(
                 for x, y in line
             ]
         shapes.append(f'<polyline points="{path}" fill="none" {style}/>')
+        if beside:
+            thin = f'stroke="{colour}" stroke-width="1" stroke-dasharray="2 3"'
+            shapes.append(f'<polyline points="{beside}" fill="none" {thin}/>')
         wide = 40 + 7 * len(name)
         if name_x + wide > WIDTH:
             name_x, name_y = LEFT, name_y + 18

@@ -40,6 +40,17 @@ def test_lines_lie_between_their_ticks() -> None:
     assert {"0", "20", "100", "10", "up", "plan"} <= set(texts(svg))
 
 
+def test_faint_lines_are_drawn_beside_their_series() -> None:
+    svg = charts.lines("t", {"a": [(0, 0)], "b": [(0, 5)]}, faint={"b": [(0, 10), (9, 10)]})
+    found = [
+        (line.get("stroke"), line.get("stroke-width"))
+        for line in ElementTree.fromstring(svg).iter(f"{SVG}polyline")
+    ]
+    one, two, *_ = charts.COLOURS
+    assert found == [(one, "2"), (two, "2"), (two, "1")]
+    assert {"10", "8"} <= set(texts(svg))  # both scales reach as far as they do
+
+
 @pytest.mark.parametrize("series", [{}, {"one": [(5, 0)]}, {"flat": [(1, 7), (2, 7)]}])
 def test_there_may_be_little_to_draw(series: dict[str, list[tuple[int, int]]]) -> None:
     assert texts(charts.lines("t", series))[0] == "t"

@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from headrace.cli import demo, doctor, prepare, pyflink, replay, run
+from headrace.cli import demo, doctor, init, prepare, pyflink, replay, run
 from headrace.cli.check import command
 from headrace.errors import HeadraceError
 
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.command("check")(command.check)
 app.command("doctor")(doctor.doctor)
+app.command("init")(init.init)
 app.command("prepare")(prepare.prepare)
 app.command("run", context_settings=run.CONTEXT_SETTINGS)(run.run)
 app.command("pyflink", context_settings=run.CONTEXT_SETTINGS)(pyflink.pyflink)

@@ -1,0 +1,145 @@
+"""``headrace init``: a new project from one of the examples, with its test."""
+
+from __future__ import annotations
+
+import ast
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headrace.errors import ConfigurationError
+
+
+class Template(StrEnum):
+    """The examples that projects are made from; each is a program and a test of its own."""
+
+    SKI_LIFTS = "ski-lifts"
+    RETAIL_SALES = "retail-sales"
+    BUS_POSITIONS = "bus-positions"
+    WEARABLES = "wearables"
+    TOP_SELLERS = "top-sellers"
+    REAL_ESTATE = "real-estate"
+
+    @property
+    def module(self) -> str:
+        """The name of the program, as it is imported."""
+        return self.value.replace("-", "_")
+
+
+README = """\
+# {title}
+
+{about}
+
+```console
+$ headrace run job.py            # on Spark
+$ headrace run job.py --local    # in one process, without Spark
+$ pytest                         # the test, without Spark as well (pip install pytest)
+```
+
+`job.py` is the program, `test_job.py` its test. The data is generated: to read your own, put
+another source in the place of the one in `main`.
+
+Made by `headrace init --from {template}`.
+"""
+SETTINGS = '[tool.pytest.ini_options]\npythonpath = ["."]\n'
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="NAME", help="The project's folder.")],
+    template: Annotated[
+        Template, typer.Option("--from", help="The example that it begins with.")
+    ] = Template.SKI_LIFTS,
+) -> None:
+    """Make a new project NAME: a job that runs, its test, and a README."""
+    if folder.exists() and not folder.is_dir():
+        raise ConfigurationError(f"{folder} is a file", hint="headrace init NAME, a new folder")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise ConfigurationError(
+            f"the folder {folder} is not empty: nothing was written to it",
+            hint="headrace init NAME, a new or empty folder",
+        )
+    files = project(template, folder.resolve().name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, "utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"the project cannot be written: {error}") from None
+    typer.echo(f"made {folder}: {', '.join(files)}")
+    typer.echo(f"  cd {folder}\n  headrace run job.py\n  pytest")
+
+
+def project(template: Template, title: str) -> dict[str, str]:
+    """The texts of a project's files, by their names."""
+    programs, tests = _folders()
+    program = (programs / f"{template.module}.py").read_text("utf-8")
+    test = (tests / f"test_{template.module}.py").read_text("utf-8")
+    # What the job draws keeps its name.
+    own_name = re.compile(rf"(?:examples/)?\b{template.module}\b(?!\.svg)")
+    job = own_name.sub("job", program)
+    beside = {f"{name}.py": programs / f"{name}.py" for name in _beside(job, programs)}
+    return {
+        "job.py": job,
+        "test_job.py": own_name.sub("job", standing_alone(test)),
+        **{name: path.read_text("utf-8") for name, path in beside.items()},
+        "README.md": README.format(title=title, about=_about(job), template=template.value),
+        "pyproject.toml": SETTINGS,
+    }
+
+
+def _folders() -> tuple[Path, Path]:
+    """Where the examples and their tests are: in the installed package, or in the checkout."""
+    packaged = Path(__file__).parent / "templates"
+    if packaged.is_dir():
+        return packaged, packaged / "tests"
+    checkout = Path(__file__).parents[3]
+    return checkout / "examples", checkout / "tests" / "examples"
+
+
+def _beside(program: str, folder: Path) -> list[str]:
+    """The modules of the folder that a program imports."""
+    imported = {
+        node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
+        for node in ast.walk(ast.parse(program))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    return sorted(name for name in imported if name and (folder / f"{name}.py").is_file())
+
+
+def standing_alone(test: str) -> str:
+    """A test without what needs the repository's other tests, as the test of a page does."""
+    body = ast.parse(test).body
+    needing: dict[str, ast.ImportFrom | ast.FunctionDef] = {
+        alias.asname or alias.name: node
+        for node in body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "tests"
+        for alias in node.names
+    }
+    functions = [node for node in body if isinstance(node, ast.FunctionDef)]
+    # What uses one of these falls as well: a test may take it as a fixture.
+    while found := [f for f in functions if f.name not in needing and needing.keys() & _names(f)]:
+        needing |= {function.name: function for function in found}
+    left_out: set[int] = set()
+    for node in needing.values():
+        decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+        first = min(each.lineno for each in (node, *decorators))
+        left_out |= set(range(first, (node.end_lineno or first) + 1))
+    lines = [line for at, line in enumerate(test.splitlines(), 1) if at not in left_out]
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).rstrip("\n") + "\n"
+
+
+def _names(function: ast.FunctionDef) -> set[str]:
+    """The names that a function uses, and those of its parameters."""
+    nodes = list(ast.walk(function))
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return used | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+def _about(program: str) -> str:
+    """What the program's docstring says, without the lines of code in it."""
+    paragraphs = (ast.get_docstring(ast.parse(program)) or "").split("\n\n")
+    return "\n\n".join(text for text in paragraphs if not text.startswith(" "))
