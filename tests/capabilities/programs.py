@@ -10,7 +10,7 @@ import asyncio
 import dataclasses
 import datetime as dt
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -681,3 +681,19 @@ def window_functions(env: StreamExecutionEnvironment, folder: Path) -> DataStrea
             of_all.sum(1),
         )
     )
+
+
+@capability(
+    "full_window_partition: all records of a key, or of a stream, at its end",
+    [("a", [1, 3, 8]), ("b", [2, 5]), 19],
+)
+def whole_partitions(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    pairs = env.from_collection(PAIRS)
+    of_keys = pairs.key_by(first).full_window_partition()
+    of_all = pairs.map(lambda pair: pair[1]).full_window_partition()
+
+    def of_key(values: Iterable[tuple[str, int]]) -> Iterator[tuple[str, list[int]]]:
+        ordered = sorted(values)
+        yield ordered[0][0], [number for _, number in ordered]
+
+    return of_keys.map_partition(of_key).union(of_all.reduce(lambda one, two: one + two))

@@ -7,6 +7,7 @@ named, united and collected, so that the suite costs one start of Spark and two 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,17 @@ import pytest
 
 from headrace.common import Configuration, Encoder, Types
 from headrace.common.job_status import JobStatus
-from headrace.datastream import DataStream, MapFunction, RuntimeContext, StreamExecutionEnvironment
+from headrace.datastream import (
+    DataStream,
+    MapFunction,
+    RuntimeContext,
+    RuntimeExecutionMode,
+    StreamExecutionEnvironment,
+)
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.formats.json import JsonLinesEncoder
 from headrace.datastream.formats.parquet import ParquetBulkWriters
-from tests.capabilities.programs import CAPABILITIES, PAIRS, Capability
+from tests.capabilities.programs import CAPABILITIES, PAIRS, Capability, first
 
 MODES = {"local": "STREAMING", "batch": "BATCH", "streaming": "STREAMING"}
 NAMES = [capability.name for capability in CAPABILITIES]
@@ -27,6 +34,7 @@ NAMES = [capability.name for capability in CAPABILITIES]
 FILES_OUT = "Files as sinks: text, JSON lines, Parquet"
 ERRORS = "A user's exception, with its operator and record"
 COUNTERS = "Counters of user functions"
+CACHED = "cache: the records of a stream, kept for later jobs"
 
 
 def environment(runner: str) -> StreamExecutionEnvironment:
@@ -38,7 +46,7 @@ def environment(runner: str) -> StreamExecutionEnvironment:
     return StreamExecutionEnvironment.get_execution_environment(configuration)
 
 
-def rows(names: list[str]) -> list[Any]:
+def rows(names: list[str], runners: Iterable[str] = MODES) -> list[Any]:
     """One parameter set for each name and runner, marked as that row of the table."""
     return [
         pytest.param(
@@ -51,7 +59,7 @@ def rows(names: list[str]) -> list[Any]:
             ],
         )
         for name in names
-        for runner in MODES
+        for runner in runners
     ]
 
 
@@ -163,6 +171,24 @@ def test_counters(name: str, runner: str, capsys: pytest.CaptureFixture[str]) ->
     counted = [v for k, v in result.get_all_accumulator_results().items() if k.endswith("seen")]
     assert sum(counted) == 7
     assert len(capsys.readouterr().out.splitlines()) == 7
+
+
+@pytest.mark.parametrize(("name", "runner"), rows([CACHED], ["local", "batch"]))
+def test_cached(name: str, runner: str, tmp_path: Path) -> None:
+    env = environment(runner)
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    log = tmp_path / "log"
+
+    def noted(pair: Any) -> Any:
+        with log.open("a") as file:
+            file.write("called\n")
+        return pair
+
+    cached = env.from_collection(PAIRS).map(noted).cache()
+    assert sorted(collected(cached.key_by(first).sum(1))) == [("a", 12), ("b", 7)]
+    assert sorted(collected(cached)) == sorted(PAIRS)
+    assert len(log.read_text().splitlines()) == len(PAIRS)
+    env.close()
 
 
 @pytest.mark.parametrize(("name", "runner"), rows([ERRORS]))
