@@ -26,6 +26,7 @@ from headrace.datastream import (
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.formats.json import JsonLinesEncoder
 from headrace.datastream.formats.parquet import ParquetBulkWriters
+from tests.capabilities import own_windows  # noqa: F401 - lists its programs
 from tests.capabilities.programs import CAPABILITIES, PAIRS, Capability, first
 
 MODES = {"local": "STREAMING", "batch": "BATCH", "streaming": "STREAMING"}
