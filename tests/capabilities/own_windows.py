@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from headrace.common import WatermarkStrategy
+from headrace.common import Time, WatermarkStrategy
 from headrace.datastream import DataStream, OutputTag, StreamExecutionEnvironment
 from headrace.datastream.window import (
     CountTrigger,
@@ -19,9 +19,11 @@ from headrace.datastream.window import (
     Trigger,
     TriggerResult,
     TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
     WindowAssigner,
 )
 from tests.capabilities.programs import (
+    PAIRS,
     Punctuated,
     by_second,
     capability,
@@ -131,6 +133,10 @@ def named(name: str, stream: DataStream) -> DataStream:
         ("fours", "a", 4), ("fours", "a", 8), ("fours", "b", 2), ("fours", "b", 5),
         ("first of", "a", 4), ("first of", "a", 8), ("first of", "b", 7),
     ],
+    beam=[
+        "Where/Custom windows", "Where/Custom merging windows",
+        "When/Configurable triggering", "When/Composite triggers",
+    ],
 )  # fmt: skip
 def own_windows(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     keyed = timed_pairs(env).key_by(first)
@@ -161,6 +167,7 @@ OUT_OF_ORDER = [("a", 1), ("a", 9), ("a", 2), ("a", 20), ("a", 3)]
         ("dropped", "b", 2), ("dropped", "b", 5),
         ("late", "a", 6), ("late", "a", 9), ("late", "a", 20),
     ],
+    beam=["When/Allowed lateness", "How/Discarding", "How/Accumulating"],
 )  # fmt: skip
 def firing_again(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     keyed = timed_pairs(env).key_by(first)
@@ -181,3 +188,14 @@ def firing_again(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     return named("kept", kept).union(
         named("dropped", dropped), named("late", late), named("too late", too_late)
     )
+
+
+@capability(
+    "Windows of processing time close at the end of a batch",
+    [],
+    [("a", 12), ("b", 7)],
+    beam=["When/Processing-time triggers"],
+)
+def clock_windows(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    century = TumblingProcessingTimeWindows.of(Time.days(36_500))  # from 1970 on
+    return env.from_collection(PAIRS).key_by(first).window(century).sum(1)

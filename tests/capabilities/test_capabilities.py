@@ -34,7 +34,8 @@ NAMES = [capability.name for capability in CAPABILITIES]
 
 FILES_OUT = "Files as sinks: text, JSON lines, Parquet"
 ERRORS = "A user's exception, with its operator and record"
-COUNTERS = "Counters of user functions"
+COUNTERS = "Counters, meters, distributions and gauges of user functions"
+BEAM = {each.name: each.beam for each in CAPABILITIES} | {COUNTERS: ("What/Metrics",)}
 CACHED = "cache: the records of a stream, kept for later jobs"
 
 
@@ -55,13 +56,22 @@ def rows(names: list[str], runners: Iterable[str] = MODES) -> list[Any]:
             runner,
             id=f"{name}-{runner}",
             marks=[
-                pytest.mark.capability(name, runners=runner),
+                *shown(name, runner),
                 *([] if runner == "local" else [pytest.mark.spark]),
             ],
         )
         for name in names
         for runner in runners
     ]
+
+
+def shown(name: str, runner: str) -> list[Any]:
+    """The marks of a row; none where its program has no result on the runner."""
+    program = next((one for one in CAPABILITIES if one.name == name), None)
+    if program is not None and not program.on(runner):
+        return []
+    beam = [pytest.mark.beam(*BEAM[name], runners=runner)] if BEAM.get(name) else []
+    return [pytest.mark.capability(name, runners=runner), *beam]
 
 
 class Results:
@@ -113,11 +123,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 @pytest.mark.parametrize(("name", "runner"), rows(NAMES))
 def test_program(name: str, runner: str, results: Results) -> None:
     capability = next(one for one in CAPABILITIES if one.name == name)
-    expected = capability.expected
-    if runner == "batch" and capability.in_batch is not None:
-        expected = capability.in_batch
     found = results.of(capability, runner)
-    assert Counter(map(repr, found)) == Counter(map(repr, expected))
+    assert Counter(map(repr, found)) == Counter(map(repr, capability.on(runner)))
 
 
 @pytest.mark.parametrize(("name", "runner"), rows([FILES_OUT]))
@@ -155,10 +162,16 @@ def lines_below(folder: Path) -> list[str]:
 
 class Counting(MapFunction):
     def open(self, runtime_context: RuntimeContext) -> None:
-        self.seen = runtime_context.get_metrics_group().counter("seen")
+        group = runtime_context.get_metrics_group()
+        self.seen = group.counter("seen")
+        self.meter = group.meter("rate")
+        self.values = group.distribution("values")
+        group.gauge("level", lambda: 4)
 
     def map(self, value: Any) -> Any:
         self.seen.inc()
+        self.meter.mark_event(2)
+        self.values.update(value)
         return value
 
 
@@ -169,8 +182,14 @@ def test_counters(name: str, runner: str, capsys: pytest.CaptureFixture[str]) ->
     client = env.execute_async("counters")
     result = client.get_job_execution_result().result()
     assert client.get_job_status().result() is JobStatus.FINISHED
-    counted = [v for k, v in result.get_all_accumulator_results().items() if k.endswith("seen")]
-    assert sum(counted) == 7
+    found = result.get_all_accumulator_results()
+
+    def figures(end: str) -> list[Any]:
+        return [value for name, value in found.items() if name.endswith(f".{end}")]
+
+    assert (sum(figures("seen")), sum(figures("rate.count"))) == (7, 14)
+    assert (sum(figures("values.sum")), max(figures("values.max"))) == (28, 7)
+    assert {*figures("level")} == {4}
     assert len(capsys.readouterr().out.splitlines()) == 7
 
 
