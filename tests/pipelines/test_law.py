@@ -98,7 +98,7 @@ HELD_BACK = Program(
 """Records come to a session when the watermark has reached the end of the one before."""
 
 
-@settings(max_examples=20)
+@settings(max_examples=15)
 @example(HELD_BACK, [], [(1, 1)], "heap")
 @given(programs, cuts, spreads, st.sampled_from(["heap", "paged"]))
 def test_the_law_through_the_neutral_form(
@@ -127,7 +127,7 @@ ENDED_BEFORE = Program(
 """One source has ended when an exchange is put in that only it feeds."""
 
 
-@settings(max_examples=20)
+@settings(max_examples=15)
 @example(ENDED_BEFORE, [1, 1, 1, 1, 4], [[3]], [(1, 1)], "heap")
 @given(programs, cuts, versions, spreads, st.sampled_from(["heap", "paged"]))
 def test_the_law_of_changed_programs(

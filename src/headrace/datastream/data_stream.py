@@ -457,7 +457,7 @@ class DataStream(Stream):
     def cache(self) -> CachedDataStream:
         """The same records, which the first job computes and keeps, and later ones read.
 
-        Jobs must be batches, as in PyFlink. Timestamps are kept; watermarks are not.
+        Only batches keep and read; in a stream each job computes them. Timestamps are kept.
         """
         # Programs without it start without its files.
         from headrace.datastream._build.cache import KeptFolders

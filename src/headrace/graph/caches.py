@@ -25,21 +25,20 @@ class CachesOfJob:
     A stream that was kept becomes a source, and what is upstream of it is not computed. A stream
     that was not gets a sink, which keeps it. Nodes downstream of a cache are copied, so that the
     next job finds the program as it was written. Without a cache the sinks are the given ones.
+    Not ``keeps``: every cached stream is computed, and none is kept.
 
     Fields:
         sinks: those of the job, then those that keep streams.
-        met: the caches that the job reads or fills.
     """
 
-    def __init__(self, sinks: Sequence[SinkTransformation]) -> None:
-        self.met: list[CacheTransformation] = []
+    def __init__(self, sinks: Sequence[SinkTransformation], *, keeps: bool = True) -> None:
+        self._keeps = keeps
         self._kept: dict[Transformation, Source | None] = {}
         self._edges: dict[Transformation, tuple[Edge, ...]] = {}
         self._nodes: dict[Transformation, Transformation] = {}
         self._keeping: list[SinkTransformation] = []
         for node in topological(sinks, self._needed):
             if isinstance(node, CacheTransformation):
-                self.met.append(node)
                 self._edges[node] = self._resolved(node)
             else:
                 self._nodes[node] = self._copied(node)
@@ -52,7 +51,7 @@ class CachesOfJob:
     def _needed(self, node: Transformation) -> tuple[Edge, ...]:
         """The inputs of a node that are computed: none where it was kept."""
         if isinstance(node, CacheTransformation) and node not in self._kept:
-            self._kept[node] = node.kept.reading()
+            self._kept[node] = node.kept.reading() if self._keeps else None
         return () if self._kept.get(node) else node.inputs
 
     def _resolved(self, cache: CacheTransformation) -> tuple[Edge, ...]:
@@ -61,10 +60,11 @@ class CachesOfJob:
         if source is not None:
             return (Edge(_read(cache, source)),)
         into = tuple(new for edge in cache.inputs for new in self._in_place_of(edge))
-        sink = cache.kept.writing()
-        self._keeping.append(
-            SinkTransformation(into, None, cache.name, cache.site, cache.output_type, sink=sink)
-        )
+        if self._keeps:
+            sink, declared = cache.kept.writing(), cache.output_type
+            self._keeping.append(
+                SinkTransformation(into, None, cache.name, cache.site, declared, sink=sink)
+            )
         return into
 
     def _copied(self, node: Transformation) -> Transformation:

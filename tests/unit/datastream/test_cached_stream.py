@@ -9,6 +9,7 @@ import pytest
 
 from headrace.common import Configuration, WatermarkStrategy
 from headrace.datastream import DataStream, ProcessFunction, StreamExecutionEnvironment
+from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import MissingWatermarksError, PlanError
 
@@ -124,10 +125,30 @@ def test_a_stream_without_event_time_has_none_when_it_is_read(tmp_path: Path) ->
         collected(cached)
 
 
+def test_a_stream_computes_it_in_each_job(tmp_path: Path) -> None:
+    """As PyFlink does."""
+    log = tmp_path / "log"
+    cached = pairs(environment(tmp_path, "STREAMING"), log).cache()
+    for times in (1, 2):
+        assert collected(cached) == PAIRS
+        assert calls(log) == 4 * times
+    assert not (tmp_path / "cache").exists()
+
+
+def test_an_automatic_mode_keeps_what_has_an_end(tmp_path: Path) -> None:
+    log, env = tmp_path / "log", environment(tmp_path, "AUTOMATIC")
+    cached = pairs(env, log).cache()
+    for _ in range(2):
+        assert collected(cached) == PAIRS
+    assert calls(log) == 4
+    endless = env.from_source(
+        DataGeneratorSource(lambda index: index), WatermarkStrategy.no_watermarks(), "endless"
+    )
+    assert "Cache" not in cached.union(endless).explain()
+
+
 def test_what_a_cached_stream_is_not_for(tmp_path: Path) -> None:
-    stream = pairs(environment(tmp_path, "STREAMING"), tmp_path / "log")
-    with pytest.raises(PlanError, match="a cached stream needs a batch"):
-        collected(stream.cache())
+    stream = pairs(environment(tmp_path), tmp_path / "log")
     with pytest.raises(PlanError, match=r"cache\(\) cannot act on a keyed stream"):
         stream.key_by(lambda pair: pair[0]).cache()
     with pytest.raises(PlanError, match=r"uid\(\) cannot act on a cached stream"):

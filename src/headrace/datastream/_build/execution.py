@@ -60,15 +60,10 @@ def _graph(sinks: Sinks, configuration: Configuration) -> StreamGraph:
             "no sink: the job would compute nothing",
             hint="end a stream with sink_to(), print() or execute_and_collect()",
         )
-    caches = CachesOfJob(sinks)
-    graph = StreamGraph.of(caches.sinks)
     mode = options.read(configuration, options.RUNTIME_MODE)
-    if caches.met and not (mode == "BATCH" or (mode == "AUTOMATIC" and graph.bounded)):
-        raise PlanError(
-            "a cached stream needs a batch: a stream has no end at which its result is whole",
-            where={"stream": f"{caches.met[0].name}, built at {caches.met[0].site}"},
-            hint="env.set_runtime_mode(RuntimeExecutionMode.BATCH)",
-        )
+    graph = StreamGraph.of(CachesOfJob(sinks, keeps=mode != "STREAMING").sinks)
+    if mode == "AUTOMATIC" and not graph.bounded:
+        graph = StreamGraph.of(CachesOfJob(sinks, keeps=False).sinks)
     return graph
 
 
