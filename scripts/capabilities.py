@@ -1,13 +1,14 @@
-"""Writes what works, by runner: docs/capabilities.md, and the table in README.md.
+"""Writes what works, by runner: docs/capabilities.md, the table in README.md, docs/beam-matrix.md.
 
-    python scripts/capabilities.py           write both
+    python scripts/capabilities.py           write all
     python scripts/capabilities.py --check   say whether they are up to date; exits 1 if not
 
 Nothing is listed by hand. A test says what it shows with a mark, and the tests are collected:
 
     @pytest.mark.capability("Event-time timers", runners="local, batch, streaming")
 
-A test that is marked to be skipped or expected to fail shows nothing.
+The rows of Beam's matrix are in ``scripts/beam_matrix.py``. A test that is marked to be skipped or
+expected to fail shows nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,12 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # as a script it sees its own folder alone
+
+from scripts import beam_matrix  # noqa: E402
+
 PAGE = ROOT / "docs" / "capabilities.md"
+BEAM_PAGE = ROOT / "docs" / "beam-matrix.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- capabilities -->", "<!-- /capabilities -->"
 
@@ -55,6 +61,7 @@ class Collector:
 
     def __init__(self) -> None:
         self.shown: list[Shown] = []
+        self.beam: list[beam_matrix.Mark] = []
         self.failures: list[str] = []
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -63,9 +70,13 @@ class Collector:
             names = {mark.name for mark in item.iter_markers()}
             if names & _SHOWS_NOTHING:
                 continue
+            test = item.nodeid.partition("[")[0]
+            row = ""
             for mark in item.iter_markers("capability"):
-                test = item.nodeid.partition("[")[0]
                 self.shown.append(shown(mark, test))
+                row = f"[{self.shown[-1].name}]({PAGE.name})"
+            for mark in item.iter_markers("beam"):
+                self.beam += in_beam(mark, row or f"`{test.removeprefix('tests/')}`")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note what could not be collected."""
@@ -81,14 +92,29 @@ def shown(mark: Any, test: str) -> Shown:
     """
     if len(mark.args) != 1 or set(mark.kwargs) != {"runners"}:
         raise ValueError(f"{test}: capability(name, runners=…) is wanted, not {mark}")
+    return Shown(mark.args[0], _runners(mark, test), test)
+
+
+def in_beam(mark: Any, test: str) -> list[beam_matrix.Mark]:
+    """What a mark says of rows of Beam's matrix.
+
+    Raises:
+        ValueError: it names no row, or another runner than there is.
+    """
+    if not mark.args or set(mark.kwargs) != {"runners"}:
+        raise ValueError(f"{test}: beam(row, …, runners=…) is wanted, not {mark}")
+    return [beam_matrix.Mark(row, _runners(mark, test), test) for row in mark.args]
+
+
+def _runners(mark: Any, test: str) -> tuple[str, ...]:
     runners = tuple(part.strip() for part in mark.kwargs["runners"].split(","))
     unknown = [runner for runner in runners if runner not in RUNNERS]
     if unknown:
         raise ValueError(f"{test}: {unknown} is none of {RUNNERS}")
-    return Shown(mark.args[0], runners, test)
+    return runners
 
 
-def collect(root: Path = ROOT) -> list[Shown]:
+def collect(root: Path = ROOT) -> Collector:
     """The marks of all tests below ``root``, in the order of the tests.
 
     Raises:
@@ -101,7 +127,7 @@ def collect(root: Path = ROOT) -> list[Shown]:
     if status != pytest.ExitCode.OK or collector.failures:
         found = ", ".join(collector.failures) or f"pytest ended with {status!r}"
         raise SystemExit(f"tests cannot be collected: {found}")
-    return collector.shown
+    return collector
 
 
 def table(shown: Iterable[Shown], *, with_tests: bool) -> str:
@@ -147,11 +173,13 @@ def replaced(text: str, content: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write or check both files."""
-    found = collect()
+    """Write or check the files."""
+    collected = collect()
+    found = collected.shown
     readme = README.read_text("utf-8")
     wanted = {
         PAGE: page(found),
+        BEAM_PAGE: beam_matrix.page(collected.beam),
         README: replaced(readme, table(found, with_tests=False)),
     }
     if arguments != ["--check"]:

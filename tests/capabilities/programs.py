@@ -10,7 +10,7 @@ import asyncio
 import dataclasses
 import datetime as dt
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -84,16 +84,23 @@ class Capability:
     build: Build
     expected: list[Any]
     in_batch: list[Any] | None = None
+    beam: tuple[str, ...] = ()
+    """The rows of Beam's matrix that it shows."""
+
+    def on(self, runner: str) -> list[Any]:
+        """The answer on a runner."""
+        in_batch = runner == "batch" and self.in_batch is not None
+        return self.in_batch if in_batch else self.expected
 
 
 CAPABILITIES: list[Capability] = []
 
 
 def capability(
-    name: str, expected: list[Any], in_batch: list[Any] | None = None
+    name: str, expected: list[Any], in_batch: list[Any] | None = None, *, beam: Sequence[str] = ()
 ) -> Callable[[Build], Build]:
     def enlist(build: Build) -> Build:
-        CAPABILITIES.append(Capability(name, build, expected, in_batch))
+        CAPABILITIES.append(Capability(name, build, expected, in_batch, tuple(beam)))
         return build
 
     return enlist
@@ -107,7 +114,11 @@ def by_second(strategy: WatermarkStrategy) -> WatermarkStrategy:
     return strategy.with_timestamp_assigner(lambda pair: pair[1])
 
 
-@capability("map, flat_map, filter, process, project", [(2,), (2,), (4,), (4,)])
+@capability(
+    "map, flat_map, filter, process, project",
+    [(2,), (2,), (4,), (4,)],
+    beam=["What/ParDo"],
+)
 def stateless(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     class Pair(ProcessFunction):
         def process_element(self, value: int, ctx: Any) -> Iterator[Any]:
@@ -193,7 +204,12 @@ BEFORE_THE_LAST = [
 ]  # fmt: skip
 
 
-@capability("reduce, sum, min, max, min_by, max_by", LAST_OF_EACH + BEFORE_THE_LAST, LAST_OF_EACH)
+@capability(
+    "reduce, sum, min, max, min_by, max_by",
+    LAST_OF_EACH + BEFORE_THE_LAST,
+    LAST_OF_EACH,
+    beam=["What/Combine"],
+)
 def rolling(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     keyed = env.from_collection(PAIRS).key_by(first)
     streams = {
@@ -211,6 +227,7 @@ def rolling(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
 @capability(
     "Keyed state: value, list, map, reducing, aggregating",
     [("a", [1, 3, 8], {1: "a", 3: "a", 8: "a"}, 12, 3), ("b", [2, 5], {2: "b", 5: "b"}, 7, 2)],
+    beam=["What/Stateful Processing"],
 )
 def keyed_state(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     class Count(AggregateFunction):
@@ -289,7 +306,7 @@ class Bell(KeyedProcessFunction):
         yield ctx.get_current_key(), timestamp
 
 
-@capability("Event-time timers", PAIRS)
+@capability("Event-time timers", PAIRS, beam=["When/Timers"])
 def event_timers(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     return (
         env.from_collection(PAIRS)
@@ -309,7 +326,11 @@ class Punctuated(WatermarkGenerator):
         pass
 
 
-@capability("Watermarks: monotonous, bounded, of one's own; idleness", PAIRS * 3)
+@capability(
+    "Watermarks: monotonous, bounded, of one's own; idleness",
+    PAIRS * 3,
+    beam=["Where/Timestamp control"],
+)
 def watermarks(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     bounded = WatermarkStrategy.for_bounded_out_of_orderness(dt.timedelta(milliseconds=5))
     mine = WatermarkStrategy.for_generator(Punctuated).with_idleness(dt.timedelta(minutes=1))
@@ -352,7 +373,7 @@ def side_outputs(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     return odd.union(odd.get_side_output(even))
 
 
-@capability("union of streams", ["a", "b", "c"])
+@capability("union of streams", ["a", "b", "c"], beam=["What/Flatten"])
 def unions(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     return env.from_collection(["a", "b"]).union(env.from_collection(["c"]))
 
@@ -464,6 +485,7 @@ def two_streams(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     "Broadcast state, keyed and not",
     [*[("plain", True, False)] * 5, ("a", 1, 10), ("b", 2, 10), ("a", 3, 300), ("b", 5, 500),
      ("a", 8, 800)],
+    beam=["What/Side Inputs"],
 )  # fmt: skip
 def broadcast_state(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     rates = MapStateDescriptor("rates", Types.LONG(), Types.INT())
@@ -526,7 +548,11 @@ def typed(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     return env.from_collection([("a", 1)]).map(lambda pair: Row(*pair), kind)
 
 
-@capability("Sources: collection, sequence, data generator", [0, 1, 2, 4, 7])
+@capability(
+    "Sources: collection, sequence, data generator",
+    [0, 1, 2, 4, 7],
+    beam=["What/Source API"],
+)
 def sources(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     squares = DataGeneratorSource(lambda index: index * index, count=3)
     made = env.from_source(squares, WatermarkStrategy.no_watermarks(), "squares")
@@ -643,6 +669,10 @@ class Listed(ProcessWindowFunction[Any, Any, str, Any]):
         ("sliding", "a", 8), ("sliding", "b", 7), ("sliding", "b", 5),
         ("session", "a", 4), ("session", "a", 8), ("session", "b", 7),
     ],
+    beam=[
+        "What/Combine", "What/Composite Transforms", "Where/Fixed windows",
+        "Where/Sliding windows", "Where/Session windows", "When/Event-time triggers",
+    ],
 )  # fmt: skip
 def windows(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     keyed = timed_pairs(env).key_by(first)
@@ -663,6 +693,10 @@ def windows(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
         ("a", "CountWindow(id=0)", [1, 3], 1), ("b", "CountWindow(id=0)", [2, 5], 1),
         ("a", "GlobalWindow", [3], 1), ("b", "GlobalWindow", [5], 1), ("all", 6), ("all", 13),
     ],
+    beam=[
+        "What/GroupByKey", "Where/Global windows", "When/Count triggers",
+        "When/Composite triggers", "Misc/Key-ordered delivery",
+    ],
 )  # fmt: skip
 def window_functions(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     keyed = timed_pairs(env).key_by(first)
@@ -681,3 +715,19 @@ def window_functions(env: StreamExecutionEnvironment, folder: Path) -> DataStrea
             of_all.sum(1),
         )
     )
+
+
+@capability(
+    "full_window_partition: all records of a key, or of a stream, at its end",
+    [("a", [1, 3, 8]), ("b", [2, 5]), 19],
+)
+def whole_partitions(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    pairs = env.from_collection(PAIRS)
+    of_keys = pairs.key_by(first).full_window_partition()
+    of_all = pairs.map(lambda pair: pair[1]).full_window_partition()
+
+    def of_key(values: Iterable[tuple[str, int]]) -> Iterator[tuple[str, list[int]]]:
+        ordered = sorted(values)
+        yield ordered[0][0], [number for _, number in ordered]
+
+    return of_keys.map_partition(of_key).union(of_all.reduce(lambda one, two: one + two))

@@ -7,6 +7,7 @@ named, united and collected, so that the suite costs one start of Spark and two 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,27 @@ import pytest
 
 from headrace.common import Configuration, Encoder, Types
 from headrace.common.job_status import JobStatus
-from headrace.datastream import DataStream, MapFunction, RuntimeContext, StreamExecutionEnvironment
+from headrace.datastream import (
+    DataStream,
+    MapFunction,
+    RuntimeContext,
+    RuntimeExecutionMode,
+    StreamExecutionEnvironment,
+)
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.formats.json import JsonLinesEncoder
 from headrace.datastream.formats.parquet import ParquetBulkWriters
-from tests.capabilities.programs import CAPABILITIES, PAIRS, Capability
+from tests.capabilities import own_windows  # noqa: F401 - lists its programs
+from tests.capabilities.programs import CAPABILITIES, PAIRS, Capability, first
 
 MODES = {"local": "STREAMING", "batch": "BATCH", "streaming": "STREAMING"}
 NAMES = [capability.name for capability in CAPABILITIES]
 
 FILES_OUT = "Files as sinks: text, JSON lines, Parquet"
 ERRORS = "A user's exception, with its operator and record"
-COUNTERS = "Counters of user functions"
+COUNTERS = "Counters, meters, distributions and gauges of user functions"
+BEAM = {each.name: each.beam for each in CAPABILITIES} | {COUNTERS: ("What/Metrics",)}
+CACHED = "cache: the records of a stream, kept for later jobs"
 
 
 def environment(runner: str) -> StreamExecutionEnvironment:
@@ -38,7 +48,7 @@ def environment(runner: str) -> StreamExecutionEnvironment:
     return StreamExecutionEnvironment.get_execution_environment(configuration)
 
 
-def rows(names: list[str]) -> list[Any]:
+def rows(names: list[str], runners: Iterable[str] = MODES) -> list[Any]:
     """One parameter set for each name and runner, marked as that row of the table."""
     return [
         pytest.param(
@@ -46,13 +56,22 @@ def rows(names: list[str]) -> list[Any]:
             runner,
             id=f"{name}-{runner}",
             marks=[
-                pytest.mark.capability(name, runners=runner),
+                *shown(name, runner),
                 *([] if runner == "local" else [pytest.mark.spark]),
             ],
         )
         for name in names
-        for runner in MODES
+        for runner in runners
     ]
+
+
+def shown(name: str, runner: str) -> list[Any]:
+    """The marks of a row; none where its program has no result on the runner."""
+    program = next((one for one in CAPABILITIES if one.name == name), None)
+    if program is not None and not program.on(runner):
+        return []
+    beam = [pytest.mark.beam(*BEAM[name], runners=runner)] if BEAM.get(name) else []
+    return [pytest.mark.capability(name, runners=runner), *beam]
 
 
 class Results:
@@ -104,11 +123,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 @pytest.mark.parametrize(("name", "runner"), rows(NAMES))
 def test_program(name: str, runner: str, results: Results) -> None:
     capability = next(one for one in CAPABILITIES if one.name == name)
-    expected = capability.expected
-    if runner == "batch" and capability.in_batch is not None:
-        expected = capability.in_batch
     found = results.of(capability, runner)
-    assert Counter(map(repr, found)) == Counter(map(repr, expected))
+    assert Counter(map(repr, found)) == Counter(map(repr, capability.on(runner)))
 
 
 @pytest.mark.parametrize(("name", "runner"), rows([FILES_OUT]))
@@ -146,10 +162,16 @@ def lines_below(folder: Path) -> list[str]:
 
 class Counting(MapFunction):
     def open(self, runtime_context: RuntimeContext) -> None:
-        self.seen = runtime_context.get_metrics_group().counter("seen")
+        group = runtime_context.get_metrics_group()
+        self.seen = group.counter("seen")
+        self.meter = group.meter("rate")
+        self.values = group.distribution("values")
+        group.gauge("level", lambda: 4)
 
     def map(self, value: Any) -> Any:
         self.seen.inc()
+        self.meter.mark_event(2)
+        self.values.update(value)
         return value
 
 
@@ -160,9 +182,33 @@ def test_counters(name: str, runner: str, capsys: pytest.CaptureFixture[str]) ->
     client = env.execute_async("counters")
     result = client.get_job_execution_result().result()
     assert client.get_job_status().result() is JobStatus.FINISHED
-    counted = [v for k, v in result.get_all_accumulator_results().items() if k.endswith("seen")]
-    assert sum(counted) == 7
+    found = result.get_all_accumulator_results()
+
+    def figures(end: str) -> list[Any]:
+        return [value for name, value in found.items() if name.endswith(f".{end}")]
+
+    assert (sum(figures("seen")), sum(figures("rate.count"))) == (7, 14)
+    assert (sum(figures("values.sum")), max(figures("values.max"))) == (28, 7)
+    assert {*figures("level")} == {4}
     assert len(capsys.readouterr().out.splitlines()) == 7
+
+
+@pytest.mark.parametrize(("name", "runner"), rows([CACHED], ["local", "batch"]))
+def test_cached(name: str, runner: str, tmp_path: Path) -> None:
+    env = environment(runner)
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    log = tmp_path / "log"
+
+    def noted(pair: Any) -> Any:
+        with log.open("a") as file:
+            file.write("called\n")
+        return pair
+
+    cached = env.from_collection(PAIRS).map(noted).cache()
+    assert sorted(collected(cached.key_by(first).sum(1))) == [("a", 12), ("b", 7)]
+    assert sorted(collected(cached)) == sorted(PAIRS)
+    assert len(log.read_text().splitlines()) == len(PAIRS)
+    env.close()
 
 
 @pytest.mark.parametrize(("name", "runner"), rows([ERRORS]))

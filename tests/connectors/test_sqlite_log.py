@@ -90,6 +90,9 @@ def test_a_partition_that_appears_is_read_from_the_first_position(tmp_path: Path
     planner.close()
 
 
+@pytest.mark.beam(
+    "Bounded SDF/Bundle Finalization", "Unbounded SDF/Bundle Finalization", runners="local"
+)
 def test_the_log_is_told_how_far_it_was_read(tmp_path: Path) -> None:
     log = tmp_path / "log.db"
     source = SqliteLogSource(make_log(log, range(6)))
@@ -110,6 +113,7 @@ def logs(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
     yield given, taken
 
 
+@pytest.mark.beam("Bounded SDF/Base", "Bounded SDF/SDF-initiated Checkpointing", runners="local")
 @pytest.mark.parametrize("restarts", [False, True])
 def test_sums_from_log_to_log(logs: tuple[Path, Path], restarts: bool) -> None:
     given, taken = logs
@@ -130,6 +134,7 @@ def test_sums_from_log_to_log(logs: tuple[Path, Path], restarts: bool) -> None:
     assert len(written) == 50
 
 
+@pytest.mark.beam("Bounded SDF/Base", runners="local")
 def test_a_batch_reads_from_the_first_position(logs: tuple[Path, Path]) -> None:
     given, taken = logs
 

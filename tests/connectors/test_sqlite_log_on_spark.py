@@ -21,6 +21,9 @@ pytestmark = [
 RECORDS = 300
 
 
+@pytest.mark.beam(
+    "Bounded SDF/Base", "Bounded SDF/SDF-initiated Checkpointing", runners="streaming"
+)
 def test_every_record_counts_once(tmp_path: Path) -> None:
     make_log(tmp_path / "given.db", range(1, RECORDS + 1))
     make_log(tmp_path / "taken.db")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count, pairwise
 from typing import Any
 
 import pyarrow.compute as pc
@@ -305,6 +306,21 @@ def results_of_windows(
         (key, _of_window(start, sum(numbers), len(numbers)), end - 1)
         for (end, key, start), numbers in sorted(found.items())
     ]
+
+
+def gap_that_parts(records: Iterable[Record], gap_ms: int) -> int:
+    """The least gap, from the given one on, that no two records of a key lie apart exactly.
+
+    A record at the very end of a session joins it, unless the session has fired: then the result
+    depends on the watermarks between the two, as in Flink.
+    """
+    by_key: dict[int, list[int]] = defaultdict(list)
+    for key, _, ts in records:
+        by_key[key].append(ts)
+    apart = {
+        later - earlier for times in by_key.values() for earlier, later in pairwise(sorted(times))
+    }
+    return next(gap for gap in count(gap_ms) if gap not in apart)
 
 
 def results_of_sessions(records: Iterable[Record], gap_ms: int) -> list[Record]:

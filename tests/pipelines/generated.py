@@ -47,6 +47,7 @@ from .functions import (
     WithTimestamp,
     add,
     aligned_windows,
+    gap_that_parts,
     looked_up,
     results_of_sessions,
     results_of_windows,
@@ -344,7 +345,7 @@ def _aligned(built: Built, flow: Flow, _: Flow, number: int) -> None:
 
 
 def _session(built: Built, flow: Flow, _: Flow, number: int) -> None:
-    gap = number % 4 * 9 + 2
+    gap = gap_that_parts(flow.records, number % 4 * 9 + 2)
     keyed = built.keyed(flow.stream, any_order=True)
     windows = keyed.window(EventTimeSessionWindows.with_gap(gap)).side_output_late_data(LATE)
     stream = windows.aggregate(SumAndCount(), OfSession())

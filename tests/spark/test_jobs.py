@@ -64,6 +64,7 @@ def written(folder: Path) -> Counter[str]:
     return Counter(line for path in files for line in path.read_text().splitlines())
 
 
+@pytest.mark.beam("Misc/Checkpoint", runners="streaming")
 def test_a_cancelled_job_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from headrace.common import Configuration, Duration, WatermarkStrategy
+from headrace.common import Configuration, Duration, Time, WatermarkStrategy
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
+from headrace.datastream.window import TumblingProcessingTimeWindows
 
 pytestmark = pytest.mark.spark
 
@@ -29,19 +30,19 @@ class HalfASecondLater(KeyedProcessFunction):
         yield ctx.get_current_key(), ctx.timer_service().current_processing_time() - timestamp
 
 
+@pytest.mark.beam("When/Timers", "When/Processing-time triggers", runners="streaming")
 def test_processing_time_timers_fire_without_new_records(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("1\n2\n3\n")
     lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
     source = lines.monitor_continuously(Duration.of_millis(100)).build()
-    stream = (
-        environment()
-        .from_source(source, WatermarkStrategy.no_watermarks(), "lines")
-        .key_by(lambda line: line)
-        .process(HalfASecondLater())
-    )
-    fired = dict(stream.execute_and_collect(limit=3))
-    assert fired.keys() == {"1", "2", "3"}
-    assert all(late_ms >= 0 for late_ms in fired.values())
+    lines = environment().from_source(source, WatermarkStrategy.no_watermarks(), "lines")
+    keyed = lines.key_by(lambda line: line)
+    windows = keyed.window(TumblingProcessingTimeWindows.of(Time.milliseconds(300)))
+    counted = windows.reduce(max).map(lambda line: (line, "window"))
+    fired = keyed.process(HalfASecondLater()).union(counted).execute_and_collect(limit=6)
+    assert sorted(key for key, _ in fired) == ["1", "1", "2", "2", "3", "3"]
+    assert sum(late == "window" for _, late in fired) == 3
+    assert all(late == "window" or late >= 0 for _, late in fired)
 
 
 class AtTheTimestamp(KeyedProcessFunction):
@@ -69,6 +70,9 @@ def test_a_silent_source_does_not_hold_up_event_time(tmp_path: Path) -> None:
     assert stream.execute_and_collect(limit=5) == [1, 10, 20, 30, 40]
 
 
+@pytest.mark.beam(
+    "Unbounded SDF/Base", "Unbounded SDF/SDF-initiated Checkpointing", runners="streaming"
+)
 def test_a_watched_folder_gives_each_file_once(tmp_path: Path) -> None:
     lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
     source = lines.monitor_continuously(Duration.of_millis(100)).build()

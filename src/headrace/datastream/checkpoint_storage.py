@@ -1,10 +1,113 @@
-"""Where Flink stores checkpoints: declared; Spark stores them here."""
+"""Flink's places for checkpoints, kept as values: here Spark stores checkpoints.
 
+Nothing takes one in PyFlink 2.3 either. Where checkpoints go is said in the configuration.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+
+from headrace.common.accepted import accepted
+from headrace.common.arguments import at_least, positive
 from headrace.common.unsupported import unsupported
 
-_SPARK = "Spark stores checkpoints: set 'execution.checkpointing.dir' in the configuration"
+__all__ = [
+    "CheckpointStorage",
+    "CustomCheckpointStorage",
+    "FileSystemCheckpointStorage",
+    "JobManagerCheckpointStorage",
+]
 
-CheckpointStorage = unsupported(f"{__name__}.CheckpointStorage", _SPARK)
-JobManagerCheckpointStorage = unsupported(f"{__name__}.JobManagerCheckpointStorage", _SPARK)
-FileSystemCheckpointStorage = unsupported(f"{__name__}.FileSystemCheckpointStorage", _SPARK)
-CustomCheckpointStorage = unsupported(f"{__name__}.CustomCheckpointStorage", _SPARK)
+_NO_EFFECT = "Spark stores checkpoints, in 'execution.checkpointing.dir'; PyFlink takes none either"
+_DEFAULT_THRESHOLD_BYTES = 20 * 1024
+_DEFAULT_BUFFER_BYTES = 4096
+
+
+@accepted(_NO_EFFECT)
+class CheckpointStorage(ABC):  # noqa: B024 - a common name for the values below
+    """Where a program would like its checkpoints to be."""
+
+
+@accepted(_NO_EFFECT)
+class JobManagerCheckpointStorage(CheckpointStorage):
+    """Checkpoints in the memory of Flink's JobManager."""
+
+    DEFAULT_MAX_STATE_SIZE = 5 * 1024 * 1024
+
+    def __init__(
+        self, checkpoint_path: str | None = None, max_state_size: int | None = None
+    ) -> None:
+        self._path = checkpoint_path
+        self._max_state_size = (
+            self.DEFAULT_MAX_STATE_SIZE
+            if max_state_size is None
+            else positive(max_state_size, "the maximal size of a state")
+        )
+
+    def get_checkpoint_path(self) -> str | None:
+        """The noted path, or None."""
+        return self._path
+
+    def get_max_state_size(self) -> int:
+        """The noted size, in bytes; 5 MiB by default."""
+        return self._max_state_size
+
+    def get_savepoint_path(self) -> str | None:
+        """None: the constructor takes none."""
+        return None
+
+    def __str__(self) -> str:
+        return (
+            f"JobManagerCheckpointStorage(checkpoints: {self._path!r},"
+            f" max state size: {self._max_state_size})"
+        )
+
+
+@accepted(_NO_EFFECT)
+class FileSystemCheckpointStorage(CheckpointStorage):
+    """Checkpoints as files."""
+
+    MAX_FILE_STATE_THRESHOLD = 1024 * 1024
+
+    def __init__(
+        self,
+        checkpoint_path: str | None = None,
+        file_state_size_threshold: int | None = None,
+        write_buffer_size: int = -1,
+    ) -> None:
+        if checkpoint_path is None:
+            raise ValueError("FileSystemCheckpointStorage needs a checkpoint_path")
+        threshold = -1 if file_state_size_threshold is None else file_state_size_threshold
+        at_least(threshold, -1, "the size of the states that are in no file of their own")
+        if threshold > self.MAX_FILE_STATE_THRESHOLD:
+            raise ValueError(
+                f"the size of the states that are in no file of their own is {threshold}, and"
+                f" {self.MAX_FILE_STATE_THRESHOLD} at most"
+            )
+        self._path = checkpoint_path
+        self._threshold = threshold
+        self._buffer_size = at_least(write_buffer_size, -1, "the size of a write buffer")
+
+    def get_checkpoint_path(self) -> str:
+        """The noted path."""
+        return self._path
+
+    def get_savepoint_path(self) -> str | None:
+        """None: the constructor takes none."""
+        return None
+
+    def get_min_file_size_threshold(self) -> int:
+        """The noted size, in bytes; 20 KiB by default."""
+        return _DEFAULT_THRESHOLD_BYTES if self._threshold < 0 else self._threshold
+
+    def get_write_buffer_size(self) -> int:
+        """The noted size, in bytes; 4 KiB by default."""
+        return _DEFAULT_BUFFER_BYTES if self._buffer_size < 0 else self._buffer_size
+
+    def __str__(self) -> str:
+        return f"FileSystemCheckpointStorage(checkpoints: {self._path!r})"
+
+
+CustomCheckpointStorage = unsupported(
+    f"{__name__}.CustomCheckpointStorage", "it wraps an object of Flink's JVM"
+)

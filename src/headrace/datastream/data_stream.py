@@ -15,7 +15,6 @@ from headrace.common.execution_config import ExecutionConfig
 from headrace.common.output_tag import OutputTag
 from headrace.common.time import TimeAmount
 from headrace.common.typeinfo import TypeInformation, Types
-from headrace.common.unsupported import unsupported, unsupported_method
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream._build import aggregations, execution
 from headrace.datastream._build import nodes as build
@@ -32,6 +31,7 @@ from headrace.datastream._streams.broadcast import (
 from headrace.datastream._streams.co_grouped import WindowJoin, co_grouped, joined
 from headrace.datastream._streams.connected import ConnectedStreams, check_other
 from headrace.datastream._streams.interval_join import IntervalJoin
+from headrace.datastream._streams.partition_window import PartitionWindowedStream
 from headrace.datastream._streams.windowed import AllWindowedStream, WindowedStream
 from headrace.datastream.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream_sink import DataStreamSink
@@ -44,6 +44,7 @@ from headrace.datastream.functions import (
     KeySelector,
     MapBatchesFunction,
     MapFunction,
+    NullByteKeySelector,
     Partitioner,
     ProcessFunction,
     ReduceFunction,
@@ -63,6 +64,7 @@ from headrace.graph.transformation import (
     Broadcast,
     ByKey,
     ByPartitioner,
+    CacheTransformation,
     CallSite,
     Edge,
     Forward,
@@ -92,6 +94,7 @@ __all__ = [
     "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
+    "CachedDataStream",
     "CloseableIterator",
     "ConnectedStreams",
     "DataStream",
@@ -100,17 +103,16 @@ __all__ = [
     "WindowedStream",
 ]
 
+
+def _first(key: Any, num_partitions: int) -> int:
+    return 0
+
+
 MakeSpec = Callable[[UserFunction], OperatorSpec]
-
-_CACHE = "results of one job are not kept for the next"
-
-CachedDataStream = unsupported(f"{__name__}.CachedDataStream", _CACHE)
 
 
 class DataStream(Stream):
     """Records of one or more operators (several after ``union``)."""
-
-    cache = unsupported_method(_CACHE)
 
     _by_key: ByKey | None = None
     """The keys of a keyed stream."""
@@ -321,6 +323,15 @@ class DataStream(Stream):
             return windows.trigger(PurgingTrigger.of(CountTrigger.of(size)))
         return windows.evictor(CountEvictor.of(size)).trigger(CountTrigger.of(slide))
 
+    def full_window_partition(self) -> PartitionWindowedStream:
+        """All records of a stream that ends, for functions that want them together.
+
+        PyFlink has no such method. In Flink for Java a function is called once for each subtask;
+        here the records of all subtasks are one partition. A keyed stream has one for each key.
+        """
+        windows = AllWindowedStream(self, GlobalWindows.create_with_end_of_stream_trigger())
+        return PartitionWindowedStream(self, windows)
+
     # Partitioning
 
     def key_by(
@@ -366,6 +377,11 @@ class DataStream(Stream):
     def shuffle(self) -> DataStream:
         """The stream spread over all subtasks: round robin, so that a replay gives the same."""
         return self._repartitioned("shuffle", Shuffle())
+
+    def global_(self) -> DataStream:
+        """The stream with all its records at the first subtask: ``global`` in Flink for Java."""
+        everything = UserFunction(NullByteKeySelector(), "get_key")
+        return self._repartitioned("global_", ByPartitioner(UserFunction(_first), everything))
 
     def forward(self) -> DataStream:
         """The stream with its records staying in their subtasks."""
@@ -415,6 +431,13 @@ class DataStream(Stream):
             self._new_sink(PrintSink(sink_identifier or ""), "print", call_site())
         )
 
+    def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print the records on standard error; PyFlink has no such method."""
+        from headrace.datastream.connectors.print import PrintSink
+
+        sink = PrintSink(sink_identifier or "", to_stderr=True)
+        return DataStreamSink(self._new_sink(sink, "print_to_err", call_site()))
+
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[Any]:
@@ -431,6 +454,20 @@ class DataStream(Stream):
             return results
         with results:
             return list(results)
+
+    def cache(self) -> CachedDataStream:
+        """The same records, which the first job computes and keeps, and later ones read.
+
+        Only batches keep and read; in a stream each job computes them. Timestamps are kept.
+        """
+        # Programs without it start without its files.
+        from headrace.datastream._build.cache import KeptFolders
+
+        site = call_site()
+        kept = KeptFolders(self._env._configuration)
+        node = CacheTransformation(self._edges, None, "Cache", site, self._type(), kept=kept)
+        self._env._register(node)
+        return CachedDataStream(self._env, (Edge(node),))
 
     def explain(self) -> str:
         """How this stream would be computed: stages, chains, exchanges, state and timers."""
@@ -480,6 +517,23 @@ class DataStream(Stream):
     def _repartitioned(self, call: str, partitioning: Partitioning) -> DataStream:
         edges = tuple(Edge(edge.source, edge.tag, partitioning) for edge in self._edges)
         return DataStream(self._env, edges)
+
+
+class CachedDataStream(DataStream):
+    """A stream whose records are kept from the first job that computes them, for those after it."""
+
+    def invalidate(self) -> None:
+        """Forget what was kept. The next job that needs the stream computes it and keeps it."""
+        for edge in self._edges:
+            if isinstance(edge.source, CacheTransformation):
+                edge.source.kept.forget()
+
+    def _operator(self, call: str) -> Transformation:
+        raise PlanError(
+            f"{call}() cannot act on a cached stream, which no operator makes in later jobs",
+            where={"stream": self._described()},
+            hint=f"call {call}() on the stream before cache()",
+        )
 
 
 class KeyedStream(DataStream):
@@ -595,9 +649,26 @@ class KeyedStream(DataStream):
             return WindowedStream(self, CountTumblingWindowAssigner(size))
         return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
 
+    def full_window_partition(self) -> PartitionWindowedStream:
+        """All records of each key, for functions that want them together, when the input ends."""
+        windows = WindowedStream(self, GlobalWindows.create_with_end_of_stream_trigger())
+        return PartitionWindowedStream(self, windows)
+
     def broadcast(self, *args: Any) -> Any:
         """Refused: the keys say where records go."""
         return self._repartitioned("broadcast", Broadcast())
+
+    def cache(self) -> CachedDataStream:
+        """Refused, as in PyFlink: keys are not kept.
+
+        Raises:
+            PlanError: always.
+        """
+        raise PlanError(
+            "cache() cannot act on a keyed stream",
+            where={"stream": self._described()},
+            hint="call cache() before key_by(), or on the stream after the next operator",
+        )
 
     # With another keyed stream; records of equal keys meet
 

@@ -38,6 +38,7 @@ from headrace.datastream._functions.joins import (
     JoinFunction,
     ProcessJoinFunction,
 )
+from headrace.datastream._functions.partitions import MapPartitionFunction, Order
 from headrace.datastream._functions.retries import AsyncRetryPredicate, AsyncRetryStrategy
 from headrace.datastream._functions.windows import (
     AllWindowFunction,
@@ -78,6 +79,8 @@ __all__ = [
     "KeyedStateStore",
     "MapBatchesFunction",
     "MapFunction",
+    "MapPartitionFunction",
+    "Order",
     "Partitioner",
     "PassThroughAllWindowFunction",
     "PassThroughWindowFunction",

@@ -19,6 +19,7 @@ from headrace.datastream._build.pickling import require_picklable
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import PlanError, UnsupportedError
 from headrace.graph.transformation import (
+    CacheTransformation,
     CallSite,
     SourceTransformation,
 )
@@ -70,6 +71,10 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         require_picklable(values[:1], "the collection", "from_collection", site)
         source = CollectionSource(values, type_info)
         return self._sourced(source, None, "Collection", type_info, site, "from_collection")
+
+    def from_data(self, *data: Any, type_info: TypeInformation | None = None) -> DataStream:
+        """A stream of the arguments, in order; PyFlink has no such method, Flink for Java has."""
+        return self.from_collection(data, type_info)
 
     def from_sequence(self, from_: int, to: int) -> DataStream:
         """A stream of the whole numbers from ``from_`` up to and including ``to``."""
@@ -130,8 +135,11 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         return execution.execution_plan(self._sinks(), self._configuration)
 
     def close(self) -> None:
-        """Forget sinks that were not executed."""
+        """Forget sinks that were not executed, and what cached streams have kept."""
         self._pending_sinks.clear()
+        for node in self._transformations:
+            if isinstance(node, CacheTransformation):
+                node.kept.forget()
 
     # Within
 

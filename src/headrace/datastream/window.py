@@ -38,6 +38,7 @@ from headrace.datastream._windows.record_assigners import (
 from headrace.datastream._windows.record_triggers import (
     CountTrigger,
     DeltaTrigger,
+    EndOfStreamTrigger,
     NeverTrigger,
     ProcessingTimeoutTrigger,
     PurgingTrigger,
@@ -75,6 +76,7 @@ __all__ = [
     "DeltaTrigger",
     "DynamicEventTimeSessionWindows",
     "DynamicProcessingTimeSessionWindows",
+    "EndOfStreamTrigger",
     "EventTimeSessionWindows",
     "EventTimeTrigger",
     "Evictor",

@@ -34,7 +34,7 @@ class StreamGraph:
                 "the program has no sink, so there is nothing to run",
                 hint="end a stream with .print(), .sink_to(...) or .execute_and_collect()",
             )
-        graph = cls(tuple(_topological(sinks)))
+        graph = cls(tuple(topological(sinks)))
         graph._check_uids()
         graph._check_inputs()
         graph._check_watermarks()
@@ -127,7 +127,11 @@ def _check_keys(node: Transformation) -> None:
     )
 
 
-def _topological(sinks: Iterable[Transformation]) -> list[Transformation]:
+def topological(
+    sinks: Iterable[Transformation],
+    inputs: Callable[[Transformation], tuple[Edge, ...]] = lambda node: node.inputs,
+) -> list[Transformation]:
+    """All nodes that sinks need, every node after those that feed it; ``inputs`` are its edges."""
     order: dict[Transformation, None] = {}
     stack = [(sink, False) for sink in reversed(list(sinks))]
     while stack:
@@ -138,7 +142,7 @@ def _topological(sinks: Iterable[Transformation]) -> list[Transformation]:
             order[node] = None
             continue
         stack.append((node, True))
-        stack.extend((edge.source, False) for edge in reversed(node.inputs))
+        stack.extend((edge.source, False) for edge in reversed(inputs(node)))
     return list(order)
 
 
@@ -151,14 +155,15 @@ def _source_without_watermarks(node: Transformation) -> Transformation | None:
     inputs: dict[int, list[Edge]] = {}
     for edge in node.inputs:
         inputs.setdefault(edge.input, []).append(edge)
-    found = [_bare_source(edges) for edges in inputs.values()]
+    found = [bare_source(edges) for edges in inputs.values()]
     timed = None in found
     return next(
         (bare for bare in found if bare is not None and not (timed and _bounded(bare))), None
     )
 
 
-def _bare_source(edges: Sequence[Edge]) -> Transformation | None:
+def bare_source(edges: Sequence[Edge]) -> Transformation | None:
+    """A source from which records come by these edges without a watermark strategy, or None."""
     for upstream in _upstream(edges, through=lambda edge: not _assigns_time(edge.source)):
         spec = upstream.spec
         if spec is None or not spec.traits.assigns_time:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from headrace.common.output_tag import OutputTag
 from headrace.common.typeinfo import TypeInformation
+from headrace.connector import Sink, Source
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.user_function import UserFunction
 
@@ -135,3 +136,28 @@ class SinkTransformation(Transformation):
     """A node without outputs: ``sink`` is a connector's ``Sink``."""
 
     sink: Any = None
+
+
+class KeptResult(Protocol):
+    """Where the records of a ``CacheTransformation`` are kept from one job to the next."""
+
+    def reading(self) -> Source | None:
+        """A source of what an earlier job kept, or None: no job did, or it was forgotten."""
+
+    def writing(self) -> Sink:
+        """A sink that keeps the records of one job, which counts once the job came to its end."""
+
+    def forget(self) -> None:
+        """Remove what was kept."""
+
+
+@dataclass(eq=False)
+class CacheTransformation(Transformation):
+    """A node whose records the first job keeps and later jobs read. No runner sees it.
+
+    It has one input for each of its stream's edges (see ``graph.caches``). ``timestamps_id`` is the
+    id of a second node in its place: ids rise from a node to those that it feeds.
+    """
+
+    kept: KeptResult = field(kw_only=True)
+    timestamps_id: int = field(default_factory=lambda: next(_ids), kw_only=True)

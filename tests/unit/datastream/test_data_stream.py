@@ -441,9 +441,3 @@ def test_map_on_a_keyed_stream(pairs: DataStream) -> None:
     assert isinstance(counted.spec, KeyedMapSpec)
     assert isinstance(counted.inputs[0].partitioning, ByKey)
     assert counted.inputs[0].source is node_of(pairs)
-
-
-@pytest.mark.parametrize("call", ["cache"])
-def test_unsupported_methods(pairs: DataStream, call: str) -> None:
-    with pytest.raises(UnsupportedError, match=f"DataStream.{call} is not supported: "):
-        getattr(pairs, call)()

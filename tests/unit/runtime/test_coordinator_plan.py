@@ -156,6 +156,11 @@ def test_a_finished_split_is_forgotten_even_if_another_task_read_of_it(turned: b
     assert after == {(1, "a"): SplitState(MAX_WATERMARK, {})}
 
 
+@pytest.mark.beam(
+    "Bounded SDF/Bundle Finalization",
+    "Unbounded SDF/Bundle Finalization",
+    runners="local, streaming",
+)
 def test_enumerators_are_told_what_is_committed_and_closed() -> None:
     folder = Folder({"a": 20})
     desk = Desk(folder)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.common import Row, WatermarkStrategy
@@ -121,6 +121,7 @@ def received(envelopes: Iterable[Envelope]) -> dict[int, list[Block]]:
     return groups
 
 
+@settings(max_examples=50)
 @given(RUNS)
 def test_a_receiver_gets_what_it_got_from_each_group(runs: list[Any]) -> None:
     alone, joined = received(sent(runs, False)), received(sent(runs, True))
@@ -130,6 +131,7 @@ def test_a_receiver_gets_what_it_got_from_each_group(runs: list[Any]) -> None:
     assert all(len(blocks) == 1 for blocks in joined.values())
 
 
+@settings(max_examples=50)
 @given(RUNS)
 def test_so_it_does_where_blocks_leave_within_a_run(runs: list[Any]) -> None:
     runs = [

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts import capabilities
-from scripts.capabilities import BEGIN, END, Shown, collect, replaced, shown, table
+from scripts import beam_matrix, capabilities
+from scripts.capabilities import BEGIN, END, Collector, Shown, collect, replaced, shown, table
 
 
 def test_a_mark_says_name_and_runners() -> None:
@@ -70,7 +70,7 @@ def test_skipped_and_failing_tests_show_nothing(tmp_path: Path) -> None:
         "@pytest.mark.skip(reason='no')\n" + mark.format("b") + "def test_b(): pass\n"
         "@pytest.mark.xfail\n" + mark.format("c") + "def test_c(): pass\n",
     )
-    assert collect(root) == [Shown("a", ("local",), "tests/test_marked.py::test_a")]
+    assert collect(root).shown == [Shown("a", ("local",), "tests/test_marked.py::test_a")]
 
 
 def test_tests_that_cannot_be_collected_make_no_table(tmp_path: Path) -> None:
@@ -85,10 +85,13 @@ def test_stale_pages_are_named(
     monkeypatch.setattr(capabilities, "PAGE", tmp_path / "capabilities.md")
     monkeypatch.setattr(capabilities, "README", tmp_path / "README.md")
     capabilities.README.write_text(f"# Title\n{BEGIN}\n{END}\n")
-    marks = [Shown("Timers", ("local",), "tests/a.py::one")]
-    monkeypatch.setattr(capabilities, "collect", lambda: marks)
+    collector = Collector()
+    collector.shown = [Shown("Timers", ("local",), "tests/a.py::one")]
+    monkeypatch.setattr(capabilities, "collect", lambda: collector)
+    monkeypatch.setattr(capabilities, "BEAM_PAGE", tmp_path / "beam-matrix.md")
+    monkeypatch.setattr(beam_matrix, "ROWS", ())
     assert capabilities.main(["--check"]) == 1
-    assert capsys.readouterr().out.count("out of date") == 2
+    assert capsys.readouterr().out.count("out of date") == 3
     assert capabilities.main([]) == 0
     assert capabilities.main(["--check"]) == 0
     assert "| Timers | ✓ |  |  |" in capabilities.README.read_text()

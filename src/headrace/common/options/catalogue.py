@@ -255,6 +255,14 @@ STATE_PAGE_BYTES: ConfigOption[int] = ConfigOption(
     16_384,
     "How large a page of state should be.",
 )
+CACHE_DIR: ConfigOption[str | None] = ConfigOption(
+    "headrace.cache.dir",
+    ValueKind.STRING,
+    None,
+    "A folder for the records of cached streams (`cache()`), which the program and all workers"
+    " reach. By default a temporary one of this machine, right for the local runner and for Spark"
+    " on one machine. It is emptied when the environment is closed, or when the program ends.",
+)
 FAILURE_CAPTURE_DIR: ConfigOption[str | None] = ConfigOption(
     "headrace.failure.capture-dir",
     ValueKind.STRING,

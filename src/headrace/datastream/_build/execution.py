@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.options import catalogue as options
 from headrace.errors import PlanError
+from headrace.graph.caches import CachesOfJob
 from headrace.graph.stream_graph import StreamGraph
 from headrace.graph.transformation import SinkTransformation
 
@@ -21,13 +23,13 @@ def execute(
     sinks: Sinks, configuration: Configuration, job_name: str | None
 ) -> JobExecutionResult:
     """The result of a job with these sinks, which runs to its end."""
-    result: JobExecutionResult = _launch().execute(_graph(sinks), configuration, job_name)
+    result: JobExecutionResult = _launch().execute(_graph(sinks, configuration), configuration, job_name)
     return result
 
 
 def execute_async(sinks: Sinks, configuration: Configuration, job_name: str | None) -> JobClient:
     """The client of a job with these sinks, which has been started."""
-    client: JobClient = _launch().execute_async(_graph(sinks), configuration, job_name)
+    client: JobClient = _launch().execute_async(_graph(sinks, configuration), configuration, job_name)
     return client
 
 
@@ -36,29 +38,33 @@ def execute_and_collect(
 ) -> tuple[Iterator[Any], Callable[[], None]]:
     """The collected records of a job with these sinks, and a function that ends the job early."""
     results: Iterator[Any]
-    results, cancel = _launch().execute_and_collect(_graph(sinks), configuration, job_name, limit)
+    results, cancel = _launch().execute_and_collect(_graph(sinks, configuration), configuration, job_name, limit)
     return results, cancel
 
 
 def execution_plan(sinks: Sinks, configuration: Configuration) -> str:
     """The graph of these sinks as JSON."""
-    text: str = _launch().execution_plan(_graph(sinks), configuration)
+    text: str = _launch().execution_plan(_graph(sinks, configuration), configuration)
     return text
 
 
 def explain(sinks: Sinks, configuration: Configuration) -> str:
     """How these sinks would be computed, as text."""
-    text: str = _launch().explain(_graph(sinks), configuration)
+    text: str = _launch().explain(_graph(sinks, configuration), configuration)
     return text
 
 
-def _graph(sinks: Sinks) -> StreamGraph:
+def _graph(sinks: Sinks, configuration: Configuration) -> StreamGraph:
     if not sinks:
         raise PlanError(
             "no sink: the job would compute nothing",
             hint="end a stream with sink_to(), print() or execute_and_collect()",
         )
-    return StreamGraph.of(tuple(sinks))
+    mode = options.read(configuration, options.RUNTIME_MODE)
+    graph = StreamGraph.of(CachesOfJob(sinks, keeps=mode != "STREAMING").sinks)
+    if mode == "AUTOMATIC" and not graph.bounded:
+        graph = StreamGraph.of(CachesOfJob(sinks, keeps=False).sinks)
+    return graph
 
 
 def _launch() -> Any:

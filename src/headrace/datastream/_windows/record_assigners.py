@@ -10,7 +10,11 @@ from headrace.common.serializer import TypeSerializer
 from headrace.common.typeinfo import Types
 from headrace.common.windows import CountWindow, GlobalWindow
 from headrace.datastream._windows.assigner import WindowAssigner
-from headrace.datastream._windows.record_triggers import CountTrigger, NeverTrigger
+from headrace.datastream._windows.record_triggers import (
+    CountTrigger,
+    EndOfStreamTrigger,
+    NeverTrigger,
+)
 from headrace.datastream._windows.serializers import (
     CountWindowSerializer,
     GlobalWindowSerializer,
@@ -27,10 +31,18 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
     endless = True
     """No window ends by a clock."""
 
+    def __init__(self, at_end: bool = False) -> None:
+        self._at_end = at_end
+
     @staticmethod
     def create() -> GlobalWindows:
         """The assigner."""
         return GlobalWindows()
+
+    @staticmethod
+    def create_with_end_of_stream_trigger() -> GlobalWindows:
+        """The assigner, whose windows fire when the input ends."""
+        return GlobalWindows(at_end=True)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
@@ -39,8 +51,8 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
         return [GlobalWindow.get()]
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, GlobalWindow]:
-        """Never fires."""
-        return NeverTrigger()
+        """Never fires, or at the end of the input."""
+        return EndOfStreamTrigger() if self._at_end else NeverTrigger()
 
     def get_window_serializer(self) -> TypeSerializer[GlobalWindow]:
         """Writes a byte."""

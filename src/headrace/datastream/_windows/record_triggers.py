@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import Types
+from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.common.windows import TriggerResult
 from headrace.datastream._windows.trigger import (
     CONTINUE,
@@ -78,6 +79,38 @@ class CountTrigger(Trigger[Any, Any]):
 
     def __repr__(self) -> str:
         return f"CountTrigger({self._window_size})"
+
+
+class EndOfStreamTrigger(Trigger[Any, Any]):
+    """Fires once, at the end of the input; PyFlink has no such trigger, Flink for Java has."""
+
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
+        """Wait for the last watermark."""
+        ctx.register_event_time_timer(MAX_WATERMARK)
+        return CONTINUE
+
+    def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Nothing."""
+        return CONTINUE
+
+    def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
+        """Fire at the end."""
+        return FIRE_AND_PURGE if time == MAX_WATERMARK else CONTINUE
+
+    def can_merge(self) -> bool:
+        """True."""
+        return True
+
+    def on_merge(self, window: Any, ctx: OnMerge) -> None:
+        """Wait for the same moment."""
+        ctx.register_event_time_timer(MAX_WATERMARK)
+
+    def clear(self, window: Any, ctx: Context) -> None:
+        """Wait no more."""
+        ctx.delete_event_time_timer(MAX_WATERMARK)
+
+    def __repr__(self) -> str:
+        return "EndOfStreamTrigger()"
 
 
 class NeverTrigger(Trigger[Any, Any]):

@@ -10,7 +10,6 @@ from typing import Any
 
 from headrace.common.local_files import local_path
 from headrace.common.time import TimeAmount, milliseconds_of
-from headrace.common.unsupported import unsupported
 from headrace.connector import (
     Chunk,
     ColumnChunk,
@@ -39,6 +38,7 @@ from headrace.datastream.connectors.files.sink import (
     FileSink,
     RowFormatBuilder,
 )
+from headrace.datastream.connectors.files.streaming import StreamingFileSink
 from headrace.datastream.formats.file_format import BulkFormat, FileFormat
 from headrace.datastream.formats.lines import StreamFormat
 from headrace.errors import DecodeError, PlanError
@@ -65,10 +65,6 @@ __all__ = [
 
 DEFAULT_RANGE_BYTES = 8 * 1024 * 1024
 RAW_SHOWN_BYTES = 200
-
-StreamingFileSink = unsupported(
-    f"{__name__}.StreamingFileSink", "Flink has deprecated it; use FileSink, which takes the same"
-)
 
 
 class FileEnumeratorProvider(Enum):

@@ -2,7 +2,7 @@
 
 from headrace.common.unsupported import unsupported
 
-_REASON = "hybrid sources are not part of this release"
+_REASON = "the hybrid connector is not part of this release"
 
 HybridSource = unsupported(f"{__name__}.HybridSource", _REASON)
 HybridSourceBuilder = unsupported(f"{__name__}.HybridSourceBuilder", _REASON)

@@ -25,6 +25,7 @@ from headrace.datastream.connectors.file_system import (
     FileSink,
     OutputFileConfig,
     RollingPolicy,
+    StreamingFileSink,
 )
 from headrace.datastream.connectors.files.committer import FileCommitter
 from headrace.datastream.connectors.files.sink import STAGING
@@ -353,3 +354,14 @@ def test_compaction_by_size_with_a_delimiter(tmp_path: Path) -> None:
     for batch, text in enumerate("abc"):
         run(pickle.loads(pickle.dumps(sink)), batch, [text])
     assert [path.read_text() for path in visible(tmp_path)] == ["a\n--\nb\n"]
+
+
+def test_the_older_name_makes_file_sinks(tmp_path: Path) -> None:
+    encoder = Encoder.simple_string_encoder()
+    builder = StreamingFileSink.for_row_format(str(tmp_path), encoder)
+    policy, config = RollingPolicy.on_checkpoint_rolling_policy(), OutputFileConfig("part", ".txt")
+    builder.with_rolling_policy(policy).with_output_file_config(config)
+    with pytest.deprecated_call(match="use FileSink"):
+        sink = builder.build()
+    made = FileSink.for_row_format(str(tmp_path), encoder).with_rolling_policy(policy)
+    assert sink == made.with_output_file_config(config).build()

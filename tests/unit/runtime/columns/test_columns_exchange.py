@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.metrics.metricbase import MetricGroup
@@ -101,6 +101,7 @@ actions = st.lists(
 )
 
 
+@settings(max_examples=50)
 @given(actions)
 def test_groups_read_what_they_would_read_of_rows(drawn: list[tuple[str, Any]]) -> None:
     with_columns, with_rows = chain_by(ByColumns("user")), chain_by(ByColumns("user"))

@@ -6,6 +6,7 @@ import pickletools
 import random
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pytest
@@ -141,16 +142,30 @@ def timers(backends: dict[int, StateBackend]) -> Counter[Timer]:
     )
 
 
+Exported = list[tuple[list[Any], list[Any]]]
+
+
+@cache
+def of_128_groups(kind: str) -> tuple[Program, dict[Any, Any], Counter[Timer], Exported]:
+    """A program, what 128 groups hold of it, their timers, and both as exported, by group."""
+    program, backends = filled(kind, 128)
+    exported = [
+        (
+            [*from_batches("states", to_batches("states", export_states("o", backend, group)))],
+            [*from_batches("timers", to_batches("timers", export_timers("o", backend, group)))],
+        )
+        for group, backend in backends.items()
+    ]
+    return program, everything(program, backends), timers(backends), exported
+
+
 @pytest.mark.parametrize(("before", "after"), [("heap", "paged"), ("paged", "heap")])
 @pytest.mark.parametrize("key_groups", [1, 3, 64])
 def test_128_groups_into_fewer(before: str, after: str, key_groups: int) -> None:
-    program, backends = filled(before, 128)
-    expected, expected_timers = everything(program, backends), timers(backends)
+    program, expected, expected_timers, exported = of_128_groups(before)
     made = {group: new(after, key_groups) for group in range(key_groups)}
     parts: dict[int, list[StateRecord | TimerRecord]] = {}
-    for group, backend in backends.items():
-        states = [*from_batches("states", to_batches("states", export_states("o", backend, group)))]
-        set_ = [*from_batches("timers", to_batches("timers", export_timers("o", backend, group)))]
+    for states, set_ in exported:
         for record in (*regrouped(states, key_groups), *regrouped(set_, key_groups)):
             parts.setdefault(record.key_group, []).append(record)
     for group, backend in made.items():

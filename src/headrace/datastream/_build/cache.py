@@ -1,0 +1,44 @@
+"""Where the records of a cached stream are kept, for as long as the program runs."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import uuid
+
+from headrace.common.configuration import Configuration
+from headrace.common.local_files import local_path
+from headrace.common.options import catalogue as options
+from headrace.connector import Sink, Source
+from headrace.datastream.connectors.cached import CacheSink, CacheSource
+
+
+class KeptFolders:
+    """A folder for each job that computed the stream; the first that is complete is read."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        self._folders: list[str] = []
+        atexit.register(self.forget)
+
+    def reading(self) -> Source | None:
+        """A source of what a job kept, or None."""
+        sources = map(CacheSource, self._folders)
+        return next((source for source in sources if source.is_complete), None)
+
+    def writing(self) -> Sink:
+        """A sink into a folder of its own: a job that fails, or runs at the same time, has none."""
+        given = options.read(self._configuration, options.CACHE_DIR)
+        if given is None:
+            folder = tempfile.mkdtemp(prefix="headrace-cache-")
+        else:
+            folder = os.path.join(os.path.abspath(local_path(given)), uuid.uuid4().hex)
+        self._folders.append(folder)
+        return CacheSink(folder)
+
+    def forget(self) -> None:
+        """Remove everything; the next job computes the stream again."""
+        while self._folders:
+            shutil.rmtree(self._folders.pop(), ignore_errors=True)

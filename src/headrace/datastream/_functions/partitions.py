@@ -1,0 +1,25 @@
+"""Functions of all records of a partition."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+from headrace.datastream._functions.function import Function
+
+
+class MapPartitionFunction(Function):
+    """What comes of all records of a partition; PyFlink has no such class, Flink for Java has."""
+
+    @abstractmethod
+    def map_partition(self, values: Iterable[Any]) -> Iterable[Any] | None:
+        """The results: an iterable, or None; ``tag, value`` goes to a side output."""
+
+
+class Order(Enum):
+    """Which records come first in a sorted partition."""
+
+    ASCENDING = "ascending"
+    DESCENDING = "descending"

@@ -1,0 +1,122 @@
+"""The whole input of each partition as one window, which fires at the end of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.arguments import one_of
+from headrace.common.typeinfo import TypeInformation
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.keys import key_function
+from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._functions.function import RuntimeContext
+from headrace.datastream._functions.partitions import MapPartitionFunction, Order
+from headrace.datastream._functions.windows import AllWindowFunction, WindowFunction
+from headrace.datastream._streams.windowed import AllWindowedStream, WindowedStream
+from headrace.datastream.functions import AggregateFunction, KeySelector, ReduceFunction
+from headrace.runtime.user_function import UserFunction, close_function, open_function
+
+if TYPE_CHECKING:
+    from headrace.datastream.data_stream import DataStream
+
+
+class PartitionWindowedStream:
+    """The records of a key, or of a stream without keys, for functions that want all of them.
+
+    Nothing comes out before the input has ended, so it must end. Records are kept as state till
+    then (``reduce`` and ``aggregate`` keep one value).
+    """
+
+    def __init__(self, stream: DataStream, windows: WindowedStream | AllWindowedStream) -> None:
+        self._stream = stream
+        self._windows = windows
+
+    def map_partition(
+        self,
+        map_partition_function: Callable[[Iterable[Any]], Any] | MapPartitionFunction,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """What the function makes of all records: it gives an iterable, or None."""
+        function = user_function(
+            map_partition_function,
+            MapPartitionFunction,
+            "map_partition",
+            "map_partition",
+            self._stream._described(),
+            call_site(),
+        )
+        return self._applied(function, output_type)
+
+    def sort_partition(
+        self,
+        field: Callable[[Any], Any] | KeySelector | int | str,
+        order: Order = Order.ASCENDING,
+    ) -> DataStream:
+        """The records in the order of a field, or of what a function gives for them.
+
+        Records that are equal in it stay in the order in which they came.
+        """
+        stream = self._stream._described()
+        selector = key_function(field, "sort_partition", stream, call_site())
+        descending = one_of(Order, order) is Order.DESCENDING
+        sorting = _Sorted(selector, descending)
+        return self._applied(UserFunction(sorting, "map_partition"), self._stream._type())
+
+    def reduce(self, reduce_function: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
+        """All records reduced into one."""
+        return self._windows.reduce(reduce_function)
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction,
+        accumulator_type: TypeInformation | list[TypeInformation] | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """The result of the accumulator of all records."""
+        return self._windows.aggregate(aggregate_function, None, accumulator_type, output_type)
+
+    def _applied(self, function: UserFunction, output_type: TypeInformation | None) -> DataStream:
+        keyed = isinstance(self._windows, WindowedStream)
+        return self._windows.apply((_OfKey if keyed else _OfAll)(function), output_type)
+
+
+class _Sorted(MapPartitionFunction):
+    def __init__(self, selector: UserFunction, descending: bool) -> None:
+        self._selector = selector
+        self._descending = descending
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        open_function(self._selector, runtime_context)
+
+    def close(self) -> None:
+        close_function(self._selector)
+
+    def map_partition(self, values: Iterable[Any]) -> Iterable[Any]:
+        return sorted(values, key=self._selector.bound(), reverse=self._descending)
+
+
+class _Opening:
+    """Opens and closes the function that it calls with all records."""
+
+    def __init__(self, function: UserFunction) -> None:
+        self._user_function = function
+        self._function = function.bound()
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        open_function(self._user_function, runtime_context)
+
+    def close(self) -> None:
+        close_function(self._user_function)
+
+
+class _OfKey(_Opening, WindowFunction[Any, Any, Any, Any]):
+    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
+        results: Iterable[Any] | None = self._function(inputs)
+        return results
+
+
+class _OfAll(_Opening, AllWindowFunction[Any, Any, Any]):
+    def apply(self, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
+        results: Iterable[Any] | None = self._function(inputs)
+        return results

@@ -1,0 +1,99 @@
+"""Cached streams in the graph of one job: computed and kept, or read from what was kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.connector import Source
+from headrace.graph.stream_graph import bare_source, topological
+from headrace.graph.transformation import (
+    CacheTransformation,
+    Edge,
+    Forward,
+    SinkTransformation,
+    SourceTransformation,
+    Transformation,
+)
+from headrace.operators.timestamps import TimestampsSpec
+
+
+class CachesOfJob:
+    """The sinks of one job, in which every cached stream is resolved.
+
+    A stream that was kept becomes a source, and what is upstream of it is not computed. A stream
+    that was not gets a sink, which keeps it. Nodes downstream of a cache are copied, so that the
+    next job finds the program as it was written. Without a cache the sinks are the given ones.
+    Not ``keeps``: every cached stream is computed, and none is kept.
+
+    Fields:
+        sinks: those of the job, then those that keep streams.
+    """
+
+    def __init__(self, sinks: Sequence[SinkTransformation], *, keeps: bool = True) -> None:
+        self._keeps = keeps
+        self._kept: dict[Transformation, Source | None] = {}
+        self._edges: dict[Transformation, tuple[Edge, ...]] = {}
+        self._nodes: dict[Transformation, Transformation] = {}
+        self._keeping: list[SinkTransformation] = []
+        for node in topological(sinks, self._needed):
+            if isinstance(node, CacheTransformation):
+                self._edges[node] = self._resolved(node)
+            else:
+                self._nodes[node] = self._copied(node)
+        own = [self._nodes[sink] for sink in sinks]
+        self.sinks = (
+            *(sink for sink in own if isinstance(sink, SinkTransformation)),
+            *self._keeping,
+        )
+
+    def _needed(self, node: Transformation) -> tuple[Edge, ...]:
+        """The inputs of a node that are computed: none where it was kept."""
+        if isinstance(node, CacheTransformation) and node not in self._kept:
+            self._kept[node] = node.kept.reading() if self._keeps else None
+        return () if self._kept.get(node) else node.inputs
+
+    def _resolved(self, cache: CacheTransformation) -> tuple[Edge, ...]:
+        """The edges by which the records of a cache come in this job."""
+        source = self._kept[cache]
+        if source is not None:
+            return (Edge(_read(cache, source)),)
+        into = tuple(new for edge in cache.inputs for new in self._in_place_of(edge))
+        if self._keeps:
+            sink, declared = cache.kept.writing(), cache.output_type
+            self._keeping.append(
+                SinkTransformation(into, None, cache.name, cache.site, declared, sink=sink)
+            )
+        return into
+
+    def _copied(self, node: Transformation) -> Transformation:
+        inputs = tuple(new for edge in node.inputs for new in self._in_place_of(edge))
+        return node if inputs == node.inputs else replace(node, inputs=inputs)
+
+    def _in_place_of(self, edge: Edge) -> tuple[Edge, ...]:
+        """What an edge becomes: where it leads out of a cache, the edges of the cache."""
+        if edge.source not in self._edges:
+            source = self._nodes[edge.source]
+            return (edge if source is edge.source else replace(edge, source=source),)
+        edges = self._edges[edge.source]
+        if not isinstance(edge.partitioning, Forward):
+            edges = tuple(replace(into, partitioning=edge.partitioning) for into in edges)
+        return tuple(replace(into, input=edge.input) for into in edges)
+
+
+def _read(cache: CacheTransformation, source: Source) -> Transformation:
+    """The node that reads a kept stream. Its records have the timestamps that they were kept with.
+
+    A stream that had event time has it again: its one watermark is the end of the input.
+    """
+    made = SourceTransformation(
+        (), None, cache.name, cache.site, cache.output_type, id=cache.id, source=source
+    )
+    if bare_source(cache.inputs) is not None:
+        return made
+    spec = TimestampsSpec(WatermarkStrategy.no_watermarks())
+    name = f"{spec.label}({cache.name})"
+    return Transformation(
+        (Edge(made),), spec, name, cache.site, made.output_type, id=cache.timestamps_id
+    )
