@@ -25,7 +25,6 @@ from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Outputs, Signal
-from headrace.runtime.plain import is_plain
 from headrace.runtime.state.backend import MISSING, EntrySpace, Timer
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
 
@@ -144,7 +143,7 @@ class AlignedWindowOperator(StatefulOperator):
         seen = False
         for table, changed in place.targets:
             # Others may change what they are given: no two windows share a record.
-            mine = copied(value) if seen and not is_plain(value) else value
+            mine = copied(value) if seen else value
             seen = True
             held = table[key]
             table[key] = first(mine) if held is MISSING or held is None else add(held, mine)
@@ -204,8 +203,10 @@ class AlignedWindowOperator(StatefulOperator):
             if not place.targets:
                 self._dropped(value, time)
                 continue
-            mine = value
+            seen = False
             for enter, changed in place.targets:
+                mine = copied(value) if seen else value
+                seen = True
                 entry = enter(key)
                 held = entry.get(SLOT)
                 if held is None:
@@ -213,8 +214,6 @@ class AlignedWindowOperator(StatefulOperator):
                 else:
                     held.append(mine)
                 changed(key)
-                if not is_plain(value):
-                    mine = copied(value)
             for window in place.fired:
                 self._fire_key(window, key)
 
@@ -306,15 +305,17 @@ class AlignedWindowOperator(StatefulOperator):
     def _held(self, start: int) -> Iterable[tuple[Any, Any]]:
         """What each key has in a window."""
         parts = self._tables.parts(start)
-        if len(parts) == 1:
+        if not self._tables.by_pane:
             return parts[0].single_slot_items(SLOT)
+        if len(parts) == 1:
+            return ((key, copied(held)) for key, held in parts[0].single_slot_items(SLOT))
         assert self._folding is not None, "lists are kept by window"
         merge, merged = self._folding.merge, dict[Any, Any]()
         for part in parts:
             for key, held in part.single_slot_items(SLOT):
                 if held is None:
                     continue
-                mine = held if is_plain(held) else copied(held)  # the next window needs it, too
+                mine = copied(held)  # the next window needs it, too
                 before = merged.get(key)
                 merged[key] = mine if before is None else merge(before, mine)
         return merged.items()
@@ -328,9 +329,10 @@ class AlignedWindowOperator(StatefulOperator):
         return None if view[key] is MISSING else view[key]
 
     def _merged(self, found: list[Any]) -> Any:
-        if self._folding is None or len(found) == 1:
+        if not self._tables.by_pane:
             return found[0]
-        held, *others = (one if is_plain(one) else copied(one) for one in found)
+        assert self._folding is not None, "lists are kept by window"
+        held, *others = map(copied, found)
         for other in others:
             held = self._folding.merge(held, other)
         return held
@@ -342,17 +344,23 @@ class AlignedWindowOperator(StatefulOperator):
             assert folding is not None, "records themselves go to a window function"
             result = folding.result
             for key, held in found:
-                if held is not None:
+                if held is not None and (value := result(held)) is not None:
                     cell.key = key
-                    main(result(held), moment)
+                    main(value, moment)
             return
         call, emit, context = self._call, self._emit, self._function_context
+        # The function may change what it is given, and a late record fires the window again.
+        keeps = self._lateness_ms > 0 and not self._tables.by_pane
         context.at = window
         for key, held in found:
             if held is None:
                 continue
             cell.enter(key)
+            if keeps:
+                held = copied(held)
             inputs = [*held] if folding is None else [folding.result(held)]
+            if folding is not None and inputs[0] is None:
+                continue
             results = call(cell.user_key(), window, context, inputs)
             if results is not None:
                 if type(results) not in SURELY_RESULTS:

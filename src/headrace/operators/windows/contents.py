@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.common.typeinfo import TypeInformation
+from headrace.runtime.detached import copied
 from headrace.runtime.state.backend import RESERVED_NAMES
 from headrace.runtime.state.handles import NamespacedStates
 from headrace.runtime.state.typed import typed_aggregating
@@ -69,8 +70,11 @@ class Contents(ABC):
         """What the window function gets, where the records themselves were kept."""
 
     @abstractmethod
-    def inputs(self, held: Any) -> list[Any]:
-        """What the window function gets of what the state gives; nothing where that is empty."""
+    def inputs(self, state: Any, keeps: bool) -> list[Any]:
+        """What the window function gets of what ``state`` holds; nothing where that is empty.
+
+        ``keeps``: the state is needed afterwards. The function may change what it is given.
+        """
 
     @abstractmethod
     def merged(self, first: Any, second: Any) -> Any:
@@ -87,8 +91,8 @@ class Elements(Contents):
     def of_all(self, values: list[Any]) -> list[Any]:
         return values
 
-    def inputs(self, held: Any) -> list[Any]:
-        return held  # type: ignore[no-any-return]  # list state gives a list
+    def inputs(self, state: Any, keeps: bool) -> list[Any]:
+        return [*map(copied, state.get())] if keeps else state.get()
 
     def merged(self, first: Any, second: Any) -> Any:
         return [*first, *second]
@@ -105,8 +109,16 @@ class _Folded(Contents):
     def copied(self) -> Contents:
         return replace(super().copied(), function=self.function.copied())  # type: ignore[call-arg]
 
-    def inputs(self, held: Any) -> list[Any]:
-        return [] if held is None else [held]
+    def inputs(self, state: Any, keeps: bool) -> list[Any]:
+        held = state._held()
+        if held is None:
+            return []
+        result = self.result(state, copied(held) if keeps else held)
+        return [] if result is None else [result]
+
+    def result(self, state: Any, held: Any) -> Any:
+        """What comes of a raw value."""
+        return held
 
 
 @dataclass(frozen=True)
@@ -135,6 +147,9 @@ class Aggregated(_Folded):
     def state(self, states: NamespacedStates) -> Any:
         descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)
         return typed_aggregating(states.get_aggregating_state, descriptor)
+
+    def result(self, state: Any, held: Any) -> Any:
+        return state._function.get_result(held)
 
     def fitted(self) -> Any:
         """The function, whose accumulators fit their declared type."""
