@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from headrace.common.time import Time
+from headrace.common.typeinfo import Types
 from headrace.datastream import DataStream, ProcessWindowFunction, WindowedStream
 from headrace.datastream.data_stream import KeyedStream
 from headrace.datastream.functions import associative
+from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.window import (
     ContinuousEventTimeTrigger,
     CountEvictor,
@@ -18,6 +20,8 @@ from headrace.datastream.window import (
     EventTimeSessionWindows,
     GlobalWindows,
     SlidingEventTimeWindows,
+    Trigger,
+    TriggerResult,
     TumblingEventTimeWindows,
 )
 from headrace.testing import KeyedHarness
@@ -147,3 +151,37 @@ def test_no_result_is_emitted_where_there_is_none(assigner: Any) -> None:
         harness.process(("b", 3), 5)
         harness.advance_watermark(60)
         assert {*taken(harness)} == {3}
+
+
+class Leaving(Trigger):
+    """Keeps a state of each window, and leaves it."""
+
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> TriggerResult:
+        ctx.get_partitioned_state(ValueStateDescriptor("seen", Types.INT())).update(1)
+        return TriggerResult.CONTINUE
+
+    def on_event_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def on_processing_time(self, time: int, window: Any, ctx: Any) -> TriggerResult:
+        return TriggerResult.CONTINUE
+
+    def on_merge(self, window: Any, ctx: Any) -> None:
+        raise AssertionError("these windows do not merge")
+
+    def clear(self, window: Any, ctx: Any) -> None:
+        pass
+
+
+def test_state_of_a_window_goes_with_it_though_it_was_made_in_another_run() -> None:
+    def build(keyed: KeyedStream) -> DataStream:
+        return keyed.window(TEN).trigger(Leaving()).reduce(in_place)
+
+    with windowed(build, backend="paged") as first:
+        first.process(["a", 1], 5)
+        held = first.snapshot()
+    with windowed(build, backend="paged") as second:
+        second.restore(held)
+        assert [*second._backend().in_namespaces.scan()]
+        second.advance_watermark(60)
+        assert not [*second._backend().in_namespaces.scan()]

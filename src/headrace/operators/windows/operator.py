@@ -82,6 +82,10 @@ class WindowOperator(StatefulOperator):
         self._to_side = side_sender(outputs)
         return self.push_keyed
 
+    def restore(self, state: Any | None) -> None:
+        """A call begins, on the state of another key group."""
+        self._stored_states: bool | None = None
+
     # Records
 
     def process(
@@ -240,9 +244,15 @@ class WindowOperator(StatefulOperator):
         if self._clear is not None:
             self._function_context.at = window
             self._clear(self._function_context)
-        if self._window_states.asked_for:
+        if self._window_states.asked_for or self._has_stored_states():
             states.enter(namespace)
             states.clear()
+
+    def _has_stored_states(self) -> bool:
+        """Whether a run before this one may have left state of windows beside their records."""
+        if self._stored_states is None:
+            self._stored_states = len(self.cell.backend.in_namespaces.kinds()) > 1
+        return self._stored_states
 
     # Windows that merge
 
