@@ -55,7 +55,7 @@ class AlignedWindowOperator(StatefulOperator):
         self._windowing, self._grid = windowing, grid
         self._lateness_ms = windowing.allowed_lateness_ms
         self._folding = folding_of(windowing.contents)
-        self._tables = WindowTables(grid, can_merge(windowing.contents), self._folding is None)
+        self._tables = WindowTables(grid, can_merge(windowing.contents), windowing.contents.kept_as)
         self._reached = 0
         self._due_ms: int | None = None
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.common.typeinfo import TypeInformation
 from headrace.runtime.detached import copied
 from headrace.runtime.state.backend import RESERVED_NAMES
 from headrace.runtime.state.handles import NamespacedStates
+from headrace.runtime.state.kinds import AGGREGATING, LIST, REDUCING
 from headrace.runtime.state.typed import typed_aggregating
 from headrace.runtime.user_function import UserFunction
 
@@ -48,6 +49,8 @@ class Contents(ABC):
     """``window_function`` None: what was kept is the result."""
 
     window_function: WindowCall | None
+    kept_as: ClassVar[str]
+    """The kind of the state in which the records are kept."""
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
@@ -84,6 +87,8 @@ class Contents(ABC):
 @dataclass(frozen=True)
 class Elements(Contents):
     """All records, in the order of their arrival."""
+
+    kept_as = LIST
 
     def state(self, states: NamespacedStates) -> Any:
         return states.get_list_state(_Descriptor())
@@ -125,6 +130,8 @@ class _Folded(Contents):
 class Reduced(_Folded):
     """One value, into which each record is reduced by ``function(value1, value2)``."""
 
+    kept_as = REDUCING
+
     def state(self, states: NamespacedStates) -> Any:
         return states.get_reducing_state(_Descriptor(reduce=self.function.bound()))
 
@@ -143,6 +150,7 @@ class Aggregated(_Folded):
     """One accumulator; ``function.target`` is an ``AggregateFunction``."""
 
     accumulator_type: TypeInformation | None = None
+    kept_as = AGGREGATING
 
     def state(self, states: NamespacedStates) -> Any:
         descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)

@@ -13,6 +13,7 @@ from headrace.operators.windows.evicting import EvictingWindowOperator
 from headrace.operators.windows.folding import can_merge
 from headrace.operators.windows.grid import grid_of
 from headrace.operators.windows.operator import WindowOperator
+from headrace.operators.windows.tables import kept_by
 from headrace.operators.windows.windowing import Windowing
 from headrace.runtime.operator import Combiner, Operator, OperatorSpec, Traits
 from headrace.runtime.user_function import UserFunction
@@ -22,7 +23,19 @@ from headrace.runtime.user_function import UserFunction
 class WindowSpec(Windowing, OperatorSpec):
     """Windows in state by key and window. Where all keys share them, whole windows fire."""
 
-    kind = "window"
+    @cached_property
+    def kind(self) -> str:  # type: ignore[override]
+        """What can be read of another program's windows: it says how these are kept.
+
+        A program whose windows are kept otherwise cannot go on from a checkpoint.
+        """
+        grid = grid_of(self)
+        if grid is not None:
+            return kept_by(grid, can_merge(self.contents))
+        kept = "merging-window" if self.merging else "window"
+        if not (self.event_time or self.endless):
+            kept = f"processing-time-{kept}"
+        return kept if self.evictor is None else f"evicting-{kept}"
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
