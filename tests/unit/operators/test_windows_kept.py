@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.common.time import Time
-from headrace.datastream import DataStream
+from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.data_stream import KeyedStream
 from headrace.datastream.functions import associative
 from headrace.datastream.window import (
@@ -20,8 +20,9 @@ from headrace.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from headrace.errors import CheckpointError
+from headrace.testing import run_pipeline
 
-from .windowing import Total, plus, spec_of, windowed
+from .windowing import STRATEGY, Total, plus, spec_of, windowed
 
 Build = Callable[[KeyedStream], DataStream]
 
@@ -98,3 +99,25 @@ def test_a_reduced_value_is_no_accumulator() -> None:
     with totals as other, pytest.raises(CheckpointError, match="was stored as reducing"):
         other.restore(held)
         other.advance_watermark(200)
+
+
+def test_a_program_with_windows_of_another_kind_does_not_go_on() -> None:
+    def program(assigner: Any) -> Callable[[StreamExecutionEnvironment], DataStream]:
+        def build(env: StreamExecutionEnvironment) -> DataStream:
+            stream = env.from_collection([("a", 1), ("a", 2)])
+            timed = STRATEGY.with_timestamp_assigner(lambda record: record[1])
+            stream = stream.assign_timestamps_and_watermarks(timed)
+            keyed = stream.key_by(lambda record: record[0])
+            return keyed.window(assigner).reduce(plus).uid("sums")
+
+        return build
+
+    sessions = EventTimeSessionWindows.with_gap(Time.milliseconds(5))
+    with pytest.raises(CheckpointError, match="of another kind than in the checkpoint"):
+        run_pipeline(
+            program(tumbling(20)),
+            cuts=[1],
+            backends="paged",
+            restarts=True,
+            successors=[program(sessions)],
+        )
