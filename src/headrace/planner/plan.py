@@ -218,10 +218,11 @@ class _Planner:
         channels: list[Channel] = []
         inputs = self._inputs(draft, sources)
         for feeder in self._vertices.values():
+            timed = self._chain(feeder).timed_exchanges()
             for exchange, fed in feeder.feeds:
                 if fed is not draft:
                     continue
-                if self._chain(feeder).assigns_time:
+                if exchange in timed:
                     groups = range(self._groups(feeder.head))
                     channels.extend(Channel(exchange, group=group) for group in groups)
                 else:

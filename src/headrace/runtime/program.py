@@ -74,7 +74,35 @@ class ChainProgram:
     @property
     def assigns_time(self) -> bool:
         """True when some operator of the chain makes watermarks of its own."""
-        return any(node.spec and node.spec.traits.assigns_time for node in self.nodes.values())
+        return any(map(_assigns_time, self.nodes.values()))
+
+    def timed_nodes(self) -> frozenset[str]:
+        """The nodes that get, or make, watermarks of this chain's own."""
+        return self._timed() & {*self.nodes}
+
+    def timed_exchanges(self) -> frozenset[str]:
+        """The exchanges that watermarks made in this chain come to.
+
+        The others get those of the chain's input, however many operators beside them make some.
+        """
+        return self._timed() & {exchange.id for exchange in self.exchanges}
+
+    def _timed(self) -> frozenset[str]:
+        timed: set[str] = set()
+        for node_id in self.order():
+            node = self.nodes[node_id]
+            if node_id in timed or _assigns_time(node):
+                timed |= {node_id, *(link.target for link in node.links)}
+        return frozenset(timed)
+
+
+def inputs_of(node_id: str) -> str:
+    """The name by which tasks remember the watermarks of a node's inputs."""
+    return f"{node_id}/inputs"
+
+
+def _assigns_time(node: NodeProgram) -> bool:
+    return node.spec is not None and node.spec.traits.assigns_time
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import math
 import pickle
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import cloudpickle
@@ -22,6 +22,7 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.delivery import Delivery
 from headrace.runners.launch import program_of
 from headrace.runners.local import LocalRun
+from headrace.runtime.layout import Layout, check
 from headrace.runtime.neutral.form import NeutralForm
 from headrace.runtime.neutral.sinks import import_sinks
 from headrace.runtime.neutral.whole import neutral_form, restore, splits_of
@@ -108,6 +109,7 @@ def run_pipeline(
 
     Raises:
         PlanError: the program cannot work, or would not end.
+        CheckpointError: a successor cannot go on from what the version before it kept.
         JobError: the input waits for a clock that stands still.
     """
     batch = mode == "batch"
@@ -212,6 +214,13 @@ def _later(
     ]
 
 
+def _kept_by(job: JobProgram) -> Layout:
+    """What a program keeps, over however many key groups: these may change in a neutral form."""
+    layout = Layout.of(job)
+    parts = tuple(replace(part, key_groups=0) for part in layout.parts)
+    return replace(layout, parts=parts)
+
+
 def _budgets(cuts: Iterable[int] | None) -> Iterator[int]:
     return itertools.chain(cuts or (), itertools.repeat(_ALL))
 
@@ -275,6 +284,7 @@ class _Runs:
             form = written_and_read(self._form())
             self._stores, self._heap = {}, {}
         after = self._start(pickle.loads(next(self._sent)))
+        check(_kept_by(before.program), _kept_by(after.program), ignore_unclaimed=True)
         if self._neutral:
             restore(form, after.program, self._backend)
             import_sinks(form.read("sinks"), after._committers)

@@ -14,18 +14,24 @@ from headrace.datastream import (
     StreamExecutionEnvironment,
 )
 from headrace.datastream.data_stream import KeyedStream
+from headrace.runtime.operator import OperatorSpec
 from headrace.testing import KeyedHarness
 
 STRATEGY = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(0))
 
 
-def windowed(build: Callable[[KeyedStream], DataStream], **how: Any) -> KeyedHarness:
-    """A harness of the operator that ``build`` puts after a keyed stream of (key, number)."""
+def spec_of(build: Callable[[KeyedStream], DataStream]) -> OperatorSpec:
+    """The spec of the operator that ``build`` puts after a keyed stream of (key, number)."""
     env = StreamExecutionEnvironment.get_execution_environment()
     stream = env.from_collection([("a", 1)]).assign_timestamps_and_watermarks(STRATEGY)
     node = build(stream.key_by(lambda record: record[0]))._own
     assert node is not None and node.spec is not None
-    return KeyedHarness(node.spec, lambda record: record[0], **how)
+    return node.spec
+
+
+def windowed(build: Callable[[KeyedStream], DataStream], **how: Any) -> KeyedHarness:
+    """A harness of that operator."""
+    return KeyedHarness(spec_of(build), lambda record: record[0], **how)
 
 
 class Numbers(ProcessWindowFunction[Any, Any, str, Any]):

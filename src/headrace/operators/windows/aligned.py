@@ -23,7 +23,6 @@ from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Outputs, Signal
-from headrace.runtime.plain import is_plain
 from headrace.runtime.state.backend import MISSING, EntrySpace, Timer
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
 
@@ -54,9 +53,8 @@ class AlignedWindowOperator(StatefulOperator):
         self._windowing, self._grid = windowing, grid
         self._lateness_ms = windowing.allowed_lateness_ms
         self._folding = folding_of(windowing.contents)
-        self._tables = WindowTables(
-            grid, merges_in_any_order(windowing.contents), self._folding is None
-        )
+        by_pane = merges_in_any_order(windowing.contents)
+        self._tables = WindowTables(grid, by_pane, windowing.contents.kept_as)
         self._reached = 0
         self._due_ms: int | None = None
 
@@ -68,7 +66,9 @@ class AlignedWindowOperator(StatefulOperator):
         self._late = context.get_metrics_group().counter(LATE)
         function_context = _Context(cell, context, self._states)
         contents = self._windowing.contents
-        self._firing = Firing(contents, self._folding, cell, function_context)
+        # The function may change what it is given, and a late record fires the window again.
+        keeps = self._lateness_ms > 0 and not self._tables.by_pane
+        self._firing = Firing(contents, self._folding, cell, function_context, keeps)
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
@@ -140,7 +140,7 @@ class AlignedWindowOperator(StatefulOperator):
         seen = False
         for table, changed in place.targets:
             # Others may change what they are given: no two windows share a record.
-            mine = copied(value) if seen and not is_plain(value) else value
+            mine = copied(value) if seen else value
             seen = True
             held = table[key]
             table[key] = first(mine) if held is MISSING or held is None else add(held, mine)
@@ -193,8 +193,10 @@ class AlignedWindowOperator(StatefulOperator):
             if not place.targets:
                 self._dropped(value, time)
                 continue
-            mine = value
+            seen = False
             for enter, changed in place.targets:
+                mine = copied(value) if seen else value
+                seen = True
                 entry = enter(key)
                 held = entry.get(SLOT)
                 if held is None:
@@ -202,8 +204,6 @@ class AlignedWindowOperator(StatefulOperator):
                 else:
                     held.append(mine)
                 changed(key)
-                if not is_plain(value):
-                    mine = copied(value)
             for window in place.fired:
                 self._fire_key(window, key)
 
@@ -295,15 +295,17 @@ class AlignedWindowOperator(StatefulOperator):
     def _held(self, start: int) -> Iterable[tuple[Any, Any]]:
         """What each key has in a window."""
         parts = self._tables.parts(start)
-        if len(parts) == 1:
+        if not self._tables.by_pane:
             return parts[0].single_slot_items(SLOT)
+        if len(parts) == 1:
+            return ((key, copied(held)) for key, held in parts[0].single_slot_items(SLOT))
         assert self._folding is not None, "lists are kept by window"
         merge, merged = self._folding.merge, dict[Any, Any]()
         for part in parts:
             for key, held in part.single_slot_items(SLOT):
                 if held is None:
                     continue
-                mine = held if is_plain(held) else copied(held)  # the next window needs it, too
+                mine = copied(held)  # the next window needs it, too
                 before = merged.get(key)
                 merged[key] = mine if before is None else merge(before, mine)
         return merged.items()
@@ -317,9 +319,10 @@ class AlignedWindowOperator(StatefulOperator):
         return None if view[key] is MISSING else view[key]
 
     def _merged(self, found: list[Any]) -> Any:
-        if self._folding is None or len(found) == 1:
+        if not self._tables.by_pane:
             return found[0]
-        held, *others = (one if is_plain(one) else copied(one) for one in found)
+        assert self._folding is not None, "lists are kept by window"
+        held, *others = map(copied, found)
         for other in others:
             held = self._folding.merge(held, other)
         return held

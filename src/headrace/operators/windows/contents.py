@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.common.typeinfo import TypeInformation
+from headrace.runtime.detached import copied
 from headrace.runtime.state.backend import RESERVED_NAMES
 from headrace.runtime.state.handles import NamespacedStates
+from headrace.runtime.state.kinds import AGGREGATING, LIST, REDUCING
 from headrace.runtime.state.typed import typed_aggregating
 from headrace.runtime.user_function import UserFunction
 
@@ -47,6 +49,8 @@ class Contents(ABC):
     """``window_function`` None: what was kept is the result."""
 
     window_function: WindowCall | None
+    kept_as: ClassVar[str]
+    """The kind of the state in which the records are kept."""
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
@@ -69,8 +73,11 @@ class Contents(ABC):
         """What the window function gets, where the records themselves were kept."""
 
     @abstractmethod
-    def inputs(self, held: Any) -> list[Any]:
-        """What the window function gets of what the state gives; nothing where that is empty."""
+    def inputs(self, state: Any, keeps: bool) -> list[Any]:
+        """What the window function gets of what ``state`` holds; nothing where that is empty.
+
+        ``keeps``: the state is needed afterwards. The function may change what it is given.
+        """
 
     @abstractmethod
     def merged(self, first: Any, second: Any) -> Any:
@@ -81,14 +88,16 @@ class Contents(ABC):
 class Elements(Contents):
     """All records, in the order of their arrival."""
 
+    kept_as = LIST
+
     def state(self, states: NamespacedStates) -> Any:
         return states.get_list_state(_Descriptor())
 
     def of_all(self, values: list[Any]) -> list[Any]:
         return values
 
-    def inputs(self, held: Any) -> list[Any]:
-        return held  # type: ignore[no-any-return]  # list state gives a list
+    def inputs(self, state: Any, keeps: bool) -> list[Any]:
+        return [*map(copied, state.get())] if keeps else state.get()
 
     def merged(self, first: Any, second: Any) -> Any:
         return [*first, *second]
@@ -105,13 +114,23 @@ class _Folded(Contents):
     def copied(self) -> Contents:
         return replace(super().copied(), function=self.function.copied())  # type: ignore[call-arg]
 
-    def inputs(self, held: Any) -> list[Any]:
-        return [] if held is None else [held]
+    def inputs(self, state: Any, keeps: bool) -> list[Any]:
+        held = state._held()
+        if held is None:
+            return []
+        result = self.result(state, copied(held) if keeps else held)
+        return [] if result is None else [result]
+
+    def result(self, state: Any, held: Any) -> Any:
+        """What comes of a raw value."""
+        return held
 
 
 @dataclass(frozen=True)
 class Reduced(_Folded):
     """One value, into which each record is reduced by ``function(value1, value2)``."""
+
+    kept_as = REDUCING
 
     def state(self, states: NamespacedStates) -> Any:
         return states.get_reducing_state(_Descriptor(reduce=self.function.bound()))
@@ -131,10 +150,14 @@ class Aggregated(_Folded):
     """One accumulator; ``function.target`` is an ``AggregateFunction``."""
 
     accumulator_type: TypeInformation | None = None
+    kept_as = AGGREGATING
 
     def state(self, states: NamespacedStates) -> Any:
         descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)
         return typed_aggregating(states.get_aggregating_state, descriptor)
+
+    def result(self, state: Any, held: Any) -> Any:
+        return state._function.get_result(held)
 
     def fitted(self) -> Any:
         """The function, whose accumulators fit their declared type."""

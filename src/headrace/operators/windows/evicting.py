@@ -9,6 +9,7 @@ from headrace.operators.windows.contents import Contents, Elements
 from headrace.operators.windows.contexts import FiringContext
 from headrace.operators.windows.operator import WindowOperator
 from headrace.runtime.context import TaskContext
+from headrace.runtime.detached import copied
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.state.handles import KeyContext
 
@@ -29,13 +30,13 @@ class EvictingWindowOperator(WindowOperator):
     def _add(self, value: Any, timestamp: int | None) -> None:
         self._contents.add((value, timestamp))
 
-    def _fire(self, window: Any, of_records: Any) -> None:
+    def _fire(self, window: Any, keeps: bool) -> None:
         elements = [TimestampedValue(*pair) for pair in self._contents.get()]
         if not elements:
             return
         evictor, context = self._evictor, self._evictor_context
         evictor.evict_before(elements, len(elements), window, context)
-        values = [element.get_value() for element in elements]
+        values = [copied(element.get_value()) for element in elements]
         self._emit_results(window, self._spec.contents.of_all(values))
         evictor.evict_after(elements, len(elements), window, context)
         self._contents.update([one.stored() for one in elements])

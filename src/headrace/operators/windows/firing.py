@@ -11,6 +11,7 @@ from headrace.operators.inspection import overrides
 from headrace.operators.windows.contents import Contents
 from headrace.operators.windows.contexts import FunctionContext
 from headrace.operators.windows.folding import Folding
+from headrace.runtime.detached import copied
 from headrace.runtime.operator import Outputs
 from headrace.runtime.state.handles import KeyContext
 
@@ -18,8 +19,8 @@ from headrace.runtime.state.handles import KeyContext
 class Firing:
     """Calls the window function, if there is one, and emits.
 
-    ``folding`` None: what is held are the records themselves. ``clear``: what the function wants to
-    be called at the end of a window, if anything.
+    ``folding`` None: what is held are the records themselves. ``keeps``: what is held may be asked
+    for again, so the function, which may change what it is given, gets a copy.
     """
 
     def __init__(
@@ -28,7 +29,9 @@ class Firing:
         folding: Folding | None,
         cell: KeyContext,
         context: FunctionContext,
+        keeps: bool = False,
     ) -> None:
+        self._keeps = keeps
         call = contents.window_function
         self._call = None if call is None else call.bound()
         self._result = None if folding is None else folding.result
@@ -54,9 +57,9 @@ class Firing:
             result = self._result
             assert result is not None, "records themselves go to a window function"
             for key, held in found:
-                if held is not None:
+                if held is not None and (value := result(held)) is not None:
                     cell.key = key
-                    main(result(held), moment)
+                    main(value, moment)
             return
         for key, held in found:
             if held is not None:
@@ -68,11 +71,17 @@ class Firing:
         call, result, moment = self._call, self._result, window.max_timestamp()
         if call is None:
             assert result is not None, "records themselves go to a window function"
-            self._main(result(held), moment)
+            value = result(held)
+            if value is not None:
+                self._main(value, moment)
             return
         context = self._context
         context.at = window
+        if self._keeps:
+            held = copied(held)
         inputs = [*held] if result is None else [result(held)]
+        if result is not None and inputs[0] is None:
+            return
         results = call(self._cell.user_key(), window, context, inputs)
         if results is not None:
             if type(results) not in SURELY_RESULTS:

@@ -82,6 +82,10 @@ class WindowOperator(StatefulOperator):
         self._to_side = side_sender(outputs)
         return self.push_keyed
 
+    def restore(self, state: Any | None) -> None:
+        """A call begins, on the state of another key group."""
+        self._stored_states: bool | None = None
+
     # Records
 
     def process(
@@ -171,26 +175,33 @@ class WindowOperator(StatefulOperator):
         trigger.namespace = namespace
         ask = self._trigger.on_event_time if event_time else self._trigger.on_processing_time
         result = ask(timestamp, window, trigger)
+        ends = event_time is self._event_time and timestamp == self._cleanup_ms(window)
         if result is not CONTINUE:
-            self._act(result, window, of_records)
-        if event_time is self._event_time and timestamp == self._cleanup_ms(window):
+            self._act(result, window, of_records, ends)
+        if ends:
             self._end(window, namespace, of_records)
             if mapping is not None:
                 del mapping[namespace]
                 self._keep(mapping)
 
-    def _act(self, result: TriggerResult, window: Any, of_records: Any) -> None:
-        """Do what the trigger has decided; ``of_records``: the namespace of the records."""
+    def _act(self, result: TriggerResult, window: Any, of_records: Any, ends: bool = False) -> None:
+        """Do what the trigger has decided; ``of_records``: the namespace of the records.
+
+        ``ends``: the window is forgotten afterwards.
+        """
         fires, purges = result.value
         self._states.enter(of_records)
         if fires:
-            self._fire(window, of_records)
+            self._fire(window, keeps=not (ends or purges) and self._call is not None)
         if purges:
             self._contents.clear()
 
-    def _fire(self, window: Any, of_records: Any) -> None:
-        """Call the window function, unless there is nothing to give it, and emit its results."""
-        inputs = self._kept.inputs(self._contents.get())
+    def _fire(self, window: Any, keeps: bool) -> None:
+        """Call the window function, unless there is nothing to give it, and emit its results.
+
+        ``keeps``: the window's records are needed afterwards, as they are.
+        """
+        inputs = self._kept.inputs(self._contents, keeps)
         if inputs:
             self._emit_results(window, inputs)
 
@@ -233,9 +244,15 @@ class WindowOperator(StatefulOperator):
         if self._clear is not None:
             self._function_context.at = window
             self._clear(self._function_context)
-        if self._window_states.asked_for:
+        if self._window_states.asked_for or self._has_stored_states():
             states.enter(namespace)
             states.clear()
+
+    def _has_stored_states(self) -> bool:
+        """Whether a run before this one may have left state of windows beside their records."""
+        if self._stored_states is None:
+            self._stored_states = len(self.cell.backend.in_namespaces.kinds()) > 1
+        return self._stored_states
 
     # Windows that merge
 

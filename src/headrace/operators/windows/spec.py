@@ -15,6 +15,7 @@ from headrace.operators.windows.folding import merges_in_any_order, merges_in_or
 from headrace.operators.windows.grid import grid_of
 from headrace.operators.windows.operator import WindowOperator
 from headrace.operators.windows.sessions import SessionOperator, gap_of
+from headrace.operators.windows.tables import kept_by
 from headrace.operators.windows.windowing import Windowing
 from headrace.runtime.operator import Combiner, Operator, OperatorSpec, Traits
 from headrace.runtime.user_function import UserFunction
@@ -24,12 +25,21 @@ from headrace.runtime.user_function import UserFunction
 class WindowSpec(Windowing, OperatorSpec):
     """Windows in state by key and window. Where all keys share them, whole windows fire."""
 
-    @property
+    @cached_property
     def kind(self) -> str:  # type: ignore[override]
-        """How state is kept: a change that needs it kept otherwise is refused."""
-        if grid_of(self) is not None:
-            return "window-tables"
-        return "window" if gap_of(self) is None else "window-sessions"
+        """What can be read of another program's windows: it says how these are kept.
+
+        A program whose windows are kept otherwise cannot go on from a checkpoint.
+        """
+        grid = grid_of(self)
+        if grid is not None:
+            return kept_by(grid, merges_in_any_order(self.contents))
+        if gap_of(self) is not None:
+            return "sessions"
+        kept = "merging-window" if self.merging else "window"
+        if not (self.event_time or self.endless):
+            kept = f"processing-time-{kept}"
+        return kept if self.evictor is None else f"evicting-{kept}"
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]

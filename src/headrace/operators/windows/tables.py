@@ -8,9 +8,17 @@ from headrace.errors import CheckpointError
 from headrace.operators.windows.contents import SLOT
 from headrace.operators.windows.grid import Grid
 from headrace.runtime.state.backend import EntrySpace, NamespaceTables, StateBackend
-from headrace.runtime.state.kinds import AGGREGATING, LIST, StateKind
+from headrace.runtime.state.kinds import StateKind
 
 PANE = "pane"
+
+
+def kept_by(grid: Grid, can_merge: bool) -> str:
+    """How the windows of a grid are kept, for the layout of a checkpoint."""
+    if not (can_merge and grid.overlaps):
+        return f"windows-of-{grid.size_ms}-ms"
+    start_ms = grid.offset_ms % grid.pane_ms
+    return f"panes-of-{grid.pane_ms}-ms" + (f"-from-{start_ms}" if start_ms else "")
 
 
 class WindowTables:
@@ -19,10 +27,10 @@ class WindowTables:
     ``by_pane``: a record is kept once, however many windows hold it.
     """
 
-    def __init__(self, grid: Grid, by_pane: bool, in_lists: bool) -> None:
+    def __init__(self, grid: Grid, can_merge: bool, kind: str) -> None:
         self._grid = grid
-        self._by_pane = by_pane and grid.overlaps
-        self._kind = StateKind(LIST if in_lists else AGGREGATING)
+        self.by_pane = can_merge and grid.overlaps
+        self._kind = StateKind(kind)
         self._backend: StateBackend | None = None
         self._tables: NamespaceTables
 
@@ -35,17 +43,29 @@ class WindowTables:
                 self._check(namespace)
 
     def _check(self, namespace: Any) -> None:
-        if (namespace[0] == PANE) is not self._by_pane:
+        if (namespace[0] == PANE) is not self.by_pane:
             raise CheckpointError(
                 "records are kept by pane now, and were by window"
-                if self._by_pane
+                if self.by_pane
                 else "records are kept by window now, and were by pane",
                 hint="set the window's function back as it was, or give the operator another uid",
+            )
+        if self._namespace(self._start(namespace)) != namespace:
+            size_ms = namespace[1] - namespace[0]
+            raise CheckpointError(
+                f"windows of {size_ms} ms are kept, and these are of {self._grid.size_ms} ms",
+                hint="set the window's size back as it was, or give the operator another uid",
+            )
+        if self.by_pane and self._grid.pane_of(namespace[1]) != namespace[1]:
+            raise CheckpointError(
+                "records are kept by panes, and no window of now begins where a pane does",
+                where={"pane": f"{namespace[1]} ms", "panes now": f"of {self._grid.pane_ms} ms"},
+                hint="set size and slide back as they were, or give the operator another uid",
             )
 
     def places(self, pane: int, windows: list[int]) -> list[int]:
         """Where a record of a pane is kept that some windows take: the starts of tables."""
-        return [pane] if self._by_pane else windows
+        return [pane] if self.by_pane else windows
 
     def of(self, start: int) -> EntrySpace:
         """The table that starts at a moment; it is made where there is none."""
@@ -53,12 +73,11 @@ class WindowTables:
 
     def starts(self) -> list[int]:
         """The starts of all tables."""
-        place = 1 if self._by_pane else 0
-        return [namespace[place] for namespace in self._tables.namespaces()]
+        return [*map(self._start, self._tables.namespaces())]
 
     def parts(self, window: int) -> list[EntrySpace]:
         """The tables that make up a window, in the order of time."""
-        if not self._by_pane:
+        if not self.by_pane:
             return [self.of(window)]
         there = {*self.starts()}
         return [self.of(pane) for pane in self._grid.panes_of(window) if pane in there]
@@ -66,16 +85,20 @@ class WindowTables:
     def windows(self) -> list[int]:
         """The starts of the windows that hold anything, those that have ended among them."""
         starts = self.starts()
-        if not self._by_pane:
+        if not self.by_pane:
             return starts
         return [*{window for start in starts for window in self._grid.windows_of(start)}]
 
     def drop_before(self, window: int) -> None:
         """A window and all before it are forgotten, with what no later one holds."""
         for start in self.starts():
-            last = start if not self._by_pane else self._grid.windows_of(start)[-1]
+            last = start if not self.by_pane else self._grid.windows_of(start)[-1]
             if last <= window:
                 self._tables.drop(self._namespace(start))
 
+    def _start(self, namespace: Any) -> int:
+        start: int = namespace[1 if self.by_pane else 0]
+        return start
+
     def _namespace(self, start: int) -> Any:
-        return (PANE, start) if self._by_pane else (start, start + self._grid.size_ms)
+        return (PANE, start) if self.by_pane else (start, start + self._grid.size_ms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +40,8 @@ class ChainParts:
     """The functions and operators of a chain, made from its ends to its root.
 
     ``push_alls``: for each input of the root, a function that takes a chunk of records;
-    ``push_all`` is the first of them. ``inputs``: by node id, the watermarks of a node that several
+    ``push_all`` is the first of them. ``merged``: the exchanges whose senders all go through one
+    sequence of watermarks. ``inputs``: by node id, the watermarks of a node that several
     nodes feed, or that has several inputs. ``ticking``: operators whose ``tick`` follows a chunk.
     ``holding``: those that may hold results back (``complete``), each before those that it feeds.
     """
@@ -52,7 +53,7 @@ class ChainParts:
         facts: TaskFacts,
         metrics: MetricGroup,
         outbox: Outbox,
-        merged: bool,
+        merged: Collection[str],
         root_inputs: InputWatermarks | None,
         shared: SharedStates | None,
     ) -> None:
@@ -65,9 +66,8 @@ class ChainParts:
         self.signals: dict[str, Signal] = {}
         self.inputs: dict[str, NodeInputs] = {}
         self._root_inputs, self._shared = root_inputs, shared
-        endpoint = KeyedEndpoint if merged else Endpoint
         self.exchanges = {
-            e.id: endpoint(
+            e.id: (KeyedEndpoint if e.id in merged else Endpoint)(
                 outbox,
                 e.stage,
                 e.target,
@@ -82,8 +82,7 @@ class ChainParts:
         specs = [node.spec for node in program.nodes.values() if node.spec is not None]
         self.takes_columns = any(spec.traits.takes_columns for spec in specs)
         """Whether columns may be of use in the chain, or in what it sends."""
-        if not merged:
-            self._use_columns_endpoints()
+        self._use_columns_endpoints(merged)
         self.sinks: dict[str, Endpoint] = {}
         self._input_pushes: dict[str, tuple[Push, ...]] = {}
         """By node with several inputs: a push for each input."""
@@ -107,8 +106,10 @@ class ChainParts:
         self.ticking = [each for each in in_order if _overrides(each, Operator.tick)]
         self.holding = [each for each in in_order if _overrides(each, Operator.complete)]
 
-    def _use_columns_endpoints(self) -> None:
+    def _use_columns_endpoints(self, merged: Collection[str]) -> None:
         for e in self.program.exchanges:
+            if e.id in merged:
+                continue
             names = columns_of_exchange(e, self._job)
             if names is not None:
                 # Jobs with rows start without it.

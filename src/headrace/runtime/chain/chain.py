@@ -16,7 +16,7 @@ from headrace.runtime.exchange.endpoint import Endpoint
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Outputs
-from headrace.runtime.program import ChainProgram, JobProgram
+from headrace.runtime.program import ChainProgram, JobProgram, inputs_of
 from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.user_function import close_function
 from headrace.runtime.watermarks import InputWatermarks
@@ -47,10 +47,15 @@ class Chain:
         self._job = job
         self.outbox = Outbox(job.settings.object_reuse, facts.overflow())
         self.outbox.relieve = self._put_aside
-        # A chain that makes watermarks has one sequence of them per group.
-        self.merged = merged_marks and not program.assigns_time
+        # Watermarks that the chain makes itself are a sequence of their own in each group.
+        timed = program.timed_exchanges()
+        self._merged = frozenset(
+            e.id for e in program.exchanges if merged_marks and e.id not in timed
+        )
+        self.merged = merged_marks and not timed
+        """Whether all groups go through one sequence of watermarks, whatever they send to."""
         parts = ChainParts(
-            program, job, facts, metrics, self.outbox, self.merged, root_inputs, shared
+            program, job, facts, metrics, self.outbox, self._merged, root_inputs, shared
         )
         self._parts = parts
         self.program, self.cell = parts.program, parts.cell
@@ -115,8 +120,8 @@ class Chain:
         self.outbox.begin(sender, now_ms, current_group, group_count, watermark, appends)
         for endpoint in self._sinks.values():
             endpoint.begin(None, False)
-        merged = self.merged
         for exchange, endpoint in self._exchanges.items():
+            merged = exchange in self._merged
             endpoint.begin(
                 Channel(exchange, group=None if merged else current_group), merged, appends
             )
@@ -147,7 +152,7 @@ class Chain:
         for node_id, operator in self.operators.items():
             operator.restore(states.get(node_id))
         for node_id, inputs in self._parts.inputs.items():
-            inputs.restore(states.get(_inputs_of(node_id)))
+            inputs.restore(states.get(inputs_of(node_id)))
 
     def snapshot(self) -> dict[str, Any]:
         """What operators must find again in the next micro-batch, by node id.
@@ -156,7 +161,7 @@ class Chain:
         """
         states = {node_id: operator.snapshot() for node_id, operator in self.operators.items()}
         for node_id, inputs in self._parts.inputs.items():
-            states[_inputs_of(node_id)] = inputs.stored()
+            states[inputs_of(node_id)] = inputs.stored()
         return {node_id: state for node_id, state in states.items() if state is not None}
 
     def waiting(self) -> int:
@@ -216,7 +221,3 @@ def _columns_into(parts: ChainParts) -> PushColumns | None:
     from headrace.runtime.chain.column_paths import ColumnPaths  # jobs with rows start without it
 
     return ColumnPaths(parts).push
-
-
-def _inputs_of(node_id: str) -> str:
-    return f"{node_id}/inputs"

@@ -111,9 +111,9 @@ def channels_now(
     """Channels before, for the inputs of now.
 
     Where the groups of an exchange are others than before, none of the old watermarks belongs to a
-    new group. All of them begin with the least of the old ones, and are idle until they have a
-    watermark of their own, as groups are that never had a record. An input that was not there
-    before begins with the least watermark there is.
+    new group. All of them begin as groups that never had a record do, unless the old ones have
+    ended: what the operator has reached stays. An input that was not there before begins with the
+    least watermark there is.
     """
     before, now = _by_exchange(channels, exchange_of), _by_exchange(input_channels, exchange_of)
     found = {channel: state for channel, state in channels.items() if exchange_of(channel) is None}
@@ -127,8 +127,8 @@ def channels_now(
             continue
         reached = [channels[c][0] for c in old if channels[c][0] > MIN_WATERMARK]
         least = min(reached, default=MIN_WATERMARK)
-        idle = MIN_WATERMARK < least < MAX_WATERMARK
-        found.update((channel, (least, idle)) for channel in members)
+        begins = MAX_WATERMARK if least == MAX_WATERMARK else MIN_WATERMARK
+        found.update((channel, (begins, False)) for channel in members)
     return found
 
 

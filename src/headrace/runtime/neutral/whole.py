@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from headrace.connector import Committer
@@ -16,10 +16,10 @@ from headrace.runtime.neutral.form import NeutralForm, Parts, part_name
 from headrace.runtime.neutral.header import header_from_neutral, header_to_neutral
 from headrace.runtime.neutral.manifest import Manifest, OperatorEntry
 from headrace.runtime.neutral.read import import_backend
-from headrace.runtime.neutral.records import SplitRecord, decode, encode
+from headrace.runtime.neutral.records import SplitRecord, TaskRecord, decode, encode
 from headrace.runtime.neutral.sinks import export_sinks
 from headrace.runtime.neutral.write import export_states, export_timers
-from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.program import JobProgram, VertexProgram, inputs_of
 from headrace.runtime.source_task import SplitState
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.kinds import StateKind
@@ -99,10 +99,13 @@ def restore(
         entry = form.manifest.operator(id_)
         if entry is None:
             continue
+        tasks = [record for record in form.read("tasks") if record.operator == id_]
+        if entry.key_groups != vertex.groups:
+            tasks = _without_own_time(tasks, vertex)
         header = pickle.dumps(
             header_from_neutral(
                 [record for record in form.read("watermarks") if record.operator == id_],
-                [record for record in form.read("tasks") if record.operator == id_],
+                tasks,
                 vertex.input_channels,
             )
         )
@@ -115,6 +118,16 @@ def restore(
             import_backend(
                 keyed.get(group, ()), backend, entry.states, entry.namespaced, entry.tables
             )
+
+
+def _without_own_time(tasks: Iterable[TaskRecord], vertex: VertexProgram) -> list[TaskRecord]:
+    """The tasks' records without what watermarks of the chain's own came to.
+
+    Each key group had watermarks of its own, and none of them is that of a group of now.
+    """
+    timed = vertex.chain.timed_nodes()
+    gone = {encode(name) for node in timed for name in (node, inputs_of(node))}
+    return [task for task in tasks if task.name not in gone]
 
 
 def splits_of(form: NeutralForm) -> dict[tuple[str, str], SplitState]:

@@ -72,8 +72,8 @@ def test_channels_of_key_groups_that_are_others_now() -> None:
     assert channels_now(before, same) == before
     assert channels_now(before, [channel("3@0"), channel("3@1"), channel("4")]) == {
         channel("0:a"): (9, False),
-        channel("3@0"): (40, True),
-        channel("3@1"): (40, True),
+        channel("3@0"): (MIN_WATERMARK, False),
+        channel("3@1"): (MIN_WATERMARK, False),
         channel("4"): (MIN_WATERMARK, False),
     }
     unspoken = dict.fromkeys(same, (MIN_WATERMARK, False))

@@ -113,8 +113,12 @@ class StateStore:
         return Ttl.of(getattr(descriptor, "_ttl_config", None))
 
     def _declare_late(self, name: str, kind: StateKind) -> None:
+        self._context.entries.declare(name, kind)
+        self._end_view()
+
+    def _end_view(self) -> None:
+        """From now on keys have entries of several slots."""
         context, entries = self._context, self._context.entries
-        entries.declare(name, kind)
         if context.values is not None:
             context.values = None
             entries.end_single_slot_view()
@@ -171,14 +175,18 @@ class NamespacedStates(StateStore):
         context.entry = context.look_up(pair)
 
     def clear(self) -> None:
-        """Forget all states of the pair at hand."""
+        """Forget all states of the pair at hand, those that this run has not asked for included."""
         context = self._context
+        if context.values is not None and len(context.entries.kinds()) > 1:
+            self._end_view()
         if context.values is None:
-            context.entry.clear()
+            if context.entry:
+                context.entry.clear()
+                context.entries.changed(context.key)
         elif context.entry is not MISSING:
             context.values.drop(context.key)
             context.entry = MISSING
-        context.entries.changed(context.key)
+            context.entries.changed(context.key)
 
     def _ttl_of(self, descriptor: Any) -> Ttl | None:
         if super()._ttl_of(descriptor) is not None:
