@@ -53,7 +53,7 @@ OTHERS: list[tuple[Build, str]] = [
         lambda keyed: keyed.window(tumbling(20)).evictor(CountEvictor.of(2)).reduce(plus),
         "evicting-window",
     ),
-    (summed(EventTimeSessionWindows.with_gap(Time.milliseconds(5))), "sessions"),
+    (summed(EventTimeSessionWindows.with_gap(Time.milliseconds(5))), "reducing-sessions"),
     (
         lambda keyed: keyed.window(EventTimeSessionWindows.with_gap(Time.milliseconds(5))).process(
             Numbers()

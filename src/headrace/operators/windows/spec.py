@@ -35,7 +35,7 @@ class WindowSpec(Windowing, OperatorSpec):
         if grid is not None:
             return kept_by(grid, merges_in_any_order(self.contents))
         if gap_of(self) is not None:
-            return "sessions"
+            return f"{self.contents.kept_as}-sessions"
         kept = "merging-window" if self.merging else "window"
         if not (self.event_time or self.endless):
             kept = f"processing-time-{kept}"
