@@ -33,9 +33,13 @@ class Grid:
 
     def windows_of(self, pane: int) -> range:
         """The starts of the windows that hold a pane, in order; none if slides leave gaps."""
-        last = pane - (pane - self.offset_ms) % self.slide_ms
+        last = self.last_window_of(pane)
         count = max(0, (last + self.size_ms - pane - 1) // self.slide_ms + 1)
         return range(last - (count - 1) * self.slide_ms, last + 1, self.slide_ms)
+
+    def last_window_of(self, pane: int) -> int:
+        """Where the last of these starts; where there is none, the last window before the pane."""
+        return pane - (pane - self.offset_ms) % self.slide_ms
 
     def panes_of(self, window: int) -> range:
         """The starts of the panes of a window."""

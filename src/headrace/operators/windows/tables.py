@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 from headrace.errors import CheckpointError
@@ -87,12 +88,18 @@ class WindowTables:
         starts = self.starts()
         if not self.by_pane:
             return starts
-        return [*{window for start in starts for window in self._grid.windows_of(start)}]
+        found: list[int] = []
+        for start in sorted(starts):
+            # Panes side by side share nearly all of their windows, which may be thousands.
+            windows = self._grid.windows_of(start)
+            known = bisect_right(windows, found[-1]) if found else 0
+            found += windows[known:]
+        return found
 
     def drop_before(self, window: int) -> None:
         """A window and all before it are forgotten, with what no later one holds."""
         for start in self.starts():
-            last = start if not self.by_pane else self._grid.windows_of(start)[-1]
+            last = start if not self.by_pane else self._grid.last_window_of(start)
             if last <= window:
                 self._tables.drop(self._namespace(start))
 
