@@ -99,7 +99,7 @@ def extract(archive: Path, target: Path) -> None:
     try:
         if tarfile.is_tarfile(archive):
             with tarfile.open(archive) as tar:
-                tar.extractall(target, filter="tar")
+                _extract_tar(tar, target)
         else:
             with zipfile.ZipFile(archive) as zipped:
                 for info in zipped.infolist():
@@ -109,6 +109,19 @@ def extract(archive: Path, target: Path) -> None:
             f"the archive {archive.name!r} cannot be extracted: {error}",
             where={"archive": str(archive)},
         ) from error
+
+
+def _extract_tar(tar: tarfile.TarFile, target: Path) -> None:
+    if hasattr(tarfile, "tar_filter"):
+        tar.extractall(target, filter="tar")
+        return
+    root = os.path.realpath(target)  # Python before 3.11.4 has no filters
+    for member in tar:
+        place = os.path.realpath(os.path.join(root, member.name.lstrip("/")))
+        if os.path.commonpath([root, place]) != root:
+            raise tarfile.TarError(f"{member.name!r} lies outside of the folder")
+        member.name = member.name.lstrip("/")
+        tar.extract(member, target)
 
 
 def _extract_member(zipped: zipfile.ZipFile, info: zipfile.ZipInfo, target: Path) -> None:
