@@ -239,6 +239,24 @@ def test_archives_keep_permissions_and_links(tmp_path: Path) -> None:
         extract(tmp_path / "bad.zip", tmp_path / "bad")
 
 
+@pytest.mark.parametrize("filters", [True, False], ids=["filters", "before 3.11.4"])
+@pytest.mark.parametrize("through_link", [False, True])
+def test_nothing_is_extracted_outside(
+    filters: bool, through_link: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not filters:
+        monkeypatch.delattr(tarfile, "tar_filter", raising=False)
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        if through_link:
+            link = tarfile.TarInfo("way")
+            link.type, link.linkname = tarfile.SYMTYPE, str(tmp_path)
+            tar.addfile(link)
+        tar.addfile(tarfile.TarInfo("way/evil" if through_link else "../evil"))
+    with pytest.raises(ConfigurationError, match=r"'a\.tar' cannot be extracted"):
+        extract(tmp_path / "a.tar", tmp_path / "out")
+    assert not (tmp_path / "evil").exists()
+
+
 def test_the_interpreter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert is_own_interpreter(sys.executable)
     assert not is_own_interpreter("/bin/sh") and not is_own_interpreter("no-such-python")
