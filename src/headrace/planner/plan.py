@@ -208,20 +208,19 @@ class _Planner:
                 if fed.stage <= draft.stage:
                     fed.stage = draft.stage + 1
                     pending.append(fed)
+        self._stages = {self._ids.nodes[head]: made.stage for head, made in self._vertices.items()}
 
     def _chain(self, draft: _Draft) -> ChainProgram:
-        stages = {self._ids.nodes[head]: made.stage for head, made in self._vertices.items()}
-        exchanges = tuple(replace(e, stage=stages[e.target]) for e in draft.exchanges)
+        exchanges = tuple(replace(e, stage=self._stages[e.target]) for e in draft.exchanges)
         return ChainProgram(self._ids.nodes[draft.head], draft.nodes, exchanges)
 
     def _vertex(self, draft: _Draft, sources: list[_Draft]) -> VertexProgram:
         channels: list[Channel] = []
         inputs = self._inputs(draft, sources)
         for feeder in self._vertices.values():
-            timed = self._chain(feeder).timed_exchanges()
-            for exchange, fed in feeder.feeds:
-                if fed is not draft:
-                    continue
+            feeding = [exchange for exchange, fed in feeder.feeds if fed is draft]
+            timed = self._chain(feeder).timed_exchanges() if feeding else frozenset[str]()
+            for exchange in feeding:
                 if exchange in timed:
                     groups = range(self._groups(feeder.head))
                     channels.extend(Channel(exchange, group=group) for group in groups)
