@@ -18,15 +18,20 @@ import sys
 from typing import Any
 
 _STANDARD_STREAMS = (0, 1, 2)
+_PASSED_ON = (signal.SIGTERM,)
 
 
 def main() -> None:
     """Let the server start the process and wait for its end, or start it here."""
     socket_path, python, *arguments = sys.argv[1:]
+    # A signal waits until it can be passed on: the new process would outlive its stand-in.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
     server, pid = _ask(socket_path, arguments)
     if not pid:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
         os.execv(python, [python, *arguments])
     signal.signal(signal.SIGTERM, lambda number, frame: os.kill(pid, number))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
     null = os.open(os.devnull, os.O_RDWR)
     for stream in _STANDARD_STREAMS:
         os.dup2(null, stream)  # the ends of the pipes belong to the new process alone
