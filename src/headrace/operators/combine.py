@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,17 +56,49 @@ class CombineSpec(OperatorSpec):
         return CombineOperator(self)
 
 
-class CombineOperator(Operator):
+class Combining(Operator):
+    """What combiners share: they watch whether it pays, and end a task run with nothing held.
+
+    ``step`` keeps a record, or lets it go on within the block of its last line.
+    """
+
+    def __init__(self) -> None:
+        self._worth = worth.Worth()
+
+    def bind(self, outputs: Outputs) -> Push:
+        """The function that takes a single record; in a loop over a chunk, ``step`` does."""
+        self._main = outputs.main
+        step = self.step()
+        assert step is not None, "a combiner is a part of loops"
+        push_all = pushing_all((step, calling(outputs.main)), self.node.name)
+        return lambda value, timestamp: push_all([value], [timestamp])
+
+    @property
+    def combines(self) -> bool:
+        """Whether records are combined now."""
+        return self._worth.pays
+
+    def complete(self) -> None:
+        """Send what is held."""
+        self._release()
+        self._worth.end_run()
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Send what is held, with the watermarks that waited for it."""
+
+
+class CombineOperator(Combining):
     """Keeps one record for each key, until the task run ends or there are too many.
 
     A record that passes comes after what was kept before.
     """
 
     def __init__(self, spec: CombineSpec) -> None:
+        super().__init__()
         self._spec = spec
         self._held: dict[Any, Any] = {}
         self._came = 0
-        self._worth = worth.Worth()
 
     def step(self) -> Step:
         """The reduction. A record that is not kept goes on within the block of the last line."""
@@ -76,7 +109,7 @@ class CombineOperator(Operator):
             "held": self._held,
             "missing": MISSING,
             "operator": self,
-            "release": self._release,
+            "let_pass": self._let_pass,
             **ISOLATING_NAMES,
         }
         lines = (
@@ -92,7 +125,7 @@ class CombineOperator(Operator):
             "        $held[$key] = value",
             "        $came += 1",
             "if $passes:",
-            "    if $held: $came = $release($came)",
+            "    if $held: $came = $let_pass($came)",
             "    if True:",
         )
         return Step(
@@ -102,38 +135,32 @@ class CombineOperator(Operator):
             epilogue=("$operator.pause($came)",),
         )
 
-    def bind(self, outputs: Outputs) -> Push:
-        """The function that takes a single record; in a loop over a chunk, ``step`` does."""
-        self._main = outputs.main
-        push_all = pushing_all((self.step(), calling(outputs.main)), self.node.name)
-        return lambda value, timestamp: push_all([value], [timestamp])
-
     def begin(self) -> tuple[bool, int]:
         """Whether records are combined, and how many came so far."""
-        return self._worth.pays, self._came
+        return self.combines, self._came
 
     def pause(self, came: int) -> None:
         """A chunk has ended: send what is held, where it is too much."""
         self._came = came
         if len(self._held) >= MOST_KEYS:
-            self._release(came)
+            self._release()
+
+    def _let_pass(self, came: int) -> int:
+        """A record will pass: what is held goes before it."""
+        self._came = came
+        self._release()
+        return self._came
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """No record may come after the watermark that it came before."""
-        self._release(self._came)
+        self._release()
         signal(watermark, idle)
 
-    def complete(self) -> None:
-        """Send what is held."""
-        self._release(self._came)
-        self._worth.end_run()
-
-    def _release(self, came: int) -> int:
+    def _release(self) -> None:
         held, main = self._held, self._main
         if held:
-            self._worth.note(came, len(held))
+            self._worth.note(self._came, len(held))
             for value in held.values():
                 main(value, None)
             held.clear()
         self._came = 0
-        return 0

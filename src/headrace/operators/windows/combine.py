@@ -14,13 +14,12 @@ from itertools import groupby
 from typing import Any, Self
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.operators import worth
-from headrace.operators.combine import ISOLATING, ISOLATING_NAMES, MOST_KEYS
+from headrace.operators.combine import ISOLATING, ISOLATING_NAMES, MOST_KEYS, Combining
 from headrace.operators.windows.contents import Aggregated, Contents
 from headrace.operators.windows.folding import folding_of
 from headrace.operators.windows.grid import Grid
-from headrace.runtime.loops import Push, Step, calling, pushing_all
-from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.loops import Step
+from headrace.runtime.operator import Operator, OperatorSpec, Signal, Traits
 from headrace.runtime.user_function import UserFunction, close_function, open_function
 
 
@@ -86,14 +85,12 @@ def fold_names(contents: Contents, held: str) -> tuple[str, str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class CombineWindowsSpec(OperatorSpec):
-    """What stands before the exchange to windows of a grid whose contents can be merged."""
+class CombineContentsSpec(OperatorSpec):
+    """What stands before the exchange to windows whose contents can be merged."""
 
     selector: UserFunction
     contents: Contents
-    grid: Grid
     traits = Traits()
-    kind = "combine-windows"
 
     @property
     def label(self) -> str:
@@ -109,21 +106,29 @@ class CombineWindowsSpec(OperatorSpec):
         vars(made)["contents"] = self.contents.copied()
         return made
 
+
+@dataclass(frozen=True)
+class CombineWindowsSpec(CombineContentsSpec):
+    """Before windows of a grid."""
+
+    grid: Grid
+    kind = "combine-windows"
+
     def build(self) -> Operator:
         return CombineWindowsOperator(self)
 
 
-class CombineWindowsOperator(Operator):
+class CombineWindowsOperator(Combining):
     """Keeps a dictionary by key for each pane, until the task run ends or it is too much."""
 
     def __init__(self, spec: CombineWindowsSpec) -> None:
+        super().__init__()
         self._spec, self._grid = spec, spec.grid
         self._tables: dict[int, dict[Any, Any]] = {}
         self._ended: dict[int, dict[Any, Any]] = {}
         """The tables of panes that the waiting watermark ends: they take no more."""
         self._counts: dict[int, int] = {}
         """The records of each pane that its table stands for."""
-        self._worth = worth.Worth()
         self._watermark = MIN_WATERMARK
         self._waiting: int | None = None
         """A watermark that waits until what came before it is sent."""
@@ -180,17 +185,6 @@ class CombineWindowsOperator(Operator):
             epilogue=("if $count: $counts[$at] += $count", "$relieve()"),
         )
 
-    def bind(self, outputs: Outputs) -> Push:
-        """The function that takes a single record; in a loop over a chunk, ``step`` does."""
-        self._main = outputs.main
-        push_all = pushing_all((self.step(), calling(outputs.main)), self.node.name)
-        return lambda value, timestamp: push_all([value], [timestamp])
-
-    @property
-    def combines(self) -> bool:
-        """Whether records are combined now."""
-        return self._worth.pays
-
     def _open(self, pane: int) -> dict[Any, Any] | None:
         """A new table for a pane; None where its records must be sent one by one."""
         if self._has_ended(pane) or not self._grid.windows_of(pane):
@@ -224,13 +218,7 @@ class CombineWindowsOperator(Operator):
         self._release()
         signal(watermark, idle)
 
-    def complete(self) -> None:
-        """Send what is held."""
-        self._release()
-        self._worth.end_run()
-
     def _release(self) -> None:
-        """Send what is held, then the watermark that waited."""
         if self._tables or self._ended:
             self._send()
         if self._waiting is not None:

@@ -8,60 +8,40 @@ piece is sent before that watermark, and a record that comes later is sent alone
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.operators import worth
-from headrace.operators.combine import ISOLATING, ISOLATING_NAMES, MOST_KEYS
-from headrace.operators.windows.combine import COMBINED, fold_names
-from headrace.operators.windows.contents import Contents
-from headrace.runtime.loops import Push, Step, calling, pushing_all
-from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
-from headrace.runtime.user_function import UserFunction
+from headrace.operators.combine import ISOLATING, ISOLATING_NAMES, MOST_KEYS, Combining
+from headrace.operators.windows.combine import COMBINED, CombineContentsSpec, fold_names
+from headrace.runtime.loops import Step
+from headrace.runtime.operator import Operator, Signal
 
 Piece = list[Any]
 """Start, end (ms, exclusive), what is held, and of how many records."""
 
 
 @dataclass(frozen=True)
-class CombineSessionsSpec(OperatorSpec):
-    """What stands before the exchange to sessions with one value and a fixed gap (ms)."""
+class CombineSessionsSpec(CombineContentsSpec):
+    """Before sessions with one value and a fixed gap (ms)."""
 
-    selector: UserFunction
-    contents: Contents
     gap_ms: int
-    traits = Traits()
     kind = "combine-sessions"
-
-    @property
-    def label(self) -> str:
-        return "Combine"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.selector, *self.contents.functions)
-
-    def copied(self) -> Self:
-        """The same with functions of its own, for one task."""
-        made = super().copied()
-        vars(made)["contents"] = self.contents.copied()
-        return made
 
     def build(self) -> Operator:
         return CombineSessionsOperator(self)
 
 
-class CombineSessionsOperator(Operator):
+class CombineSessionsOperator(Combining):
     """Keeps the latest piece of each key, until the task run ends or it is too much."""
 
     def __init__(self, spec: CombineSessionsSpec) -> None:
+        super().__init__()
         self._spec = spec
         self._pieces: dict[Any, Piece] = {}
         self._aside: list[tuple[Any, Piece]] = []
         """Pieces that a later one of their key took the place of."""
         self._before: list[tuple[list[tuple[Any, Piece]], int]] = []
         """Pieces that go before a watermark, with that watermark; in turn."""
-        self._worth = worth.Worth()
         self.reached = MIN_WATERMARK
         self._waiting: int | None = None
         """A watermark that waits, and that none of the pieces must go before."""
@@ -112,17 +92,6 @@ class CombineSessionsOperator(Operator):
             epilogue=("$relieve()",),
         )
 
-    def bind(self, outputs: Outputs) -> Push:
-        """The function that takes a single record; in a loop over a chunk, ``step`` does."""
-        self._main = outputs.main
-        push_all = pushing_all((self.step(), calling(outputs.main)), self.node.name)
-        return lambda value, timestamp: push_all([value], [timestamp])
-
-    @property
-    def combines(self) -> bool:
-        """Whether records are combined now."""
-        return self._worth.pays
-
     def _relieve(self) -> None:
         """After a chunk: send what is held, where it is too much."""
         before = sum(len(pieces) for pieces, _ in self._before)
@@ -157,13 +126,7 @@ class CombineSessionsOperator(Operator):
                 if self._pieces.get(key) is piece:
                     del self._pieces[key]
 
-    def complete(self) -> None:
-        """Send what is held."""
-        self._release()
-        self._worth.end_run()
-
     def _release(self) -> None:
-        """Send what is held, and the watermarks in their places."""
         for pieces, watermark in self._before:
             self._send(pieces)
             self._signal(watermark, False)
