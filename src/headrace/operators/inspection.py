@@ -53,9 +53,7 @@ def inspect_function(target: Any) -> Uses:
     """
     if isinstance(target, FunctionType | MethodType | type) or not hasattr(target, "open"):
         return Uses()
-    names: set[str] = set()
-    for code in _reachable_code(target):
-        names.update(loaded_attributes(code))
+    names = attributes_in_reach(target)
     event, processing = _EVENT_TIMER in names, _PROCESSING_TIMER in names
     return Uses(
         keyed_state=_state_uses(target, names),
@@ -67,11 +65,6 @@ def inspect_function(target: Any) -> Uses:
 def attributes_in_reach(target: Any) -> set[str]:
     """The names of the attributes that an object's code reads, with what it refers to."""
     return {name for code in _reachable_code(target) for name in loaded_attributes(code)}
-
-
-def uses_method(target: Any, name: str) -> bool:
-    """Whether the code of a function object, or what it refers to, reads an attribute ``name``."""
-    return any(name in loaded_attributes(code) for code in _reachable_code(target))
 
 
 def overrides(kind: type, name: str) -> bool:

@@ -248,12 +248,14 @@ class AlignedWindowOperator(StatefulOperator):
     def _advance(self, watermark: int) -> None:
         tables, size_ms = self._tables, self._grid.size_ms
         tables.attach(self.cell.backend)
-        if self._due_ms is None:
-            self._due_ms = min(map(self._next_ms, self._open_windows()), default=MAX_WATERMARK + 1)
+        if self._due_ms is not None and self._due_ms > watermark:
+            return
+        windows = self._open_windows()
+        self._due_ms = min(map(self._next_ms, windows), default=MAX_WATERMARK + 1)
         if self._due_ms > watermark:
             return
         due = []
-        for start in self._open_windows():
+        for start in windows:
             end, forgotten = start + size_ms - 1, self._cleanup_ms(start)
             if self._reached < end <= watermark:
                 due.append((end, 0, start))

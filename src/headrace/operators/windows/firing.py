@@ -46,6 +46,11 @@ class Firing:
         self._main, self._emit = outputs.main, emitter(outputs)
 
     @property
+    def calls(self) -> bool:
+        """Whether there is a window function."""
+        return self._call is not None
+
+    @property
     def clears(self) -> bool:
         """Whether the function wants to know the end of a window."""
         return self._clear is not None
@@ -68,27 +73,27 @@ class Firing:
 
     def fire(self, window: TimeWindow, held: Any) -> None:
         """The results of a window for the key that was entered."""
-        call, result, moment = self._call, self._result, window.max_timestamp()
-        if call is None:
-            assert result is not None, "records themselves go to a window function"
-            value = result(held)
-            if value is not None:
+        if self._keeps and self._call is not None:
+            held = copied(held)
+        result = self._result
+        inputs = [*held] if result is None else [result(held)]
+        if result is None or inputs[0] is not None:
+            self.emit(window, inputs, window.max_timestamp())
+
+    def emit(self, window: Any, inputs: Any, moment: int | None) -> None:
+        """What comes of inputs, of the key that was entered; with the timestamp ``moment`` (ms)."""
+        if self._call is None:
+            for value in inputs:
                 self._main(value, moment)
             return
-        context = self._context
-        context.at = window
-        if self._keeps:
-            held = copied(held)
-        inputs = [*held] if result is None else [result(held)]
-        if result is not None and inputs[0] is None:
-            return
-        results = call(self._cell.user_key(), window, context, inputs)
+        self._context.at = window
+        results = self._call(self._cell.user_key(), window, self._context, inputs)
         if results is not None:
             if type(results) not in SURELY_RESULTS:
                 look_at_results(results)
             self._emit(results, moment)
 
-    def end(self, window: TimeWindow) -> None:
+    def end(self, window: Any) -> None:
         """Tell the function that a window of the key that was entered has ended."""
         if self._clear is not None:
             self._context.at = window

@@ -7,10 +7,11 @@ from typing import Any
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.common.windows import TriggerResult, namespace_of, window_of
 from headrace.errors import PlanError
-from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results, side_sender
+from headrace.operators.emission import side_sender
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.windows.contents import Contents
 from headrace.operators.windows.contexts import AssignerContext, FunctionContext, TriggerContext
+from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.merging import Mapping, add_window
 from headrace.operators.windows.states import (
     RefusedWindowStates,
@@ -61,14 +62,10 @@ class WindowOperator(StatefulOperator):
         states = self._window_states = WindowStates(self._states)
         self._assigner_context = AssignerContext(cell, context)
         self._trigger_context = TriggerContext(cell, context, states)
-        self._function_context = FunctionContext(
+        of_function = FunctionContext(
             cell, context, RefusedWindowStates() if spec.merging else states
         )
-        call = spec.contents.window_function
-        self._call = None if call is None else call.bound()
-        self._clear = None if call is None else getattr(call.function.target, "clear", None)
-        if call is not None and not call.with_context:
-            self._clear = None
+        self._firing = Firing(spec.contents, None, cell, of_function)
         if spec.merging:
             context.states.declare(MERGING)
 
@@ -78,7 +75,7 @@ class WindowOperator(StatefulOperator):
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
-        self._main, self._emit = outputs.main, emitter(outputs)
+        self._firing.bind(outputs)
         self._to_side = side_sender(outputs)
         return self.push_keyed
 
@@ -192,7 +189,7 @@ class WindowOperator(StatefulOperator):
         fires, purges = result.value
         self._states.enter(of_records)
         if fires:
-            self._fire(window, keeps=not (ends or purges) and self._call is not None)
+            self._fire(window, keeps=not (ends or purges) and self._firing.calls)
         if purges:
             self._contents.clear()
 
@@ -209,17 +206,7 @@ class WindowOperator(StatefulOperator):
         moment = window.max_timestamp()
         if moment >= MAX_WATERMARK:  # as PyFlink: that of the record or timer
             moment = self.cell.event_ms
-        if self._call is None:
-            for value in inputs:
-                self._main(value, moment)
-            return
-        context = self._function_context
-        context.at = window
-        results = self._call(self.cell.user_key(), window, context, inputs)
-        if results is not None:
-            if type(results) not in SURELY_RESULTS:
-                look_at_results(results)
-            self._emit(results, moment)
+        self._firing.emit(window, inputs, moment)
 
     # The end of windows
 
@@ -241,9 +228,7 @@ class WindowOperator(StatefulOperator):
         states.enter(of_records)
         self._contents.clear()
         self._trigger.clear(window, self._trigger_context)
-        if self._clear is not None:
-            self._function_context.at = window
-            self._clear(self._function_context)
+        self._firing.end(window)
         if self._window_states.asked_for or self._has_stored_states():
             states.enter(namespace)
             states.clear()
