@@ -96,8 +96,8 @@ FAIRNESS = """\
   of keys, bundles of 100,000 records that end after a second as well (in `tune` as the name says)
   and at each checkpoint, state on the JVM's heap, object reuse, every type declared; indexes come
   from a source in the JVM, and outputs are counted inside the operator's interpreter, so that none
-  goes back. In thread mode every checkpoint of its sessions fails, so there the job may go on
-  without: no other has that.
+  goes back. In thread mode its checkpoints fail while sessions are open; there, and nowhere else,
+  the job may go on without them.
 - **Flink SQL**: source, sum and sink (a black hole) in the JVM, state on its heap or in RocksDB, as
   the name says. The black hole cannot count, so nothing is counted in the timed run; a second
   statement, over the first 100,000 records, is read back and checked. With mini-batches it gives
