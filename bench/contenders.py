@@ -92,6 +92,11 @@ CONTENDERS = {
         Contender("bytewax", "bytewax_peer", "bytewax", {"workers": "processes"}),
         Contender("bytewax-threads", "bytewax_peer", "bytewax", {"workers": "threads"}),
         Contender("plain-python", "plain_python"),
+        Contender(
+            "headrace-constant-rules",
+            "headrace_peer",
+            options={"runner": "streaming", "rules": "constant"},
+        ),
         _bundle(10),
         _bundle(100, seconds=10),
         Contender(
@@ -159,6 +164,21 @@ CASES = {
                 "plain-python": (500 * THOUSAND, 2 * MILLION),
                 **_FLINK,
             },
+        ),
+        Case(
+            "join",
+            "join",
+            sizes={
+                "headrace": (1 * MILLION, 4 * MILLION),
+                "headrace-local": (200 * THOUSAND, 1 * MILLION),
+                "plain-python": (500 * THOUSAND, 2 * MILLION),
+                **_FLINK_SLOW,
+            },
+        ),
+        Case(
+            "broadcast",
+            "rules",
+            sizes=dict.fromkeys(("headrace", "headrace-constant-rules"), (2 * MILLION, 8 * MILLION)),
         ),
         Case(
             "tune",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from bench import workload
+from bench import two_streams, workload
 from bench.peers.protocol import Outcome, Task, answer
 from bench.tally import Counter
 
@@ -32,9 +32,16 @@ def keyed(task: Task, counter: Counter) -> None:
             counter.add((key, count, total))
 
 
+def two_stream(task: Task, counter: Counter) -> None:
+    """Jobs join and rules."""
+    add = counter.add
+    for output in two_streams.outputs(task.job, task.records, task.keys, task.distribution):
+        add(output)
+
+
 def run(task: Task) -> Outcome:
     """Run the job to its end."""
-    work = {"a": keyed, "d": stateless}[task.job]
+    work = {"a": keyed, "d": stateless, **dict.fromkeys(two_streams.JOBS, two_stream)}[task.job]
     if task.job == "d":
         workload.json_folder(task.records, task.scratch)
     counter = Counter(task.tally)
