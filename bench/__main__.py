@@ -22,7 +22,7 @@ from typing import Any
 from bench import layers, plots, processes, report, results, throughput
 from bench.contenders import CASES
 from bench.environments import ROOT
-from bench.measure import doubling, growth, latency, memory, start, trickle
+from bench.measure import batches, doubling, growth, latency, lookups, memory, start, trickle
 from bench.results import ROUNDS
 from bench.throughput import Plan
 
@@ -38,9 +38,11 @@ MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "memory": memory.measure,
     "batch-linear": growth.batch_linear,
     "growth": growth.measure,
+    "lookups": lookups.measure,
+    "map-batches": batches.measure,
 }
 
-ALONE = ("layers", "memory", "batch-linear", "growth")
+ALONE = ("layers", "memory", "batch-linear", "growth", "lookups", "map-batches")
 """Those without a peer."""
 
 

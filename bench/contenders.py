@@ -178,7 +178,9 @@ CASES = {
         Case(
             "broadcast",
             "rules",
-            sizes=dict.fromkeys(("headrace", "headrace-constant-rules"), (2 * MILLION, 8 * MILLION)),
+            sizes=dict.fromkeys(
+                ("headrace", "headrace-constant-rules"), (2 * MILLION, 8 * MILLION)
+            ),
         ),
         Case(
             "tune",

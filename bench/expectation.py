@@ -2,8 +2,8 @@
 
 A tally is the number of outputs and the sums of some of their fields. The sum that job (a) keeps
 (and ``rules``) depends on the order in which a key's records arrive, which no peer with two readers
-promises; so that field has a tolerance, and all others are exact. In (b) so do the sums of single timers: what
-is checked is that each timer fired once, and that no record is missing in them.
+promises; so that field has a tolerance, and all others are exact. In (b) so do the sums of single
+timers: what is checked is that each timer fired once, and that no record is missing in them.
 """
 
 from __future__ import annotations

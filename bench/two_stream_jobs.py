@@ -38,7 +38,9 @@ def interval_join(api: Api, left: Any, right: Any) -> Any:
             yield left[0], left[1] + right[1], right[2] - left[2]
 
     sides = [_by_key(api, timed(api, side)) for side in (left, right)]
-    return sides[0].interval_join(sides[1]).between(time(-REACH_MS), time(REACH_MS)).process(Pairs())
+    return (
+        sides[0].interval_join(sides[1]).between(time(-REACH_MS), time(REACH_MS)).process(Pairs())
+    )
 
 
 def join_by_hand(api: Api, left: Any, right: Any, buffers: str = "list") -> Any:

@@ -1,8 +1,8 @@
 """The jobs of two streams: their records, and the plainest loops over them.
 
-``join``: two streams of one rate, 10,000 keys, timestamps up to 5 s out of order. Records of one key
-that are at most ``REACH_MS`` apart make a pair. ``rules``: job (a), but each record looks up one of
-1,000 rules first, which another stream brings.
+``join``: two streams of one rate, 10,000 keys, timestamps up to 5 s out of order. Records of one
+key that are at most ``REACH_MS`` apart make a pair. ``rules``: job (a), but each record looks up
+one of 1,000 rules first, which another stream brings.
 
 Standard library only, as ``bench.workload``.
 """
@@ -41,7 +41,7 @@ def side_function(right: bool, keys: int) -> Callable[[int], Record]:
 
 
 def interleaved(make: Callable[[int], Record], records: int) -> Callable[[int], Record]:
-    """The same records for two readers, of which each gets one half of the indexes 0 to ``records``.
+    """The same records for two readers, of which each gets one half of so many indexes.
 
     Flink cuts its sequence so. The second reader would be ahead by half of the event time, and all
     that it reads would have to be kept. With this each reads every second record.
