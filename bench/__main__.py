@@ -22,7 +22,17 @@ from typing import Any
 from bench import layers, plots, processes, report, results, throughput
 from bench.contenders import CASES
 from bench.environments import ROOT
-from bench.measure import batches, doubling, growth, latency, lookups, memory, start, trickle
+from bench.measure import (
+    batches,
+    doubling,
+    firing,
+    growth,
+    latency,
+    lookups,
+    memory,
+    start,
+    trickle,
+)
 from bench.results import ROUNDS
 from bench.throughput import Plan
 
@@ -36,6 +46,7 @@ MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "layers": layers.rows_of,
     "start": start.measure,
     "memory": memory.measure,
+    "firing": firing.measure,
     "batch-linear": growth.batch_linear,
     "growth": growth.measure,
     "lookups": lookups.measure,

@@ -52,12 +52,13 @@ def measure(cases: Sequence[Case], plan: Plan) -> Iterator[dict[str, list[Row]]]
 def _turns(cases: Sequence[Case], chosen: Sequence[Contender]) -> list[tuple[Case, Contender]]:
     """Who runs when in a round.
 
-    Headrace's (a) and the cases that no peer runs, which are there for its sake, lie side by side,
-    as a machine is not as fast all day. The rest follows case by case, with (a)'s peers.
+    Headrace's (a) and tumbling windows, and the cases that no peer runs, which are there for their
+    sake, lie side by side, as a machine is not as fast all day. The rest follows case by case.
     """
     pairs = [(case, each) for case in cases for each in chosen if each.name in case.sizes]
     alone = {case.name for case in cases if all(CONTENDERS[name].own for name in case.sizes)}
-    beside = [(c, each) for c, each in pairs if each.own and (c.name == "a" or c.name in alone)]
+    alone |= {"a", "windows"}
+    beside = [(c, each) for c, each in pairs if each.own and c.name in alone]
     return beside + [pair for pair in pairs if pair not in beside]
 
 
@@ -88,8 +89,7 @@ def one(case: Case, contender: Contender, records: int, watch_memory: bool = Fal
     arguments = [f"--job={case.job}", f"--records={records}", f"--keys={case.keys}"]
     arguments += [f"--distribution={case.distribution}", f"--scratch={processes.scratch()}"]
     arguments += [f"--option={name}={value}" for name, value in contender.options.items()]
-    if case.job == "d":
-        workload.json_folder(records, processes.scratch())  # before the clock starts
+    workload.input_of(case.job, records, case.keys, processes.scratch())  # before the clock starts
     try:
         python = python_for(contender.environment)
         row["versions"] = versions(contender.environment)
