@@ -101,7 +101,8 @@ class Way:
 
 WAYS = (
     Way(
-        "headrace", lambda lookup, count: job(lookup, AsyncDataStream.ordered_wait, count, AT_ONCE)
+        "headrace-ordered",
+        lambda lookup, count: job(lookup, AsyncDataStream.ordered_wait, count, AT_ONCE),
     ),
     Way(
         "headrace-unordered",
