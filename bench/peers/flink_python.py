@@ -22,7 +22,8 @@ def settings(task: Task) -> dict[str, str]:
     entries = str(max(16 * task.keys, 100_000))
     chosen = flink.settings(task)
     if task.job == "we" and task.option("mode", "process") == "thread":
-        # Each checkpoint of its sessions fails in this mode: without this, so does the job.
+        # Its checkpoints fail while sessions are open in this mode (it keeps what windows have
+        # merged under no window, and then casts that to one): without this, so does the job.
         chosen["execution.checkpointing.tolerable-failed-checkpoints"] = "1000"
     return {
         **chosen,
