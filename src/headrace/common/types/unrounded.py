@@ -5,26 +5,15 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from headrace.common.types.basic import BasicType, BasicTypeInfo
-from headrace.common.types.information import Coercer, TypeInformation
-
-
-class _UnroundedFloat(BasicTypeInfo):
-    """As FLOAT, in words and checks, but rounds nothing."""
-
-    def __init__(self) -> None:
-        super().__init__(BasicType.FLOAT)
-
-    def coercer(self) -> Coercer | None:
-        """Numbers as floats of 64 bits."""
-        return BasicTypeInfo.DOUBLE_TYPE_INFO().coercer()
+from headrace.common.types.basic import BasicType, BasicTypeInfo, UnroundedFloatTypeInfo
+from headrace.common.types.information import TypeInformation
 
 
 def unrounded(type_info: TypeInformation) -> TypeInformation:
     """The same type, in which no FLOAT, however deep, is rounded to 32 bits."""
     if isinstance(type_info, BasicTypeInfo):
         is_float = type_info._basic_type is BasicType.FLOAT
-        return _UnroundedFloat() if is_float else type_info
+        return UnroundedFloatTypeInfo() if is_float else type_info
     made = copy.copy(type_info)
     for name, part in vars(type_info).items():
         setattr(made, name, _unrounded_part(part))

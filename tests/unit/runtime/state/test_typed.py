@@ -261,7 +261,7 @@ def test_a_float_in_state_is_not_rounded_to_32_bits() -> None:
     at = desk("value", value_of(in_tuple))
     kept = done(at, lambda state: state.update(([0.1, 2],)), lambda state: state.value())[-1]
     assert kept == ([0.1, 2.0],)
-    with pytest.raises(TypeMismatchError, match="FLOAT"):
+    with pytest.raises(TypeMismatchError, match="declared type FLOAT"):
         done(at, lambda state: state.update((["a"],)))
     sums = ReducingStateDescriptor("s", lambda one, other: one + other, Types.FLOAT())
     at = desk("reducing", sums)
