@@ -25,6 +25,7 @@ from headrace.graph.transformation import (
     Partitioning,
     Transformation,
 )
+from headrace.operators.field_fold import FieldFold
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.runtime.user_function import UserFunction
@@ -89,31 +90,27 @@ class KeyedOperators(StreamOperators):
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
         """Each key's first record, with the sum so far in one field (see ``aggregations``)."""
         fold = aggregations.FieldAggregation(position_to_sum, aggregations.add)
-        return self._add_reduction(ReduceSpec(UserFunction(fold), "Sum", True), call_site(), "sum")
+        return self._add_fold(fold, FieldFold(fold.field, "sum"), "Sum", "sum")
 
     def min(self, position_to_min: int | str = 0) -> DataStream:
         """Each key's first record, with the least value so far in one field."""
         fold = aggregations.FieldAggregation(position_to_min, aggregations.least)
-        return self._add_reduction(ReduceSpec(UserFunction(fold), "Min", True), call_site(), "min")
+        return self._add_fold(fold, FieldFold(fold.field, "min"), "Min", "min")
 
     def max(self, position_to_max: int | str = 0) -> DataStream:
         """Each key's first record, with the greatest value so far in one field."""
         fold = aggregations.FieldAggregation(position_to_max, aggregations.greatest)
-        return self._add_reduction(ReduceSpec(UserFunction(fold), "Max", True), call_site(), "max")
+        return self._add_fold(fold, FieldFold(fold.field, "max"), "Max", "max")
 
     def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
         """Each key's record with the least field so far; of equal ones the first."""
         fold = aggregations.RecordSelection(position_to_min_by, aggregations.least)
-        return self._add_reduction(
-            ReduceSpec(UserFunction(fold), "MinBy", True), call_site(), "min_by"
-        )
+        return self._add_fold(fold, FieldFold(fold.field, "min", True), "MinBy", "min_by")
 
     def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
         """Each key's record with the greatest field so far; of equal ones the first."""
         fold = aggregations.RecordSelection(position_to_max_by, aggregations.greatest)
-        return self._add_reduction(
-            ReduceSpec(UserFunction(fold), "MaxBy", True), call_site(), "max_by"
-        )
+        return self._add_fold(fold, FieldFold(fold.field, "max", True), "MaxBy", "max_by")
 
     # Refused: the keys say where records go
 
@@ -153,6 +150,12 @@ class KeyedOperators(StreamOperators):
             kept_type=kept_type,
             inputs=self._keyed_edges() if stateful else self._edges,
         )
+
+    def _add_fold(
+        self, reduce: Callable[[Any, Any], Any], fold: FieldFold, name: str, call: str
+    ) -> DataStream:
+        spec = ReduceSpec(UserFunction(reduce), name, True, fold)
+        return self._add_reduction(spec, call_site(), call)
 
     def _add_reduction(self, spec: ReduceSpec, site: CallSite, call: str) -> DataStream:
         return self._add(spec, site, call, kept_type=self._type(), inputs=self._keyed_edges())
