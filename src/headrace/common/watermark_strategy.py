@@ -114,8 +114,9 @@ class WatermarkStrategy:
     ) -> WatermarkStrategy:
         """The same, with timestamps from an assigner, a plain function, or the field of a name.
 
-        Where records come as columns, those of a named field are taken as they are. The function takes ``(value)`` or ``(value, record_timestamp)``: it gets both where it
-        requires two arguments, or where the second is called ``record_timestamp``.
+        Where records come as columns, a named field is taken as a whole. The function takes
+        ``(value)`` or ``(value, record_timestamp)``: it gets both where it requires two arguments,
+        or where the second is called ``record_timestamp``.
 
         Raises:
             PlanError: it takes other arguments.

@@ -1,7 +1,7 @@
 """Counts, sums, least, greatest and mean values of fields, for ``aggregate``.
 
-Written down in this way, and not as a function, they are computed from columns where records come as
-columns (Parquet files, ``DataGeneratorSource.of_columns``), and record by record elsewhere.
+Where records come as columns (Parquet files, ``DataGeneratorSource.of_columns``), they are computed
+from these; elsewhere record by record.
 """
 
 from __future__ import annotations

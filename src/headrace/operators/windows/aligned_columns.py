@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.common.windows import TimeWindow
 from headrace.operators.slots import Slot
 from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.grid import Grid
 from headrace.operators.windows.windowing import Windowing
 from headrace.runtime.loops import Push
-from headrace.runtime.operator import Outputs
+from headrace.runtime.operator import Outputs, Signal
 from headrace.runtime.state.backend import MISSING
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class ColumnWindowOperator(AlignedWindowOperator):
         self._waiting: list[Any] = []
         """Batches of partial results whose windows have not fired."""
         self._partials: Partials | None = None
-        self._merged_up = False
-        """Whether there is one batch, sorted by pane, with each key once in a pane."""
+        self._reached_ms: int | None = None
+        """A watermark that has come: its windows fire, with others, when the micro-batch ends."""
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process`` and ``process_columns``."""
@@ -49,7 +50,7 @@ class ColumnWindowOperator(AlignedWindowOperator):
     def restore(self, state: Any | None) -> None:
         """A call begins; what one that failed has left is dropped."""
         super().restore(state)
-        self._waiting, self._merged_up = [], False
+        self._waiting, self._reached_ms = [], None
 
     # Records
 
@@ -57,6 +58,7 @@ class ColumnWindowOperator(AlignedWindowOperator):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Put each record of a block into its window."""
+        self._catch_up()
         self._to_tables()
         super().process(keys, values, timestamps)
 
@@ -70,7 +72,8 @@ class ColumnWindowOperator(AlignedWindowOperator):
         else:
             taken = partials.taken(columns)
             if taken is None:
-                self.process([*keys], columns.rows(), self._times(columns))
+                times = columns.timestamps
+                self.process([*keys], columns.rows(), None if times is None else [*times])
                 return
             batch = partials.made([taken])
         late = panes_of(batch.columns, len(keys.names)) <= (
@@ -82,10 +85,6 @@ class ColumnWindowOperator(AlignedWindowOperator):
             batch = _where(batch, ~late)
         if batch.num_rows:
             self._keep(batch)
-
-    @staticmethod
-    def _times(columns: Columns) -> list[int | None] | None:
-        return columns.timestamps and [*columns.timestamps]
 
     def _of_keys(self, names: tuple[str, ...]) -> Partials:
         if self._partials is None or self._partials.keys != names:
@@ -100,8 +99,8 @@ class ColumnWindowOperator(AlignedWindowOperator):
         if waiting and not waiting[0].schema.equals(batch.schema):
             self._to_tables()
         self._waiting.append(batch)
-        self._merged_up = False
         if sum(each.num_rows for each in self._waiting) > MOST_PARTIALS:
+            self._catch_up()
             merged = self._merge_up()
             if merged is not None and merged.num_rows > MOST_PARTIALS // 2:
                 self._to_tables()
@@ -114,8 +113,6 @@ class ColumnWindowOperator(AlignedWindowOperator):
         import numpy as np
         import pyarrow as pa
 
-        if self._merged_up:
-            return self._waiting[0]
         partials = self._partials
         if not self._waiting or partials is None:
             return None
@@ -124,16 +121,17 @@ class ColumnWindowOperator(AlignedWindowOperator):
             self._to_tables()
             return None
         order = np.argsort(_panes(batch), kind="stable")
-        self._waiting, self._merged_up = [batch.take(pa.array(order))], True
+        self._waiting = [batch.take(pa.array(order))]
         return self._waiting[0]
 
     def complete(self) -> None:
-        """The micro-batch ends: what is open goes to the tables."""
+        """The micro-batch ends: what is due fires, and what is open goes to the tables."""
+        self._catch_up()
         self._to_tables()
 
     def _to_tables(self) -> None:
         """What waits goes to the tables."""
-        waiting, self._waiting, self._merged_up = self._waiting, [], False
+        waiting, self._waiting = self._waiting, []
         for batch in waiting:
             self._put(batch)
 
@@ -153,6 +151,24 @@ class ColumnWindowOperator(AlignedWindowOperator):
 
     # Firing
 
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Let a watermark wait where columns do: then all that is due fires at once.
+
+        What comes after it for a window that it ends is late all the same.
+        """
+        self._signal = signal
+        if self._waiting and not idle and watermark < MAX_WATERMARK:
+            self._reached_ms = watermark
+        else:
+            self._reached_ms = None  # this one is later
+            super().watermark(watermark, idle, signal)
+
+    def _catch_up(self) -> None:
+        """Fire what the watermark that waits has ended."""
+        if self._reached_ms is not None:
+            reached_ms, self._reached_ms = self._reached_ms, None
+            super().watermark(reached_ms, False, self._signal)
+
     def _advance(self, watermark: int) -> None:
         """Fire what is due in the order of time, from columns and tables."""
         merged = self._merge_up()
@@ -160,9 +176,7 @@ class ColumnWindowOperator(AlignedWindowOperator):
             panes = _panes(merged)
             due = int(panes.searchsorted(watermark - self._grid.size_ms + 1, "right"))
             if due:
-                self._waiting, self._merged_up = [merged.slice(due)], True
-                if due == merged.num_rows:
-                    self._waiting, self._merged_up = [], False
+                self._waiting = [merged.slice(due)] if due < merged.num_rows else []
                 self._fire_columns(merged.slice(0, due))
         super()._advance(watermark)
 
@@ -214,7 +228,10 @@ class ColumnWindowOperator(AlignedWindowOperator):
 
     def _fire_held(self, start: int | None, held: list[tuple[Any, Any]]) -> None:
         if start is not None:
-            self._results(TimeWindow(start, start + self._grid.size_ms), held)
+            window = TimeWindow(start, start + self._grid.size_ms)
+            self._results(window, held)
+            if self._clears:
+                self._clear(window, [key for key, _ in held])
 
 
 def _panes(batch: Any) -> np.ndarray[Any, Any]:

@@ -266,4 +266,5 @@ def _reach(column: Any) -> int:
     if not types.is_integer(column.type):
         return 0
     ends = pc.min_max(column)
-    return max(abs(ends["min"].as_py() or 0), abs(ends["max"].as_py() or 0))
+    least, greatest = (int(ends[name].as_py() or 0) for name in ("min", "max"))
+    return max(abs(least), abs(greatest))
