@@ -8,8 +8,9 @@ from typing import Any, Self
 
 from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.clocks import clocks_of
-from headrace.operators.windows.combine import CombineWindowsSpec, SentKey
+from headrace.operators.windows.combine import CombineWindowsSpec
 from headrace.operators.windows.combine_sessions import CombineSessionsSpec
+from headrace.operators.windows.combined import SentKey
 from headrace.operators.windows.evicting import EvictingWindowOperator
 from headrace.operators.windows.folding import merges_in_any_order, merges_in_order
 from headrace.operators.windows.grid import grid_of
@@ -86,9 +87,9 @@ class WindowSpec(Windowing, OperatorSpec):
         contents = replace(self.contents, window_function=None)
         spec: OperatorSpec | None = None
         if grid is not None:
-            spec = CombineWindowsSpec(selector, contents, grid)
+            spec = CombineWindowsSpec(selector, contents, grid, key_type=key_type)
         elif isinstance(gap, int):
-            spec = CombineSessionsSpec(selector, contents, gap)
+            spec = CombineSessionsSpec(selector, contents, gap, key_type=key_type)
         if spec is None:
             return None
         sent_key = UserFunction(SentKey(selector), "get_key")
