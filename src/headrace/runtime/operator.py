@@ -27,13 +27,15 @@ class Outputs:
     """Where an operator emits: ``main``, or ``side`` by tag id (a tag nobody reads is dropped).
 
     ``columns`` takes ``Columns`` for the main output, of an operator that takes them itself.
+    ``key_groups``: over how many the main output is divided, where it is a single key exchange.
     """
 
-    __slots__ = ("_sides", "columns", "main", "signal")
+    __slots__ = ("_sides", "columns", "key_groups", "main", "signal")
 
     def __init__(self, main: Push, sides: Mapping[str, Push], signal: Signal) -> None:
         self.main = main
         self.columns: PushColumns = self._as_rows
+        self.key_groups = 1
         self.signal = signal
         self._sides = dict(sides)
 

@@ -9,7 +9,7 @@ from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.common.windows import TimeWindow, namespace_of
 from headrace.operators.emission import side_sender
 from headrace.operators.keyed import StatefulOperator
-from headrace.operators.windows.combine import runs_of_combined
+from headrace.operators.windows.combined import Combined, held_in, runs_of_combined
 from headrace.operators.windows.contents import SLOT
 from headrace.operators.windows.contexts import FunctionContext
 from headrace.operators.windows.firing import Firing
@@ -159,22 +159,19 @@ class AlignedWindowOperator(StatefulOperator):
                 self._fold(keys[part], values[part], times[part], folding.first, folding.add)
 
     def _merge_run(
-        self, keys: list[Any], values: list[Any], merge: Callable[[Any, Any], Any]
+        self, keys: list[Any], found: list[Combined], merge: Callable[[Any, Any], Any]
     ) -> None:
         node, missing = self.node, MISSING  # noqa: F841
-        at = table = changed = None
-        for key, (_, _, pane, held, count) in zip(keys, values, strict=True):
-            if pane != at:
-                at, table = pane, None
-                targets = self._place(pane).targets
-                if targets:
-                    ((table, changed),) = targets
-            if table is None:
-                self._late.inc(count)
+        for first, combined in zip(keys, found, strict=True):
+            targets = self._place(combined.at).targets
+            if not targets:
+                self._late.inc(combined.count)
                 continue
-            before = table[key]
-            table[key] = held if before is missing or before is None else merge(before, held)
-            changed(key)  # type: ignore[misc]
+            ((table, changed),) = targets
+            for key, held in held_in(first, combined):
+                before = table[key]
+                table[key] = held if before is missing or before is None else merge(before, held)
+                changed(key)
 
     def _collect(self, keys: list[Any], values: list[Any], times: list[int | None]) -> None:
         node = self.node  # noqa: F841

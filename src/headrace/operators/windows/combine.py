@@ -8,69 +8,20 @@ belongs to windows that it does not end may be sent before it. All others are se
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.operators.combine import ISOLATING, ISOLATING_NAMES, MOST_KEYS, Combining
+from headrace.operators.windows.combined import Combined, Held, by_key_group, content_of
 from headrace.operators.windows.contents import Aggregated, Contents
 from headrace.operators.windows.folding import folding_of
 from headrace.operators.windows.grid import Grid
-from headrace.runtime.loops import Step
-from headrace.runtime.operator import Operator, OperatorSpec, Signal, Traits
-from headrace.runtime.user_function import UserFunction, close_function, open_function
-
-
-@dataclass(frozen=True)
-class Combined:
-    """Stands first in a tuple ``(Combined(), key, pane, held, count)``: so many records in one.
-
-    It tells such a tuple from records, which are sent among them.
-    """
-
-
-COMBINED = Combined()
-
-
-def is_combined(value: Any) -> bool:
-    """True for what a combiner made."""
-    return type(value) is tuple and bool(value) and type(value[0]) is Combined
-
-
-def runs_of_combined(values: list[Any]) -> Iterator[tuple[slice, bool]]:
-    """Where what was combined, and where single records lie, in their order."""
-    flags = [
-        type(value) is tuple and bool(value) and type(value[0]) is Combined for value in values
-    ]
-    start = 0
-    for are_combined, run in groupby(flags):
-        stop = start + sum(1 for _ in run)
-        yield slice(start, stop), are_combined
-        start = stop
-
-
-class SentKey:
-    """The key of a record, or of what was combined."""
-
-    def __init__(self, selector: UserFunction) -> None:
-        self._selector = selector
-
-    def open(self, context: Any) -> None:
-        """Open the selector."""
-        open_function(self._selector, context)
-        self._select = self._selector.bound()
-
-    def get_key(self, value: Any) -> Any:
-        """Its key."""
-        if type(value) is tuple and value and type(value[0]) is Combined:
-            return value[1]
-        return self._select(value)
-
-    def close(self) -> None:
-        """Close the selector."""
-        close_function(self._selector)
+from headrace.runtime.key_groups import KeyGroups
+from headrace.runtime.loops import Push, Step
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.user_function import UserFunction
 
 
 def fold_names(contents: Contents, held: str) -> tuple[str, str, dict[str, Any]]:
@@ -90,6 +41,8 @@ class CombineContentsSpec(OperatorSpec):
 
     selector: UserFunction
     contents: Contents
+    _: KW_ONLY
+    key_type: Any = None
     traits = Traits()
 
     @property
@@ -118,11 +71,38 @@ class CombineWindowsSpec(CombineContentsSpec):
         return CombineWindowsOperator(self)
 
 
-class CombineWindowsOperator(Combining):
+class CombineContents(Combining):
+    """What the combiners of windows share: keys, and how what they hold is sent."""
+
+    def __init__(self, spec: CombineContentsSpec) -> None:
+        super().__init__()
+        self._contents_spec = spec
+
+    def bind(self, outputs: Outputs) -> Push:
+        """The function that takes a single record."""
+        self._groups = KeyGroups(outputs.key_groups)
+        return super().bind(outputs)
+
+    def key_of(self) -> Callable[[Any], Any]:
+        """Gives a record's key, fitted to the declared type."""
+        select, key_type = self._contents_spec.selector.bound(), self._contents_spec.key_type
+        coerce = None if key_type is None else key_type.coercer()
+        return select if coerce is None else lambda value: coerce(select(value))
+
+    def send(self, held: Held, at: int, count: int, timestamp: int) -> None:
+        """Send what stands for ``count`` records, as one record for each key group."""
+        node = self.node
+        for one in by_key_group(held, self._groups):
+            # Together the counts are those of the records: all of them are late, or none.
+            rest, count = count, 0
+            self._main(Combined(one.keys[0], at, rest, content_of(node, one)), timestamp)
+
+
+class CombineWindowsOperator(CombineContents):
     """Keeps a dictionary by key for each pane, until the task run ends or it is too much."""
 
     def __init__(self, spec: CombineWindowsSpec) -> None:
-        super().__init__()
+        super().__init__(spec)
         self._spec, self._grid = spec, spec.grid
         self._tables: dict[int, dict[Any, Any]] = {}
         self._ended: dict[int, dict[Any, Any]] = {}
@@ -139,7 +119,7 @@ class CombineWindowsOperator(Combining):
         names = {
             **functions,
             "node": self.node,
-            "key_of": self._spec.selector.bound(),
+            "key_of": self.key_of(),
             "offset": self._grid.offset_ms,
             "pane": self._grid.pane_ms,
             "tables": self._tables,
@@ -157,32 +137,43 @@ class CombineWindowsOperator(Combining):
             "if $combines and timestamp is not None:",
             "    $start = timestamp - (timestamp - $offset) % $pane",
             "    if $start != $at:",
-            "        if $count:",
-            "            $counts[$at] += $count",
-            "            $count = 0",
-            "        $at = $start",
-            "        $table = $tables.get($start)",
-            "        if $table is None: $table = $open($start)",
+            # Disorder lets records of two panes take turns.
+            "        $at, $table, $count, $at_2, $table_2, $count_2 = (",
+            "            $at_2, $table_2, $count_2, $at, $table, $count)",
+            "        if $start != $at:",
+            "            if $count: $counts[$at] += $count",
+            "            $at, $count, $table = $start, 0, $tables.get($start)",
+            "            if $table is None: $table = $open($start)",
             "    if $table is not None:",
             "        $key = $key_of(value)",
             "        if type($key) in $atoms or $is_plain($key):",
             "            $passes = False",
-            "            " + ISOLATING,
+            *("            " + line for line in ISOLATING),
             "            $held = $table.get($key)",
             f"            $table[$key] = {first} if $held is None else {folded}",
             "            $count += 1",
             "if $passes:",
             "    if $tables or $ended:",
             "        if $count: $counts[$at] += $count",
+            "        if $count_2: $counts[$at_2] += $count_2",
             "        $release()",
-            "        $at, $count = None, 0",
+            "    $at = $at_2 = $table = $table_2 = None",
+            "    $count = $count_2 = 0",
             "    if True:",
         )
         return Step(
             lines,
             names,
-            prologue=("$at, $count, $table, $combines = None, 0, None, $operator.combines",),
-            epilogue=("if $count: $counts[$at] += $count", "$relieve()"),
+            prologue=(
+                "$at = $at_2 = $table = $table_2 = None",
+                "$count = $count_2 = 0",
+                "$combines = $operator.combines",
+            ),
+            epilogue=(
+                "if $count: $counts[$at] += $count",
+                "if $count_2: $counts[$at_2] += $count_2",
+                "$relieve()",
+            ),
         )
 
     def _open(self, pane: int) -> dict[Any, Any] | None:
@@ -226,16 +217,15 @@ class CombineWindowsOperator(Combining):
             self._signal(waiting, False)
 
     def _send(self) -> None:
-        main, sent = self._main, 0
+        sent = 0
         for pane, table in {**self._ended, **self._tables}.items():
-            last = pane + self._grid.pane_ms - 1
-            held = [item for item in table.items() if item[1] is not None]
-            sent += len(held)
-            # Together the counts are those of the pane: all of it is late, or nothing.
-            rest = self._counts[pane] - len(held) + 1
-            for key, value in held:
-                main((COMBINED, key, pane, value, rest), last)
-                rest = 1
+            if any(value is None for value in table.values()):
+                table = {key: value for key, value in table.items() if value is not None}
+            if not table:
+                continue
+            sent += len(table)
+            held = Held([*table], (), [*table.values()])
+            self.send(held, pane, self._counts[pane], pane + self._grid.pane_ms - 1)
         self._worth.note(sum(self._counts.values()), sent)
         self._ended.clear()
         self._tables.clear()

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.slots import Slot
-from headrace.operators.windows.combine import CombineWindowsOperator, CombineWindowsSpec, SentKey
+from headrace.operators.windows.combine import CombineWindowsOperator, CombineWindowsSpec
+from headrace.operators.windows.combined import SentKey
 from headrace.runtime.columns.selectors import key_columns_of
 from headrace.runtime.loops import Push, calling, pushing_all
 from headrace.runtime.operator import Operator, Outputs, Signal, Traits

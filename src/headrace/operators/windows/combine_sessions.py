@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.operators.combine import ISOLATING, ISOLATING_NAMES, MOST_KEYS, Combining
-from headrace.operators.windows.combine import COMBINED, CombineContentsSpec, fold_names
+from headrace.operators.combine import ISOLATING, ISOLATING_NAMES, MOST_KEYS
+from headrace.operators.windows.combine import CombineContents, CombineContentsSpec, fold_names
+from headrace.operators.windows.combined import Held
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import Operator, Signal
 
@@ -31,11 +32,11 @@ class CombineSessionsSpec(CombineContentsSpec):
         return CombineSessionsOperator(self)
 
 
-class CombineSessionsOperator(Combining):
+class CombineSessionsOperator(CombineContents):
     """Keeps the latest piece of each key, until the task run ends or it is too much."""
 
     def __init__(self, spec: CombineSessionsSpec) -> None:
-        super().__init__()
+        super().__init__(spec)
         self._spec = spec
         self._pieces: dict[Any, Piece] = {}
         self._aside: list[tuple[Any, Piece]] = []
@@ -52,7 +53,7 @@ class CombineSessionsOperator(Combining):
         names = {
             **functions,
             "node": self.node,
-            "key_of": self._spec.selector.bound(),
+            "key_of": self.key_of(),
             "gap": self._spec.gap_ms,
             "pieces": self._pieces,
             "aside": self._aside,
@@ -71,7 +72,7 @@ class CombineSessionsOperator(Combining):
             "        $key = $key_of(value)",
             "        if type($key) in $atoms or $is_plain($key):",
             "            $passes = False",
-            "            " + ISOLATING,
+            *("            " + line for line in ISOLATING),
             "            $piece = $pieces.get($key)",
             "            if $piece is not None and timestamp <= $piece[1] and $piece[0] <= $end:",
             f"                $piece[2] = {first} if $piece[2] is None else {folded}",
@@ -139,7 +140,10 @@ class CombineSessionsOperator(Combining):
             self._signal(waiting, False)
 
     def _send(self, pieces: list[tuple[Any, Piece]]) -> None:
-        for key, (start, end, held, count) in pieces:
-            self._main((COMBINED, key, (start, end), held, count), start)
-        if pieces:
-            self._worth.note(sum(piece[3] for _, piece in pieces), len(pieces))
+        if not pieces:
+            return
+        keys, found = zip(*pieces, strict=True)
+        starts, ends, values, counts = map(list, zip(*found, strict=True))
+        came, earliest = sum(counts), min(starts)
+        self.send(Held([*keys], (starts, ends, counts), values), earliest, came, earliest)
+        self._worth.note(came, len(keys))

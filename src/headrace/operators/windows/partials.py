@@ -6,12 +6,12 @@ slot, and ``COUNT``, the number of records. Read as rows it is what the combiner
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.operators.slots import COUNT, GREATEST, LEAST, SUM, Slot
-from headrace.operators.windows.combine import COMBINED
+from headrace.operators.windows.combined import Combined
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.shapes import Dicts, NamedRows, python_values
 
@@ -34,7 +34,7 @@ _MADE = {COUNT: "count", SUM: "sum", LEAST: "min", GREATEST: "max"}
 
 @dataclass(frozen=True)
 class PartialRows:
-    """A tuple ``(COMBINED, key, pane, held, count)`` for each partial result.
+    """A ``Combined`` of one key for each partial result.
 
     ``keys``: the number of key columns.
     """
@@ -42,12 +42,16 @@ class PartialRows:
     keys: int
 
     def __call__(self, batch: Any) -> list[Any]:
-        """The tuples of a batch."""
+        """The records of a batch."""
+        rows = self.held(batch)
+        return [Combined(key, pane, count, (held,)) for key, pane, held, count in rows]
+
+    def held(self, batch: Any) -> Iterator[tuple[Any, int, Any, int]]:
+        """Key, pane, accumulator and the number of records, for each partial result."""
         columns = [*map(python_values, batch.columns)]
         keys: Any = columns[0] if self.keys == 1 else zip(*columns[: self.keys], strict=True)
         panes, *slots, counts = columns[self.keys :]
-        rows = zip(keys, panes, zip(*slots, strict=True), counts, strict=True)
-        return [(COMBINED, *row) for row in rows]
+        return zip(keys, panes, zip(*slots, strict=True), counts, strict=True)
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,7 @@ class Partials:
 
     def held(self, batch: Any) -> list[Any]:
         """Triples of key, pane and accumulator, for each partial result."""
-        return [(key, pane, held) for _, key, pane, held, _ in self.shape(batch)]
+        return [(key, pane, held) for key, pane, held, _ in self.shape.held(batch)]
 
     def slot_columns(self, batch: Any) -> list[Any]:
         """The columns of the slots."""

@@ -14,7 +14,7 @@ from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.common.windows import TimeWindow
 from headrace.operators.emission import side_sender
 from headrace.operators.keyed import StatefulOperator
-from headrace.operators.windows.combine import runs_of_combined
+from headrace.operators.windows.combined import Combined, held_in, runs_of_combined
 from headrace.operators.windows.contexts import FunctionContext
 from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.folding import Folding, folding_of
@@ -117,13 +117,14 @@ class SessionOperator(StatefulOperator):
             if not self._put(key, kept, start, end, value, first, add):
                 self._dropped(value, start)
 
-    def _merge(self, keys: list[Any], values: list[Any]) -> None:
+    def _merge(self, keys: list[Any], found: list[Combined]) -> None:
         """Take pieces of sessions, each of several records."""
         node, enter, merge = self.node, self.cell.backend.enter, self._folding.merge  # noqa: F841
-        for key, (_, _, (start, end), held, count) in zip(keys, values, strict=True):
-            kept: Kept | None = enter(key).get(SESSIONS)
-            if not self._put(key, kept, start, end, held, _same, merge):
-                self._late.inc(count)
+        for first, combined in zip(keys, found, strict=True):
+            for key, start, end, count, held in held_in(first, combined):
+                kept: Kept | None = enter(key).get(SESSIONS)
+                if not self._put(key, kept, start, end, held, _same, merge):
+                    self._late.inc(count)
 
     def _put(
         self,

@@ -10,13 +10,14 @@ from headrace.operators.slots import Slot, slots_of
 from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.aligned_columns import ColumnWindowOperator
 from headrace.operators.windows.clocks import clocks_of
-from headrace.operators.windows.combine import CombineWindowsSpec, SentKey
+from headrace.operators.windows.combine import CombineWindowsSpec
 from headrace.operators.windows.combine_columns import (
     CombineColumnsSpec,
     SentKeyColumns,
     named_key,
 )
 from headrace.operators.windows.combine_sessions import CombineSessionsSpec
+from headrace.operators.windows.combined import SentKey
 from headrace.operators.windows.contents import Aggregated, Contents
 from headrace.operators.windows.evicting import EvictingWindowOperator
 from headrace.operators.windows.folding import merges_in_any_order, merges_in_order
@@ -107,13 +108,13 @@ class WindowSpec(Windowing, OperatorSpec):
         spec: OperatorSpec | None = None
         sender = SentKey(selector)
         if grid is not None:
-            spec = CombineWindowsSpec(selector, contents, grid)
+            spec = CombineWindowsSpec(selector, contents, grid, key_type=key_type)
             names, slots = named_key(selector, key_type), _slots_of(contents)
             if names is not None and slots is not None and grid.slide_ms <= grid.size_ms:
-                spec = CombineColumnsSpec(selector, contents, grid, names, slots)
+                spec = CombineColumnsSpec(selector, contents, grid, names, slots, key_type=key_type)
                 sender = SentKeyColumns(selector, names)
         elif isinstance(gap, int):
-            spec = CombineSessionsSpec(selector, contents, gap)
+            spec = CombineSessionsSpec(selector, contents, gap, key_type=key_type)
         if spec is None:
             return None
         sent_key = UserFunction(sender, "get_key")

@@ -250,7 +250,10 @@ class ChainParts:
                 push = self._copying(push)
             by_tag.setdefault(link.tag, []).append(push)
         sides = {tag: _fan_out(pushes) for tag, pushes in by_tag.items() if tag is not None}
-        return Outputs(_fan_out(by_tag.get(None, [])), sides, self._signal_after(node))
+        made = Outputs(_fan_out(by_tag.get(None, [])), sides, self._signal_after(node))
+        if len(links) == 1 and links[0].kind == "exchange":
+            made.key_groups = self.exchanges[links[0].target].groups
+        return made
 
     def _waits(self, node_id: str) -> bool:
         spec = self.program.nodes[node_id].spec
