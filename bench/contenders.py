@@ -240,7 +240,7 @@ CASES = {
                 "headrace": (1 * MILLION, 4 * MILLION),
                 "headrace-local": (200 * THOUSAND, 1 * MILLION),
                 "plain-python": (500 * THOUSAND, 2 * MILLION),
-                **_FLINK_SLOW,
+                **dict.fromkeys(_FLINK, (30 * THOUSAND, 120 * THOUSAND)),
             },
         ),
         Case(

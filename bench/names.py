@@ -31,19 +31,25 @@ _CONTENDERS = {
     "spark-arrow": "PySpark mapInArrow",
     "spark-state": "Bare transformWithState query",
     "spark-state-light": "Bare transformWithState query, Headrace's settings",
-    "spark-shape": "The same, source and sink in Python",
-    "spark-shape-light": "The same, source and sink in Python, Headrace's settings",
+    "spark-shape": "Bare query, source and sink in Python",
+    "spark-shape-light": "Bare query, source and sink in Python, Headrace's settings",
     "bytewax": "Bytewax, two processes",
     "bytewax-threads": "Bytewax, two threads",
     "bytewax-flat-map-1k": "Bytewax, two processes, flat map",
     "bytewax-batch-5k": "Bytewax, two processes, batches of 5,000",
     "bytewax-batch-50k": "Bytewax, two processes, batches of 50,000",
+    "bytewax-50k": "Bytewax, two processes, its source gives 50,000 at a time",
+    "bytewax-200k": "Bytewax, two processes, its source gives 200,000 at a time",
     "pathway": "Pathway, two threads",
+    "pathway-grouped": "Pathway, two threads, windows as groups",
     "plain-python": "Loop of plain Python, one core",
     "client-alone": "The client alone, without Headrace",
 }
 
-_OF_CASES = {("broadcast", "headrace"): "Headrace, rules broadcast"}
+_OF_CASES = {
+    ("broadcast", "headrace"): "Headrace, rules broadcast",
+    ("windows-columns", "headrace"): "Headrace, stream on Spark, over columns",
+}
 """Where a case tells variants of Headrace apart by something else than how it runs."""
 
 _TITLES = {
@@ -69,8 +75,8 @@ _TITLES = {
     "broadcast": "1,000 rules, looked up by records of 10,000 keys",
     "lookups": "Lookups over HTTP that take 20 ms, up to 1,000 at once",
     "map-batches": "A scikit-learn model over batches: time to that of a plain loop",
-    "latency": "From record to output at 2,000 records a second",
-    "trickle": "A micro-batch of 100 records",
+    "latency": "Latency from record to output at 2,000 records a second",
+    "trickle": "What a micro-batch of 100 records takes",
     "doubling": "An input that doubles and halves again",
     "layers": "What a record costs in each layer",
     "start": "From the start to the first output",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -54,6 +54,31 @@ class Bar:
         return median(self.values)
 
 
+@dataclass(frozen=True)
+class Shown:
+    """Which value of a measure is drawn, and of which points: those whose name begins so."""
+
+    value: str
+    label: str
+    at: str = ""
+    less: bool = True
+    """Less is better."""
+    mark: float | None = None
+    """A line is drawn across here."""
+
+
+MEASURES = {
+    "lookups": Shown("lookups_per_second", "lookups per second", "over HTTP", less=False),
+    "map-batches": Shown("time_to_plain_loop", "times as long as the loop", mark=1),
+    "latency": Shown("median_ms", "median ms"),
+    "trickle": Shown("ms_per_batch", "ms"),
+    "start": Shown("first_output_seconds", "seconds"),
+}
+
+BESIDE = {"windows-columns": ("windows", ("headrace", "flink-sql"))}
+"""Cases that are drawn beside contenders of another one, whose records are the same."""
+
+
 def draw(folder: Path) -> None:
     """Draw every plot of a folder of results anew, in the environment of the plots."""
     from bench.environments import ROOT, UnbuildableError, python_for
@@ -66,18 +91,31 @@ def draw(folder: Path) -> None:
     subprocess.run([python, "-m", "bench.plots", str(folder)], cwd=ROOT, check=True)
 
 
-def rates(result: dict[str, Any]) -> list[Bar]:
+def rates(results: Mapping[str, dict[str, Any]], case: str) -> list[Bar]:
     """A bar for each contender of a case, the slowest first; none where there is but one."""
-    from bench.throughput import figures
-
-    case = result["experiment"]
-    found = [f for f in figures(result["rows"]).values() if f.rate]
-    bars = [Bar(words(f.contender, case), f.contender, f.rates) for f in found]
+    bars = _rates(results[case])
+    other, beginnings = BESIDE.get(case, (case, ()))
+    if beginnings and _run(results.get(other)) == _run(results[case]):
+        bars += [bar for bar in _rates(results[other]) if bar.contender.startswith(beginnings)]
     return sorted(bars, key=lambda bar: bar.middle) if len(bars) > 1 else []
 
 
-def values(result: dict[str, Any], name: str, at: str = "") -> list[Bar]:
-    """A bar for each contender and point of a measure, where the point begins with ``at``."""
+def _rates(result: dict[str, Any]) -> list[Bar]:
+    from bench.throughput import figures
+
+    found = [f for f in figures(result["rows"]).values() if f.rate]
+    case = result["experiment"]
+    return [Bar(words(f.contender, case), f.contender, f.rates) for f in found]
+
+
+def _run(result: dict[str, Any] | None) -> Any:
+    """The command that took a result: rates of different ones are not compared."""
+    return result and (result.get("commit"), result.get("arguments"))
+
+
+def values(result: dict[str, Any], shown: Shown) -> list[Bar]:
+    """A bar for each contender and point of a measure, the best one last."""
+    name, at = shown.value, shown.at
     groups: dict[tuple[str, str], list[float]] = {}
     for row in result["rows"]:
         point = str(row.get("point", ""))
@@ -89,7 +127,7 @@ def values(result: dict[str, Any], name: str, at: str = "") -> list[Bar]:
         rest = point.removeprefix(at).lstrip(", ")
         said = [words(contender)] if several else []
         bars.append(Bar(": ".join([*said, rest] if rest else said), contender, rounds))
-    return sorted(bars, key=lambda bar: bar.middle)
+    return sorted(bars, key=lambda bar: bar.middle, reverse=shown.less)
 
 
 def is_logarithmic(bars: Sequence[Bar]) -> bool:
@@ -105,18 +143,16 @@ def main(folder: Path) -> None:
     matplotlib.rcParams.update(_STYLE)
     from bench.contenders import CASES
 
-    for path in sorted(folder.glob("*.json")):
-        result = json.loads(path.read_text())
-        name, to = result["experiment"], path.with_suffix(".svg")
+    found = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
+    for name, result in found.items():
+        to = folder / f"{name}.svg"
         if name in ("growth", "batch-linear"):
             _points(result, to)
         elif name in CASES:
-            _bars(rates(result), name, "records per second", to)
-        elif name == "lookups":
-            found = values(result, "lookups_per_second", "over HTTP")
-            _bars(found, name, "lookups per second", to)
-        elif name == "map-batches":
-            _bars(values(result, "time_to_plain_loop"), name, "times as long as the loop", to, 1)
+            _bars(rates(found, name), name, "records per second", to)
+        elif name in MEASURES:
+            shown = MEASURES[name]
+            _bars(values(result, shown), name, shown.label, to, shown.mark)
 
 
 def _save(figure: Any, path: Path) -> None:

@@ -91,8 +91,8 @@ WINDOWS_IN_SHORT = (
 FAIRNESS = """\
 ## What each peer was given
 
-- **Headrace**: its defaults on two cores; checkpoints in a folder, RocksDB as Spark has it. With
-  `one-phase` in its name windows are not summed up before the exchange.
+- **Headrace**: its defaults on two cores; checkpoints in a folder, RocksDB as Spark has it. In one
+  phase windows are not summed up before the exchange.
 - **PyFlink**: two slots, interpreters of their own in process mode, state caches above the number
   of keys, bundles of 100,000 records that end after a second as well (in `tune` as the name says)
   and at each checkpoint, state on the JVM's heap, object reuse, every type declared; indexes come
@@ -104,8 +104,8 @@ FAIRNESS = """\
   statement, over the first 100,000 records, is read back and checked. With mini-batches it gives
   out fewer intermediate sums than the job asks for.
 - **Spark's transformWithState**: a source in the JVM; state is read and written once per key and
-  micro-batch, whose size is in the name. With `light` in its name the session has what Headrace
-  sets for its own: the JVM's first compiler only, and no code made for queries.
+  micro-batch, whose size is in the name. Headrace's settings are the JVM's first compiler
+  only, and no code made for queries.
 - **Spark's mapInArrow**: text is read in the JVM; the same loop over the same functions.
 - **Bytewax**: two processes (or threads), a snapshot every 10 s; records come from Python as here,
   their keys as text, as it wants them.

@@ -7,7 +7,8 @@ from typing import Any
 
 from bench import workload
 from bench.jobs import Api
-from bench.two_streams import DISORDER_MS, REACH_MS, RULES, Pair, rule
+from bench.two_streams import REACH_MS, RULES, Pair, rule
+from bench.workload import DISORDER_MS
 
 _CLEAR_EVERY_MS = 2 * REACH_MS
 

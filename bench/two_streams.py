@@ -12,16 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from bench import workload
-from bench.workload import BASE_MS, MODULUS, MULTIPLIER, Record
+from bench.workload import BASE_MS, DISORDER_MS, MODULUS, MULTIPLIER, Record
 
 JOBS = ("join", "rules")
-DISORDER_MS = 5_000
 REACH_MS = 5_000
 """Each stream has one record a millisecond, so a key has one in 10 s: a record meets one partner
 on average."""
 
 RULES = 1_000
-READERS = 2
 _RIGHT_SHIFT = 7_654_321
 _LATENESS = 7_368_787
 
@@ -36,20 +34,6 @@ def side_function(right: bool, keys: int) -> Callable[[int], Record]:
     def record(index: int) -> Record:
         key = (index + shift) * MULTIPLIER % MODULUS % keys
         return key, index % 1000, BASE_MS + index - index * _LATENESS % DISORDER_MS
-
-    return record
-
-
-def interleaved(make: Callable[[int], Record], records: int) -> Callable[[int], Record]:
-    """The same records for two readers, of which each gets one half of so many indexes.
-
-    Flink cuts its sequence so. The second reader would be ahead by half of the event time, and all
-    that it reads would have to be kept. With this each reads every second record.
-    """
-    half = records // READERS
-
-    def record(index: int) -> Record:
-        return make(READERS * index if index < half else READERS * (index - half) + 1)
 
     return record
 

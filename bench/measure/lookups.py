@@ -124,7 +124,7 @@ def rows(scale: float, turns: int) -> Iterator[Row]:
         for count in (AT_ONCE, max(round(SUSTAINED * scale), AT_ONCE)):
             runs = [partial(way.run, lookup, count) for way in WAYS]
             for way, found in zip(WAYS, best_in_turns(runs, turns), strict=True):
-                yield _row(way.contender, f"{name}, {count:,}", count, *found, base / few)
+                yield _row(way.contender, f"{name}, {count:,} lookups", count, *found, base / few)
 
 
 def _row(

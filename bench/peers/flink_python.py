@@ -52,11 +52,16 @@ def records(task: Task, env: Any, api: jobs.Api) -> Any:
 def sides(task: Task, env: Any, api: jobs.Api) -> list[Any]:
     """The left and the right stream of job join."""
     half = task.records // 2
-    made = []
-    for right in (False, True):
-        make = two_streams.interleaved(two_streams.side_function(right, task.keys), half)
-        made.append(flink.numbers(env, half).map(make, api.longs(3)))
-    return made
+
+    def side(right: bool) -> Any:
+        make = two_streams.side_function(right, task.keys)
+
+        def made(number: int) -> workload.Record:
+            return make(workload.interleaved(number, half // 2))
+
+        return flink.numbers(env, half).map(made, api.longs(3))
+
+    return [side(right=False), side(right=True)]
 
 
 def lines(task: Task, env: Any) -> Any:

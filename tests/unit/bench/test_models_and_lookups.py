@@ -68,7 +68,11 @@ def test_ways_take_turns_and_each_has_its_best() -> None:
 
 def test_rows_of_one_process_keep_who_and_where(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [
-        {"contender": name, "point": "over HTTP, 20,000", "values": {"lookups_per_second": rate}}
+        {
+            "contender": name,
+            "point": "over HTTP, 20,000 lookups",
+            "values": {"lookups_per_second": rate},
+        }
         for name, rate in (("headrace-unordered", 900.0), ("client-alone", 1_000.0))
     ]
     told: dict[str, Any] = {"answer": {"rows": rows}}

@@ -9,7 +9,7 @@ import pytest
 from bench import __main__, plots, report
 from bench.contenders import CASES
 from bench.names import short, title, words
-from bench.plots import Bar
+from bench.plots import Bar, Shown
 
 
 def runs(contender: str, rate: float, number: int = 0) -> list[dict[str, Any]]:
@@ -58,10 +58,27 @@ def test_every_experiment_has_a_title() -> None:
 
 def test_bars_are_of_rounds_and_the_slowest_comes_first() -> None:
     rows = [*runs("headrace", 1_000), *runs("headrace", 3_000, 1), *runs("pyflink-thread", 50)]
-    slow, fast = plots.rates({"experiment": "join", "rows": rows})
+    slow, fast = plots.rates({"join": {"experiment": "join", "rows": rows}}, "join")
     assert (slow.name, slow.contender) == ("PyFlink, thread mode", "pyflink-thread")
     assert fast.middle == pytest.approx(2_000)
-    assert plots.rates({"experiment": "join", "rows": runs("headrace", 1_000)}) == []
+    alone = {"join": {"experiment": "join", "rows": runs("headrace", 1_000)}}
+    assert plots.rates(alone, "join") == []
+
+
+def test_columns_are_drawn_beside_windows_of_the_same_run() -> None:
+    windows = [*runs("headrace", 10), *runs("flink-sql", 30), *runs("pyflink-thread", 1)]
+    results = {
+        "windows": {"experiment": "windows", "rows": windows},
+        "windows-columns": {"experiment": "windows-columns", "rows": runs("headrace", 20)},
+    }
+    found = plots.rates(results, "windows-columns")
+    assert [bar.name for bar in found] == [
+        "Headrace, stream on Spark",
+        "Headrace, stream on Spark, over columns",
+        "Flink SQL, state on the heap (no Python)",
+    ]
+    apart = {**results, "windows": {**results["windows"], "arguments": ["windows"]}}
+    assert plots.rates(apart, "windows-columns") == []
 
 
 def test_bars_of_a_measure_are_of_the_points_that_were_asked_for() -> None:
@@ -75,13 +92,15 @@ def test_bars_of_a_measure_are_of_the_points_that_were_asked_for() -> None:
         row("headrace-ordered", "a sleep", 99),
         {"contender": "headrace-ordered", "point": "over HTTP, 1,000", "failure": "broken"},
     ]
-    found = plots.values({"rows": rows}, "rate", "over HTTP")
+    found = plots.values({"rows": rows}, Shown("rate", "", "over HTTP", less=False))
     assert [(bar.name, list(bar.values)) for bar in found] == [
         ("Headrace, local, ordered: 1,000", [10, 12]),
         ("The client alone, without Headrace: 1,000", [20]),
     ]
-    (alone,) = plots.values({"rows": rows[3:]}, "rate", "a sleep")
+    (alone,) = plots.values({"rows": rows[3:]}, Shown("rate", "", "a sleep"))
     assert alone.name == ""
+    shortest = plots.values({"rows": rows}, Shown("rate", ""))[-1]
+    assert shortest.values == [10, 12]
 
 
 def test_the_scale_is_logarithmic_where_a_bar_would_hide_another() -> None:

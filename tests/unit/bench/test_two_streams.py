@@ -48,14 +48,6 @@ def test_a_record_meets_about_one_partner() -> None:
     assert 0.7 < count / (records // 2) < 1.3
 
 
-def test_two_readers_make_the_same_records_in_turns() -> None:
-    make = two_streams.side_function(True, KEYS)
-    made = two_streams.interleaved(make, 1_000)
-    assert sorted(map(made, range(1_000))) == sorted(map(make, range(1_000)))
-    firsts = [made(0), made(500), made(1), made(501)]
-    assert firsts == [*map(make, range(4))]
-
-
 @pytest.mark.parametrize(
     ("job", "options"), [("join", {}), ("rules", {}), ("rules", {"rules": "constant"})]
 )
