@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".venv-bench"
 OWN = "headrace"
-PACKAGES = ("pyspark", "pyarrow", "apache-flink", "bytewax")
+PACKAGES = ("pyspark", "pyarrow", "apache-flink", "bytewax", "scikit-learn")
 """Whose versions stand with each result, where they are installed."""
 _ASK_PACKAGES = """
 import json, platform, sys
@@ -59,6 +59,9 @@ ENVIRONMENTS = {
         "bytewax 0.21.1 has wheels for these only",
     ),
     "plots": Environment("bench-plots.txt", ("3.11", "3.12", "3.13"), "matplotlib is locked so"),
+    "models": Environment(
+        "bench-models.txt", ("3.11", "3.12", "3.13"), "scikit-learn is locked so"
+    ),
 }
 
 

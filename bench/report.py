@@ -10,6 +10,7 @@ from typing import Any
 
 from bench import cluster, layers
 from bench.contenders import CASES, FEW_KEYS
+from bench.names import title, words
 from bench.results import ROUNDS, load
 from bench.targets import TARGETS, Both, Measured, Rounds, Target, ratio
 from bench.throughput import Figure, figures
@@ -108,6 +109,9 @@ FAIRNESS = """\
 - **Spark's mapInArrow**: text is read in the JVM; the same loop over the same functions.
 - **Bytewax**: two processes (or threads), a snapshot every 10 s; records come from Python as here,
   their keys as text, as it wants them.
+- **PyFlink's interval join** is a `KeyedCoProcessFunction` written by hand, as PyFlink has none: a
+  list for each side, types declared, and timers that clear what is too old, one for a key and 10 s.
+  With a map by time and a timer for each record, as Flink's own join in Java, it was slower.
 """
 
 
@@ -208,28 +212,37 @@ def _rates(name: str, result: Result) -> list[str]:
     case = CASES[name]
     found = figures(result["rows"])
     own = found.get("headrace")
-    rows = [_rate_row(figure, own) for figure in found.values()]
-    head = ["contender", "headrace to it", "records/s", "min to max", "start, s", "rounds"]
-    title = f"## {name}: job ({case.job}), {case.keys:,} keys, {case.distribution}\n"
-    parts = [title, table(head, rows), *_processor(found.values())]
+    rows = [_rate_row(figure, own, name) for figure in found.values()]
+    head = ["contender", "Headrace to it", "records/s", "min to max", "start, s", "rounds"]
+    parts = [
+        f"## {name}: {title(name)}\n",
+        f"Job ({case.job}), {case.keys:,} keys, {case.distribution}.\n",
+        table(head, rows),
+        *_processor(found.values(), name),
+    ]
     failures = [f"- {f.contender}: `{_first(f.failure)}`" for f in found.values() if f.failure]
     return [*parts, "Failed:\n", "\n".join(failures) + "\n"] if failures else parts
 
 
-def _processor(found: Iterable[Figure]) -> list[str]:
+def _processor(found: Iterable[Figure], case: str) -> list[str]:
     kinds = ("worker", "jvm", "driver")
-    rows = [[f.contender, *(f"{f.processor[k]:.2f}" for k in kinds)] for f in found if f.processor]
+    rows = [
+        [words(f.contender, case), *(f"{f.processor[k]:.2f}" for k in kinds)]
+        for f in found
+        if f.processor
+    ]
     head = ["processor time, us per record", "Python workers", "JVM", "driver"]
     return [table(head, rows)] if rows else []
 
 
-def _rate_row(figure: Figure, own: Figure | None) -> list[str]:
+def _rate_row(figure: Figure, own: Figure | None, case: str) -> list[str]:
+    name = words(figure.contender, case)
     if figure.rate is None or figure.start is None:
-        return [figure.contender, "", "failed", "", "", "0"]
+        return [name, "", "failed", "", "", "0"]
     to_it = f"{own.rate / figure.rate:.2f}" if own is not None and own.rate else ""
     spread = f"{figure.rates[0]:,.0f} to {figure.rates[-1]:,.0f}"
     rate, start = f"{figure.rate:,.0f}", f"{figure.start:.1f}"
-    return [figure.contender, to_it, rate, spread, start, str(len(figure.rates))]
+    return [name, to_it, rate, spread, start, str(len(figure.rates))]
 
 
 def _first(text: str) -> str:
@@ -238,7 +251,7 @@ def _first(text: str) -> str:
 
 
 def _values(name: str, result: Result) -> list[str]:
-    return [f"## {name}\n", *_measure(result["rows"])]
+    return [f"## {name}: {title(name)}\n", *_measure(result["rows"])]
 
 
 def _measure(found: list[dict[str, Any]]) -> list[str]:
@@ -256,8 +269,11 @@ def _measure(found: list[dict[str, Any]]) -> list[str]:
     rows = []
     for (contender, point), values in groups.items():
         cells = [_spread([v[n] for v in values if n in v]) for n in names]
-        rows.append([contender, point, *cells, str(len(values))])
-    head = ["contender", "at", *(n.replace("_", " ") for n in names), "rounds"]
+        rows.append([words(contender), point, *cells, str(len(values))])
+    at = ["at"] if any(point for _, point in groups) else []
+    if not at:
+        rows = [[name, *cells] for name, _, *cells in rows]
+    head = ["contender", *at, *(n.replace("_", " ") for n in names), "rounds"]
     parts = [table(head, rows)]
     return [*parts, "Failed:\n", "\n".join(failures) + "\n"] if failures else parts
 
