@@ -78,12 +78,8 @@ class LastByKey:
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
-    def __call__(self, values: Sequence[Any]) -> None:
-        """Note the last sum of each key among outputs that came together."""
-        self.note({key: total for key, total, _ in values})
-
     def columns(self, batch: Any) -> None:
-        """The same of a pyarrow record batch with the columns ``key`` and ``value``."""
+        """Note the last sum of each key in a pyarrow record batch: ``value`` by ``key``."""
         import pyarrow as pa
 
         last = pa.Table.from_batches([batch]).group_by("key").aggregate([("value", "max")])
