@@ -154,7 +154,11 @@ def build(task: Task, env: StreamExecutionEnvironment) -> None:
     records, tally = env.from_source(source(task), None, "records"), task.tally
     if isinstance(tally, LastByKey):
         # Counted as columns, as they come: rows would be made for the sink alone.
-        counted = jobs.csv_job(records).map_batches(tally.columns, batch_size=WHOLE)
+        names, types = workload.CSV_HEADER.split(","), api.common.Types
+        rows = types.ROW_NAMED(names, [types.LONG()] * len(names))
+        counted = jobs.csv_job(records).map_batches(
+            tally.columns, batch_size=WHOLE, input_type=rows
+        )
         counted.sink_to(FunctionSink(nothing))
         return
     if task.job == "d":
