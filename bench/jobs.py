@@ -20,6 +20,8 @@ class Api:
         self.datastream = import_module(f"{package}.datastream")
         self.state = import_module(f"{package}.datastream.state")
         self.common = import_module(f"{package}.common")
+        self.time = import_module(f"{package}.common.time").Time
+        self.window = import_module(f"{package}.datastream.window")
         self.typed = package == "pyflink"
 
     def longs(self, fields: int) -> Any:
@@ -103,16 +105,74 @@ def one_in_a_hundred(api: Api) -> Any:
     return OneInAHundred()
 
 
-def with_times(api: Api, stream: Any) -> Any:
-    """The stream with its third field as event time."""
+def with_times(api: Api, stream: Any, disorder_ms: int = 0) -> Any:
+    """The stream with its third field as event time, out of order by up to ``disorder_ms``."""
 
     class Times(api.common.watermark_strategy.TimestampAssigner):  # type: ignore[misc,name-defined]
         def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
             time_ms: int = value[2]
             return time_ms
 
-    strategy = api.common.WatermarkStrategy.for_monotonous_timestamps()
+    strategies = api.common.WatermarkStrategy
+    strategy = (
+        strategies.for_bounded_out_of_orderness(api.common.Duration.of_millis(disorder_ms))
+        if disorder_ms
+        else strategies.for_monotonous_timestamps()
+    )
     return stream.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(Times()))
+
+
+def aggregation(api: Api) -> Any:
+    """Key, count and sum, in parts that can be merged."""
+
+    class CountAndSum(api.datastream.AggregateFunction):  # type: ignore[misc,name-defined]
+        def create_accumulator(self) -> tuple[int, int, int]:
+            return 0, 0, 0
+
+        def add(self, value: Any, accumulator: Any) -> tuple[int, int, int]:
+            return value[0], accumulator[1] + 1, accumulator[2] + value[1]
+
+        def get_result(self, accumulator: Any) -> Any:
+            return accumulator
+
+        def merge(self, acc_a: Any, acc_b: Any) -> tuple[int, int, int]:
+            return acc_b[0], acc_a[1] + acc_b[1], acc_a[2] + acc_b[2]
+
+    return CountAndSum()
+
+
+def whole_windows(api: Api) -> Any:
+    """The same of all of a window's records at once."""
+
+    class CountAndSum(api.datastream.ProcessWindowFunction):  # type: ignore[misc,name-defined]
+        def process(self, key: Any, context: Any, elements: Any) -> Any:
+            values = [record[1] for record in elements]
+            yield key, len(values), sum(values)
+
+    return CountAndSum()
+
+
+def window_job(api: Api, job: str, records: Any) -> Any:
+    """The outputs of job wt, wp, ws, we or csvw: of each key and window the count and the sum.
+
+    Records are tuples or rows with the key, the value and the event time as their first fields.
+    """
+    window, millis = api.window, api.time.milliseconds
+    timed = with_times(api, records, workload.DISORDER_MS)
+    if job == "ws":
+        size, slide = millis(workload.SLIDING_MS), millis(workload.SLIDE_MS)
+        assigner = window.SlidingEventTimeWindows.of(size, slide)
+    elif job == "we":
+        assigner = window.EventTimeSessionWindows.with_gap(millis(workload.GAP_MS))
+    else:
+        assigner = window.TumblingEventTimeWindows.of(millis(workload.TUMBLING_MS))
+    windows = timed.key_by(lambda record: record[0], api.long()).window(assigner)
+    shape = api.longs(3)
+    if job == "wp":
+        return windows.process(whole_windows(api), shape)
+    # Where types are wanted, those of the accumulator and of what comes out.
+    types = {"accumulator_type": shape, "output_type": shape} if api.typed else {}
+    return windows.aggregate(aggregation(api), **types)
 
 
 def keyed_job(api: Api, job: str, records: Any, keys: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,12 @@ FIELDS: dict[str, tuple[int, ...]] = {
     "c": (0, 1, 2),
     "d": (0, 2),
     "e": (0,),
+    "w": (0, 1, 2),
 }
-"""Which fields of an output are added up, by the first letter of the job."""
+"""Which fields of an output are added up, by the first letter of the job.
+
+Of windows the outputs are (key, count, sum), those of ``csvw`` included.
+"""
 
 
 class Tally:
@@ -61,3 +65,34 @@ class Counter:
         """Write the count down."""
         self._tally.note(self._numbers)
         self._numbers = [0] * len(self._numbers)
+
+
+class LastByKey:
+    """Counts keys, for job ``csv``: of the outputs (key, sum, …) of a key the last one counts.
+
+    A stream gives out every sum on the way, a batch the last; what is left in the end is the same.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, values: Sequence[Any]) -> None:
+        """Note the last sum of each key among outputs that came together."""
+        self.note({value[0]: value[1] for value in values})
+
+    def note(self, sums: Mapping[int, int]) -> None:
+        """Write sums by their keys down in this process's file."""
+        with (Path(self.folder) / f"last-{os.getpid()}").open("a") as file:
+            file.write(json.dumps(list(sums.items())) + "\n")
+
+    def total(self) -> list[int]:
+        """The number of keys, their sum, and that of their last sums.
+
+        Values are not below 0, so a key's last sum is its largest.
+        """
+        last: dict[int, int] = {}
+        for path in Path(self.folder).glob("last-*"):
+            for line in path.read_text().splitlines():
+                for key, found in json.loads(line):
+                    last[key] = max(found, last.get(key, 0))
+        return [len(last), sum(last), sum(last.values())]

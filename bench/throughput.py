@@ -88,8 +88,7 @@ def one(case: Case, contender: Contender, records: int, watch_memory: bool = Fal
     arguments = [f"--job={case.job}", f"--records={records}", f"--keys={case.keys}"]
     arguments += [f"--distribution={case.distribution}", f"--scratch={processes.scratch()}"]
     arguments += [f"--option={name}={value}" for name, value in contender.options.items()]
-    if case.job == "d":
-        workload.json_folder(records, processes.scratch())  # before the clock starts
+    workload.input_of(case.job, records, case.keys, processes.scratch())  # before the clock starts
     try:
         python = python_for(contender.environment)
         row["versions"] = versions(contender.environment)

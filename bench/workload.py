@@ -31,6 +31,27 @@ TIMER_RECORDS_PER_KEY = 2
 OUTPUT_EVERY = 100
 JSON_FILES = 8
 
+# Windows. The event time goes on by a ms with every ``rate_per_ms`` records, so that a key has ten
+# records in ten seconds on average, and is put off by up to ``DISORDER_MS``, so that none is late.
+DISORDER_MS = 5_000
+DISORDER_MULTIPLIER = 2_246_822_519
+TUMBLING_MS = 10_000
+SLIDING_MS, SLIDE_MS = 600_000, 60_000
+GAP_MS = 30_000
+SESSION_BLOCKS, SESSION_TURN_MS = 4, 15_000
+"""In sessions the keys are cut into so many blocks, which are active in turn, each for so long."""
+TIME_SQL = (
+    f"{BASE_MS} + CAST(({{index}} - MOD({{index}}, {{rate}})) / {{rate}} AS BIGINT)"
+    f" + MOD(MOD({{index}} * {DISORDER_MULTIPLIER}, {MODULUS}), {DISORDER_MS})"
+)
+"""``rate`` is ``rate_per_ms(keys)``."""
+INTERLEAVED_SQL = (
+    "CASE WHEN {number} < {half} THEN 2 * {number} ELSE 2 * ({number} - {half}) + 1 END"
+)
+"""``interleaved`` in SQL; ``half`` is ``records // 2``."""
+CSV_FILES = 8
+CSV_HEADER = "key,value,time"
+
 Record = tuple[int, int, int]
 
 
@@ -100,6 +121,46 @@ def record_function(keys: int, distribution: str = "uniform") -> Callable[[int],
     return found
 
 
+def is_windowed(job: str) -> bool:
+    """Whether a job's records are those of ``timed_record_function``."""
+    return job.startswith(("w", "csv"))
+
+
+def rate_per_ms(keys: int) -> int:
+    """How many records come in a ms of event time, before their disorder."""
+    return max(keys // 1000, 1)
+
+
+def timed_record_function(job: str, keys: int) -> Callable[[Any], Any]:
+    """The function from a record's index to the record, for the window and CSV jobs.
+
+    It takes a numpy array of indexes as well, and then gives arrays. In sessions (``we``) a block
+    of keys is active for 15 to 20 s of event time, disorder included, with 60 records for each of
+    its keys on average, and silent for the next 40 s or more.
+    """
+    rate = rate_per_ms(keys)
+    block, turn = max(keys // SESSION_BLOCKS, 1), rate * SESSION_TURN_MS
+
+    def timed(index: Any) -> Any:
+        time_ms = BASE_MS + index // rate + index * DISORDER_MULTIPLIER % MODULUS % DISORDER_MS
+        return index * MULTIPLIER % MODULUS % keys, index % 1000, time_ms
+
+    def in_turn(index: Any) -> Any:
+        time_ms = BASE_MS + index // rate + index * DISORDER_MULTIPLIER % MODULUS % DISORDER_MS
+        active = index // turn % SESSION_BLOCKS
+        return active * block + index * MULTIPLIER % MODULUS % block, index % 1000, time_ms
+
+    return in_turn if job == "we" else timed
+
+
+def interleaved(number: int, half: int) -> int:
+    """The index of a number, for a source whose two tasks read a half of the numbers each.
+
+    So both are at the same event time, as they are elsewhere, and neither is late.
+    """
+    return 2 * number if number < half else 2 * (number - half) + 1
+
+
 def stages(job: str) -> int:
     """How many keyed stages a job has: ``c`` and ``ct`` three, ``c1`` to ``c5`` as they say."""
     return {"a": 1, "c": 3, "ct": 3}.get(job) or int(job[1:])
@@ -142,17 +203,44 @@ def summary(order: dict[str, Any]) -> tuple[int, str, int]:
     return order["id"], order["symbol"], order["price"] * order["quantity"]
 
 
+def csv_lines(records: int, keys: int) -> Iterator[str]:
+    """Lines of the CSV jobs, about 23 bytes each, without their header."""
+    make = timed_record_function("csv", keys)
+    for key, value, time_ms in map(make, range(records)):
+        yield f"{key},{value},{time_ms}\n"
+
+
 def json_folder(records: int, parent: Path) -> Path:
     """A folder with the lines in a few files of equal length, made on first use."""
     folder = parent / f"json-{records}-{SEED}"
-    if folder.exists():
-        return folder
-    making = parent / f".{folder.name}-{os.getpid()}"
+    if not folder.exists():
+        _write(folder, ".jsonl", JSON_FILES, records, json_lines(records))
+    return folder
+
+
+def csv_folder(records: int, keys: int, parent: Path) -> Path:
+    """The same for the CSV jobs; each file has the header, and begins where the last one ended."""
+    folder = parent / f"csv-{records}-{keys}-{SEED}"
+    if not folder.exists():
+        _write(folder, ".csv", CSV_FILES, records, csv_lines(records, keys), CSV_HEADER + "\n")
+    return folder
+
+
+def input_of(job: str, records: int, keys: int, parent: Path) -> Path | None:
+    """The folder that a job reads, made on first use; None for one whose records are made up."""
+    if job == "d":
+        return json_folder(records, parent)
+    return csv_folder(records, keys, parent) if job.startswith("csv") else None
+
+
+def _write(
+    folder: Path, ending: str, files: int, records: int, lines: Iterator[str], header: str = ""
+) -> None:
+    making = folder.parent / f".{folder.name}-{os.getpid()}"
     making.mkdir(parents=True)
-    per_file = -(-records // JSON_FILES)
-    lines = json_lines(records)
-    for number in range(JSON_FILES):
-        with (making / f"part-{number}.jsonl").open("w") as file:
+    per_file = -(-records // files)
+    for number in range(files):
+        with (making / f"part-{number}{ending}").open("w") as file:
+            file.write(header)
             file.writelines(line for _, line in zip(range(per_file), lines, strict=False))
     making.rename(folder)
-    return folder

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.tally import Tally
+from bench.tally import LastByKey, Tally
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,10 @@ class Task:
         return self.options.get(name, default)
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> Tally | LastByKey:
         """Counts the job's outputs."""
-        return Tally(self.job, str(self.folder))
+        folder = str(self.folder)
+        return LastByKey(folder) if self.job == "csv" else Tally(self.job, folder)
 
 
 @dataclass
