@@ -22,7 +22,7 @@ from typing import Any
 from bench import layers, plots, processes, report, results, throughput
 from bench.contenders import CASES
 from bench.environments import ROOT
-from bench.measure import doubling, growth, latency, memory, start, trickle
+from bench.measure import doubling, firing, growth, latency, memory, start, trickle
 from bench.results import ROUNDS
 from bench.throughput import Plan
 
@@ -36,6 +36,7 @@ MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "layers": layers.rows_of,
     "start": start.measure,
     "memory": memory.measure,
+    "firing": firing.measure,
     "batch-linear": growth.batch_linear,
     "growth": growth.measure,
 }

@@ -92,6 +92,11 @@ CONTENDERS = {
         Contender("bytewax", "bytewax_peer", "bytewax", {"workers": "processes"}),
         Contender("bytewax-threads", "bytewax_peer", "bytewax", {"workers": "threads"}),
         Contender("plain-python", "plain_python"),
+        Contender(
+            "headrace-one-phase",
+            "headrace_peer",
+            options={"runner": "streaming", "conf:headrace.combining.enabled": "false"},
+        ),
         _bundle(10),
         _bundle(100, seconds=10),
         Contender(
@@ -121,6 +126,10 @@ _FLINK = {
     "pyflink-thread": (60 * THOUSAND, 180 * THOUSAND),
 }
 _FLINK_SLOW = dict.fromkeys(_FLINK, (40 * THOUSAND, 200 * THOUSAND))
+# A window of 10 s holds 100,000 records, a slide 600,000, the turn of a block of sessions 150,000.
+_FLINK_WINDOWS = dict.fromkeys(_FLINK, (100 * THOUSAND, 300 * THOUSAND))
+_FLINK_SLIDING = dict.fromkeys(_FLINK, (30 * THOUSAND, 90 * THOUSAND))
+_FLINK_SESSIONS = dict.fromkeys(_FLINK, (150 * THOUSAND, 450 * THOUSAND))
 _BYTEWAX = (1 * MILLION, 5 * MILLION)
 _INTERVAL = TIMER_RECORDS_PER_KEY * FEW_KEYS
 _OTHERS = {
@@ -132,6 +141,21 @@ _OTHERS = {
     "bytewax": _BYTEWAX,
     "bytewax-threads": (500 * THOUSAND, 2 * MILLION),
     "plain-python": (1 * MILLION, 5 * MILLION),
+}
+
+_WINDOW_PEERS: dict[str, tuple[int, int]] = {
+    # Job wt by peers that are not Python on Flink: bytewax, flink-sql, pathway and so on.
+}
+_CSV_PEERS: dict[str, tuple[int, int]] = {
+    # Job csv.
+}
+_CSV_WINDOW_PEERS: dict[str, tuple[int, int]] = {
+    # Job csvw.
+}
+_CSV = {
+    "headrace": (2 * MILLION, 8 * MILLION),
+    "headrace-batch": (2 * MILLION, 8 * MILLION),
+    "plain-python": (500 * THOUSAND, 2 * MILLION),
 }
 
 CASES = {
@@ -161,6 +185,50 @@ CASES = {
             },
         ),
         Case(
+            "windows",
+            "wt",
+            sizes={
+                "headrace": (4 * MILLION, 12 * MILLION),
+                "headrace-one-phase": (2 * MILLION, 6 * MILLION),
+                "headrace-batch": (2 * MILLION, 8 * MILLION),
+                "headrace-local": (1 * MILLION, 4 * MILLION),
+                "plain-python": (1 * MILLION, 4 * MILLION),
+                **_FLINK_WINDOWS,
+                **_WINDOW_PEERS,
+            },
+        ),
+        Case(
+            "windows-process",
+            "wp",
+            sizes={"headrace": (2 * MILLION, 6 * MILLION), **_FLINK_WINDOWS},
+        ),
+        Case(
+            "windows-sliding",
+            "ws",
+            sizes={"headrace": (3 * MILLION, 12 * MILLION), **_FLINK_SLIDING},
+        ),
+        Case(
+            "windows-sessions",
+            "we",
+            sizes={
+                "headrace": (3 * MILLION, 9 * MILLION),
+                "plain-python": (900 * THOUSAND, 3_600 * THOUSAND),
+                **_FLINK_SESSIONS,
+            },
+        ),
+        Case(
+            "windows-million",
+            "wt",
+            MANY_KEYS,
+            sizes={
+                "headrace": (10 * MILLION, 30 * MILLION),
+                "headrace-local": (10 * MILLION, 20 * MILLION),
+            },
+        ),
+        Case("windows-columns", "wc", sizes={"headrace": (10 * MILLION, 40 * MILLION)}),
+        Case("csv", "csv", sizes={**_CSV, **_CSV_PEERS}),
+        Case("csv-windows", "csvw", sizes={**_CSV, **_CSV_WINDOW_PEERS}),
+        Case(
             "tune",
             "a",
             sizes={
@@ -176,10 +244,12 @@ CASES = {
         ),
     )
 }
-"""A million keys and skewed ones are compared with Headrace's own (a): no peer runs them.
+"""A million keys and skewed ones are compared with Headrace's own (a) and windows: no peer runs
+them.
 
 In (b) the sizes are whole intervals of its timers: the slope is then of a record with its share of
-them.
+them. So are those of windows: whole windows, slides and turns, where a peer is not too slow for it.
+Columns are compared with Flink SQL in case ``windows``, where the records are the same.
 """
 
 

@@ -152,10 +152,10 @@ def whole_windows(api: Api) -> Any:
     return CountAndSum()
 
 
-def window_job(api: Api, job: str, records: Any) -> Any:
-    """The outputs of job wt, wp, ws, we or csvw: of each key and window the count and the sum.
+def window_job(api: Api, job: str, records: Any, sums: Any = None) -> Any:
+    """The outputs of job wt, wp, ws or we: of each key and window the count and the sum.
 
-    Records are tuples or rows with the key, the value and the event time as their first fields.
+    ``sums`` takes the place of ``aggregation``.
     """
     window, millis = api.window, api.time.milliseconds
     timed = with_times(api, records, workload.DISORDER_MS)
@@ -172,7 +172,37 @@ def window_job(api: Api, job: str, records: Any) -> Any:
         return windows.process(whole_windows(api), shape)
     # Where types are wanted, those of the accumulator and of what comes out.
     types = {"accumulator_type": shape, "output_type": shape} if api.typed else {}
-    return windows.aggregate(aggregation(api), **types)
+    return windows.aggregate(sums or aggregation(api), **types)
+
+
+def columns_job(api: Api, records: Any) -> Any:
+    """The outputs of job wc or csvw: wt with all fields by their names, for Headrace alone."""
+    from headrace.runtime.columns.selectors import TimestampColumn
+
+    strategy = api.common.WatermarkStrategy.for_bounded_out_of_orderness(
+        api.common.Duration.of_millis(workload.DISORDER_MS)
+    )
+    timed = records.assign_timestamps_and_watermarks(
+        strategy.with_timestamp_assigner(TimestampColumn("time"))
+    )
+    size = api.time.milliseconds(workload.TUMBLING_MS)
+    windows = timed.key_by("key").window(api.window.TumblingEventTimeWindows.of(size))
+    return windows.aggregate(named_aggregation(api))
+
+
+def named_aggregation(api: Api) -> Any:
+    """``aggregation`` of records with names."""
+
+    class CountAndSum(type(aggregation(api))):  # type: ignore[misc]
+        def add(self, value: Any, accumulator: Any) -> tuple[int, int, int]:
+            return value["key"], accumulator[1] + 1, accumulator[2] + value["value"]
+
+    return CountAndSum()
+
+
+def csv_job(records: Any) -> Any:
+    """The outputs of job csv: rows with the sum of their key's values so far, or in all."""
+    return records.key_by("key").sum("value")
 
 
 def keyed_job(api: Api, job: str, records: Any, keys: int) -> Any:

@@ -1,4 +1,4 @@
-"""What issue 4 asks for, each as a number that follows from the results."""
+"""What issues 4 and 16 ask for, each as a number that follows from the results."""
 
 from __future__ import annotations
 
@@ -145,6 +145,23 @@ def _against(case: str, other: str) -> Ask:
     return lambda m: ratio(m.rate(case), m.rate(other))
 
 
+def _only(case: str, peer: str) -> Ask:
+    """Headrace's rate to that of a peer of one name, with no other variant of it."""
+    return lambda m: ratio(m.rate(case), m.rate(case, peer))
+
+
+def _columns(measured: Measured) -> Rounds | None:
+    """Windows over columns to the same job by the fastest of Flink SQL's settings."""
+    _, fastest = measured.beside("flink-sql", "windows")
+    return ratio(measured.rate("windows-columns"), fastest)
+
+
+def _firing(contender: str) -> Ask:
+    return lambda m: ratio(
+        m.value("firing", contender, "fire_seconds"), m.value("firing", contender, "fill_seconds")
+    )
+
+
 def _trickle(contender: str) -> Ask:
     """To the faster of a query with Spark's settings and with Headrace's."""
 
@@ -275,4 +292,69 @@ TARGETS = (
         _linear,
         most=True,
     ),
+    Target("windows to PyFlink, the better of its modes", 40, _peer("windows", "pyflink")),
+    Target("windows to Bytewax's, recovery on", 3, _peer("windows", "bytewax")),
+    Target("windows to Flink SQL's, state in RocksDB", 2, _only("windows", "flink-sql-rocksdb")),
+    Target(
+        "windows to Flink SQL's, state on the heap, mini-batches",
+        0.5,
+        _only("windows", "flink-sql-minibatch"),
+    ),
+    Target("windows to a loop of plain Python on one core", 0.5, _only("windows", "plain-python")),
+    Target(
+        "a function of whole windows to PyFlink, the better of its modes",
+        15,
+        _peer("windows-process", "pyflink"),
+    ),
+    Target(
+        "sliding windows to PyFlink, the better of its modes",
+        30,
+        _peer("windows-sliding", "pyflink"),
+    ),
+    Target(
+        "what a record costs in sliding windows to tumbling ones",
+        1.3,
+        _against("windows", "windows-sliding"),
+        most=True,
+    ),
+    Target(
+        "sessions to PyFlink, the better of its modes", 10, _peer("windows-sessions", "pyflink")
+    ),
+    Target("windows with 1,000,000 keys to 10,000", 0.5, _against("windows-million", "windows")),
+    Target(
+        "100,000 windows: seconds to fire all at once to those to fill them",
+        1,
+        _firing("headrace"),
+        most=True,
+    ),
+    Target("the same on the local runner", 1, _firing("headrace-local"), most=True),
+    Target(
+        "100,000 windows: memory of the largest Python worker",
+        1024,
+        lambda m: m.value("firing", "headrace", "worker_mib"),
+        "MiB",
+        most=True,
+    ),
+    Target(
+        "100,000 windows: memory of the JVM",
+        1024,
+        lambda m: m.value("firing", "headrace", "jvm_mib"),
+        "MiB",
+        most=True,
+    ),
+    Target(
+        "100,000 windows: memory of the local runner",
+        1024,
+        lambda m: m.value("firing", "headrace-local", "driver_mib"),
+        "MiB",
+        most=True,
+    ),
+    Target("windows over columns to Flink SQL's, the fastest", 1, _columns),
+    Target("CSV, sums by key as a stream, to Pathway", 1.2, _peer("csv", "pathway")),
+    Target(
+        "CSV, sums by key as a batch, to Pathway",
+        2,
+        lambda m: ratio(m.rate("csv", "headrace-batch"), m.beside("pathway", "csv")[1]),
+    ),
+    Target("CSV, sums by window, to Pathway", 3, _peer("csv-windows", "pathway")),
 )

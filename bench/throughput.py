@@ -52,12 +52,13 @@ def measure(cases: Sequence[Case], plan: Plan) -> Iterator[dict[str, list[Row]]]
 def _turns(cases: Sequence[Case], chosen: Sequence[Contender]) -> list[tuple[Case, Contender]]:
     """Who runs when in a round.
 
-    Headrace's (a) and the cases that no peer runs, which are there for its sake, lie side by side,
-    as a machine is not as fast all day. The rest follows case by case, with (a)'s peers.
+    Headrace's (a) and tumbling windows, and the cases that no peer runs, which are there for their
+    sake, lie side by side, as a machine is not as fast all day. The rest follows case by case.
     """
     pairs = [(case, each) for case in cases for each in chosen if each.name in case.sizes]
     alone = {case.name for case in cases if all(CONTENDERS[name].own for name in case.sizes)}
-    beside = [(c, each) for c, each in pairs if each.own and (c.name == "a" or c.name in alone)]
+    alone |= {"a", "windows"}
+    beside = [(c, each) for c, each in pairs if each.own and c.name in alone]
     return beside + [pair for pair in pairs if pair not in beside]
 
 

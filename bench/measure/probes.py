@@ -18,6 +18,8 @@ class Probe(Contender):
     """A contender of a measure; its module is one of ``bench.measure``."""
 
     limit_seconds: float = 180
+    watch_memory: bool = False
+    """Whether its values hold the highest resident memory of each kind of process as well."""
 
 
 def all_of(case: str, probes: tuple[Probe, ...], plan: Plan) -> list[Row]:
@@ -41,11 +43,13 @@ def _one(case: str, probe: Probe) -> Row:
         return {**row, "failure": str(error)}
     arguments = [f"{name}={value}" for name, value in probe.options.items()]
     arguments.append(f"since={time.time()}")
-    run = processes.run(python, f"bench.measure.{probe.module}", arguments, probe.limit_seconds)
+    module = f"bench.measure.{probe.module}"
+    run = processes.run(python, module, arguments, probe.limit_seconds, probe.watch_memory)
     row |= {"command": run.command, "load": run.load_before, "wall_seconds": run.wall_seconds}
     if run.answer is None:
         return {**row, "failure": run.failure}
-    return {**row, "values": run.answer}
+    peaks = {f"{kind}_mib": peak for kind, peak in (run.peak_mib or {}).items()}
+    return {**row, "values": {**run.answer, **peaks}}
 
 
 def options() -> dict[str, str]:

@@ -20,8 +20,12 @@ def settings(task: Task) -> dict[str, str]:
     """Flink's settings with the caches above the number of keys."""
     cache = str(max(2 * task.keys, 100_000))
     entries = str(max(16 * task.keys, 100_000))
+    chosen = flink.settings(task)
+    if task.job == "we" and task.option("mode", "process") == "thread":
+        # Each checkpoint of its sessions fails in this mode: without this, so does the job.
+        chosen["execution.checkpointing.tolerable-failed-checkpoints"] = "1000"
     return {
-        **flink.settings(task),
+        **chosen,
         "python.execution-mode": task.option("mode", "process"),
         "python.state.cache-size": cache,
         "python.map-state.read-cache-size": entries,
@@ -33,7 +37,14 @@ def settings(task: Task) -> dict[str, str]:
 
 def records(task: Task, env: Any, api: jobs.Api) -> Any:
     """Records made by the same Python function as everywhere, of indexes made in the JVM."""
-    make = workload.record_function(task.keys, task.distribution)
+    if workload.is_windowed(task.job):
+        timed, half = workload.timed_record_function(task.job, task.keys), task.records // 2
+
+        def make(number: int) -> workload.Record:
+            return timed(workload.interleaved(number, half))
+
+    else:
+        make = workload.record_function(task.keys, task.distribution)
     return flink.numbers(env, task.records).map(make, api.longs(3))
 
 
@@ -58,6 +69,8 @@ def run(task: Task) -> Outcome:
     api = jobs.Api("pyflink")
     if task.job == "d":
         outputs = jobs.stateless_job(api, lines(task, env))
+    elif workload.is_windowed(task.job):
+        outputs = jobs.window_job(api, task.job, records(task, env, api))
     else:
         outputs = jobs.keyed_job(api, task.job, records(task, env, api), task.keys)
     # The outputs are counted in the operator's own interpreter: nothing goes back to the JVM.

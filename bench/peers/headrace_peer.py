@@ -15,10 +15,12 @@ from bench import jobs, workload
 from bench.peers.protocol import Outcome, Task, answer
 from bench.processes import processor_seconds
 from headrace.common import Configuration
+from headrace.connector import Source
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.datastream.connectors.function import FunctionSink
+from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
 
 RUNNERS = {
     "streaming": {"execution.runtime-mode": "STREAMING"},
@@ -74,6 +76,8 @@ def micro_batches(checkpoints: Path) -> int:
 
 def generator(task: Task) -> Callable[[int], Any]:
     """The function from an index to a record, with a payload if one is asked for."""
+    if workload.is_windowed(task.job):
+        return workload.timed_record_function(task.job, task.keys)
     make = workload.record_function(task.keys, task.distribution)
     size = int(task.option("payload", "0"))
     if not size:
@@ -82,16 +86,50 @@ def generator(task: Task) -> Callable[[int], Any]:
     return lambda index: (*make(index), index.to_bytes(8, "big") * (size // 8))
 
 
+def csv_source(task: Task) -> FileSource:
+    """Rows of the CSV jobs."""
+    schema = CsvSchema.builder().set_use_header()
+    for name in workload.CSV_HEADER.split(","):
+        schema = schema.add_number_column(name)
+    folder = workload.csv_folder(task.records, task.keys, task.scratch)
+    rows = CsvReaderFormat.for_schema(schema.build())
+    return FileSource.for_record_stream_format(rows, str(folder)).build()
+
+
+def columns_source(task: Task) -> DataGeneratorSource:
+    """The records of the window jobs, made as columns."""
+    make = workload.timed_record_function(task.job, task.keys)
+    names = workload.CSV_HEADER.split(",")
+    return DataGeneratorSource.of_columns(
+        lambda indexes: dict(zip(names, make(indexes), strict=True)), count=task.records
+    )
+
+
+def source(task: Task) -> Source:
+    """What the job reads."""
+    if task.job == "d":
+        folder = str(workload.json_folder(task.records, task.scratch))
+        return FileSource.for_record_stream_format(StreamFormat.text_line_format(), folder).build()
+    if task.job.startswith("csv"):
+        return csv_source(task)
+    if task.job == "wc":
+        return columns_source(task)
+    return DataGeneratorSource(generator(task), count=task.records)
+
+
 def build(task: Task, env: StreamExecutionEnvironment) -> None:
     """Put the job into the environment."""
     api = jobs.Api("headrace")
+    records = env.from_source(source(task), None, "records")
     if task.job == "d":
-        folder = str(workload.json_folder(task.records, task.scratch))
-        files = FileSource.for_record_stream_format(StreamFormat.text_line_format(), folder)
-        outputs = jobs.stateless_job(api, env.from_source(files.build(), None, "lines"))
+        outputs = jobs.stateless_job(api, records)
+    elif task.job == "csv":
+        outputs = jobs.csv_job(records)
+    elif task.job in ("wc", "csvw"):
+        outputs = jobs.columns_job(api, records)
+    elif workload.is_windowed(task.job):
+        outputs = jobs.window_job(api, task.job, records)
     else:
-        source = DataGeneratorSource(generator(task), count=task.records)
-        records = env.from_source(source, None, "records")
         outputs = jobs.keyed_job(api, task.job, records, task.keys)
     outputs.sink_to(FunctionSink(task.tally))
 
