@@ -16,7 +16,9 @@ SETTINGS = {
     "table.local-time-zone": "UTC",
 }
 _ASSIGNERS = {
-    "wt": f"TUMBLE(TABLE timed, DESCRIPTOR(`at`), INTERVAL '{workload.TUMBLING_MS // 1000}' SECOND)",
+    "wt": (
+        f"TUMBLE(TABLE timed, DESCRIPTOR(`at`), INTERVAL '{workload.TUMBLING_MS // 1000}' SECOND)"
+    ),
     "ws": (
         f"HOP(TABLE timed, DESCRIPTOR(`at`), INTERVAL '{workload.SLIDE_MS // 60_000}' MINUTE,"
         f" INTERVAL '{workload.SLIDING_MS // 60_000}' MINUTE)"
@@ -45,26 +47,29 @@ def timed_view(made: Any, env: Any, task: Task, records: int) -> None:
     """
     from pyflink.table import Schema
 
-    index = workload.INTERLEAVED_SQL.format(number="f0", half=records // 2)
-    time_ms = workload.TIME_SQL.format(index=f"({index})", rate=workload.rate_per_ms(task.keys))
-    bound = f"`at` - INTERVAL '{workload.DISORDER_MS // 1000}' SECOND"
+    key, value, time_ms = columns(task.job, task.keys, records)
     schema = (
         Schema.new_builder()
         .column("f0", "BIGINT NOT NULL")
-        .column_by_expression("k", _key(task, f"({index})"))
-        .column_by_expression("v", workload.VALUE_SQL.format(index=f"({index})"))
+        .column_by_expression("k", key)
+        .column_by_expression("v", value)
         .column_by_expression("at", f"TO_TIMESTAMP_LTZ({time_ms}, 3)")
-        .watermark("at", bound)
+        .watermark("at", f"`at` - INTERVAL '{workload.DISORDER_MS // 1000}' SECOND")
         .build()
     )
     made.create_temporary_view("timed", flink.numbers(env, records), schema)
 
 
-def _key(task: Task, index: str) -> str:
-    if task.job != "we":
-        return workload.UNIFORM_SQL.format(index=index, keys=task.keys)
-    blocks = workload.SESSION_BLOCKS
-    turn = workload.rate_per_ms(task.keys) * workload.SESSION_TURN_MS
-    block = task.keys // blocks
+def columns(job: str, keys: int, records: int) -> tuple[str, str, str]:
+    """Key, value and event time in ms of the number ``f0``, in SQL."""
+    index = f"({workload.INTERLEAVED_SQL.format(number='f0', half=records // 2)})"
+    rate = workload.rate_per_ms(keys)
+    time_ms = workload.TIME_SQL.format(index=index, rate=rate)
+    value = workload.VALUE_SQL.format(index=index)
+    if job != "we":
+        return workload.UNIFORM_SQL.format(index=index, keys=keys), value, time_ms
+    blocks, turn = workload.SESSION_BLOCKS, rate * workload.SESSION_TURN_MS
+    block = keys // blocks
     active = f"MOD(CAST(({index} - MOD({index}, {turn})) / {turn} AS BIGINT), {blocks})"
-    return f"{active} * {block} + {workload.UNIFORM_SQL.format(index=index, keys=block)}"
+    key = f"{active} * {block} + {workload.UNIFORM_SQL.format(index=index, keys=block)}"
+    return key, value, time_ms
