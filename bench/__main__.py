@@ -22,7 +22,17 @@ from typing import Any
 from bench import layers, plots, processes, report, results, throughput
 from bench.contenders import CASES
 from bench.environments import ROOT
-from bench.measure import doubling, firing, growth, latency, memory, start, trickle
+from bench.measure import (
+    batches,
+    doubling,
+    firing,
+    growth,
+    latency,
+    lookups,
+    memory,
+    start,
+    trickle,
+)
 from bench.results import ROUNDS
 from bench.throughput import Plan
 
@@ -39,9 +49,11 @@ MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "firing": firing.measure,
     "batch-linear": growth.batch_linear,
     "growth": growth.measure,
+    "lookups": lookups.measure,
+    "map-batches": batches.measure,
 }
 
-ALONE = ("layers", "memory", "batch-linear", "growth")
+ALONE = ("layers", "memory", "batch-linear", "growth", "lookups", "map-batches")
 """Those without a peer."""
 
 

@@ -102,6 +102,11 @@ CONTENDERS = {
         Contender("bytewax-threads", "bytewax_peer", "bytewax", {"workers": "threads"}),
         Contender("plain-python", "plain_python"),
         Contender(
+            "headrace-constant-rules",
+            "headrace_peer",
+            options={"runner": "streaming", "rules": "constant"},
+        ),
+        Contender(
             "headrace-one-phase",
             "headrace_peer",
             options={"runner": "streaming", "conf:headrace.combining.enabled": "false"},
@@ -262,6 +267,23 @@ CASES = {
         Case("windows-columns", "wc", sizes={"headrace": (10 * MILLION, 40 * MILLION)}),
         Case("csv", "csv", sizes={**_CSV, **_CSV_PEERS}),
         Case("csv-windows", "csvw", sizes={**_CSV, **_CSV_WINDOW_PEERS}),
+        Case(
+            "join",
+            "join",
+            sizes={
+                "headrace": (1 * MILLION, 4 * MILLION),
+                "headrace-local": (200 * THOUSAND, 1 * MILLION),
+                "plain-python": (500 * THOUSAND, 2 * MILLION),
+                **_FLINK_SLOW,
+            },
+        ),
+        Case(
+            "broadcast",
+            "rules",
+            sizes=dict.fromkeys(
+                ("headrace", "headrace-constant-rules"), (2 * MILLION, 8 * MILLION)
+            ),
+        ),
         Case(
             "tune",
             "a",

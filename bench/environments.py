@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".venv-bench"
 OWN = "headrace"
-PACKAGES = ("pyspark", "pyarrow", "apache-flink", "bytewax", "pathway")
+PACKAGES = ("pyspark", "pyarrow", "apache-flink", "bytewax", "pathway", "scikit-learn")
 """Whose versions stand with each result, where they are installed."""
 _ASK_PACKAGES = """
 import json, platform, sys
@@ -64,6 +64,9 @@ ENVIRONMENTS = {
         "what pathway 0.33.0 needs is locked for these",
     ),
     "plots": Environment("bench-plots.txt", ("3.11", "3.12", "3.13"), "matplotlib is locked so"),
+    "models": Environment(
+        "bench-models.txt", ("3.11", "3.12", "3.13"), "scikit-learn is locked so"
+    ),
 }
 
 

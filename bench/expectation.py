@@ -1,21 +1,21 @@
 """What each job must give out, worked out by the plainest loop that does it.
 
 A tally is the number of outputs and the sums of some of their fields. The sum that job (a) keeps
-depends on the order in which a key's records arrive, which no peer with two readers promises; so
-that field has a tolerance, and all others are exact. In (b) so do the sums of single timers: what
-is checked is that each timer fired once, and that no record is missing in them.
+(and ``rules``) depends on the order in which a key's records arrive, which no peer with two readers
+promises; so that field has a tolerance, and all others are exact. In (b) so do the sums of single
+timers: what is checked is that each timer fired once, and that no record is missing in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench import workload
+from bench import two_streams, workload
 
 Tally = tuple[int, ...]
 """The number of outputs, then the sum of each counted field."""
@@ -39,6 +39,8 @@ def expected(job: str, records: int, keys: int, distribution: str, scratch: Path
         return _windows(records, keys, *(slides if job == "ws" else tumbles))
     if job == "exchange":
         return _every_hundredth(records, keys, distribution)
+    if job in two_streams.JOBS:
+        return _added_up(two_streams.outputs(job, records, keys, distribution))
     if job == "b":
         return _timers(records, keys, distribution)
     return _counts(records, keys, distribution, workload.stages(job) - 1)
@@ -60,6 +62,13 @@ def _counts(records: int, keys: int, distribution: str, rekeyed: int) -> Tally:
             count_sum += count
             value_sum += total
     return outputs, key_sum, count_sum, value_sum
+
+
+def _added_up(outputs: Iterable[tuple[int, int, int]]) -> Tally:
+    count = first = second = third = 0
+    for a, b, c in outputs:
+        count, first, second, third = count + 1, first + a, second + b, third + c
+    return count, first, second, third
 
 
 def _every_hundredth(records: int, keys: int, distribution: str) -> Tally:
@@ -138,7 +147,7 @@ def _sessions(records: int, keys: int) -> Tally:
 
 def difference(job: str, found: Sequence[int], wanted: Tally) -> str | None:
     """What is wrong with a tally, None where nothing is."""
-    exact = 3 if job[0] in "ac" and not job.startswith("csv") else len(wanted)
+    exact = 3 if job[0] in "acr" and not job.startswith("csv") else len(wanted)
     if tuple(found[:exact]) != wanted[:exact] or len(found) != len(wanted):
         return f"the tally is {list(found)}, expected {list(wanted)}"
     for is_sum, should in zip(found[exact:], wanted[exact:], strict=True):

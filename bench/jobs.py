@@ -177,27 +177,17 @@ def window_job(api: Api, job: str, records: Any, sums: Any = None) -> Any:
 
 def columns_job(api: Api, records: Any) -> Any:
     """The outputs of job wc or csvw: wt with all fields by their names, for Headrace alone."""
-    from headrace.runtime.columns.selectors import TimestampColumn
+    from headrace.datastream.aggregates import Aggregates, Count, Max, Sum
 
-    strategy = api.common.WatermarkStrategy.for_bounded_out_of_orderness(
+    strategies = api.common.WatermarkStrategy
+    strategy = strategies.for_bounded_out_of_orderness(
         api.common.Duration.of_millis(workload.DISORDER_MS)
     )
-    timed = records.assign_timestamps_and_watermarks(
-        strategy.with_timestamp_assigner(TimestampColumn("time"))
-    )
+    timed = records.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner("time"))
     size = api.time.milliseconds(workload.TUMBLING_MS)
     windows = timed.key_by("key").window(api.window.TumblingEventTimeWindows.of(size))
-    return windows.aggregate(named_aggregation(api))
-
-
-def named_aggregation(api: Api) -> Any:
-    """``aggregation`` of records with names."""
-
-    class CountAndSum(type(aggregation(api))):  # type: ignore[misc]
-        def add(self, value: Any, accumulator: Any) -> tuple[int, int, int]:
-            return value["key"], accumulator[1] + 1, accumulator[2] + value["value"]
-
-    return CountAndSum()
+    # A result does not hold its key: so it is the greatest key among its records.
+    return windows.aggregate(Aggregates(key=Max("key"), count=Count(), total=Sum("value")))
 
 
 def csv_job(records: Any) -> Any:

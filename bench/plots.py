@@ -1,6 +1,10 @@
 """Plots beside the results, drawn by matplotlib in an environment of its own.
 
 ``draw`` starts this file there; without that environment it says so and draws nothing.
+
+All are in one style: Headrace is blue, what is compared with it gray, what does no more than
+it must is hatched. A bar is the median of the rounds, with the least and the most. The value stands
+at the bar. Where one bar would hide the rest the scale is logarithmic.
 """
 
 from __future__ import annotations
@@ -8,10 +12,46 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from bench.names import HEADRACE, PLAIN, short, title, words
+
 _PANELS = 3
+_HIDES = 20
+"""From this ratio on the smallest bar would hardly be seen."""
+
+_STYLE = {
+    "svg.hashsalt": "bench",
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": "#e5e5e5",
+    "hatch.color": "#9a9a9a",
+    "hatch.linewidth": 0.6,
+}
+_BLUE, _GRAY, _LIGHT, _DARK = "#1f77b4", "#9a9a9a", "#e8e8e8", "#333333"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar: its name in words, who it is of, and what the rounds gave."""
+
+    name: str
+    contender: str
+    values: Sequence[float]
+
+    @property
+    def middle(self) -> float:
+        """Its length."""
+        return median(self.values)
 
 
 def draw(folder: Path) -> None:
@@ -26,19 +66,57 @@ def draw(folder: Path) -> None:
     subprocess.run([python, "-m", "bench.plots", str(folder)], cwd=ROOT, check=True)
 
 
+def rates(result: dict[str, Any]) -> list[Bar]:
+    """A bar for each contender of a case, the slowest first; none where there is but one."""
+    from bench.throughput import figures
+
+    case = result["experiment"]
+    found = [f for f in figures(result["rows"]).values() if f.rate]
+    bars = [Bar(words(f.contender, case), f.contender, f.rates) for f in found]
+    return sorted(bars, key=lambda bar: bar.middle) if len(bars) > 1 else []
+
+
+def values(result: dict[str, Any], name: str, at: str = "") -> list[Bar]:
+    """A bar for each contender and point of a measure, where the point begins with ``at``."""
+    groups: dict[tuple[str, str], list[float]] = {}
+    for row in result["rows"]:
+        point = str(row.get("point", ""))
+        if name in row.get("values", {}) and point.startswith(at):
+            groups.setdefault((row["contender"], point), []).append(row["values"][name])
+    several = len({contender for contender, _ in groups}) > 1
+    bars = []
+    for (contender, point), rounds in groups.items():
+        rest = point.removeprefix(at).lstrip(", ")
+        said = [words(contender)] if several else []
+        bars.append(Bar(": ".join([*said, rest] if rest else said), contender, rounds))
+    return sorted(bars, key=lambda bar: bar.middle)
+
+
+def is_logarithmic(bars: Sequence[Bar]) -> bool:
+    """Whether the longest bar would hide the shortest."""
+    lengths = [bar.middle for bar in bars]
+    return min(lengths) > 0 and max(lengths) > _HIDES * min(lengths)
+
+
 def main(folder: Path) -> None:
     import matplotlib
 
     matplotlib.use("svg")
-    matplotlib.rcParams.update({"svg.hashsalt": "bench", "font.size": 9})
+    matplotlib.rcParams.update(_STYLE)
     from bench.contenders import CASES
 
     for path in sorted(folder.glob("*.json")):
         result = json.loads(path.read_text())
-        if result["experiment"] in ("growth", "batch-linear"):
-            _points(result, folder)
-        elif result["experiment"] in CASES:
-            _rates(result, folder)
+        name, to = result["experiment"], path.with_suffix(".svg")
+        if name in ("growth", "batch-linear"):
+            _points(result, to)
+        elif name in CASES:
+            _bars(rates(result), name, "records per second", to)
+        elif name == "lookups":
+            found = values(result, "lookups_per_second", "over HTTP")
+            _bars(found, name, "lookups per second", to)
+        elif name == "map-batches":
+            _bars(values(result, "time_to_plain_loop"), name, "times as long as the loop", to, 1)
 
 
 def _save(figure: Any, path: Path) -> None:
@@ -46,51 +124,108 @@ def _save(figure: Any, path: Path) -> None:
     figure.savefig(path, metadata={"Date": None})
 
 
-def _rates(result: dict[str, Any], folder: Path) -> None:
+def _bars(
+    bars: Sequence[Bar], name: str, label: str, path: Path, mark: float | None = None
+) -> None:
+    """Horizontal bars, the last one on top; ``mark`` is where a line is drawn across."""
     from matplotlib.figure import Figure
 
-    from bench.throughput import figures
-
-    found = [f for f in figures(result["rows"]).values() if f.rate]
-    if len(found) < 2:
+    if not bars:
         return
-    found.sort(key=lambda f: f.rate or 0)
-    figure = Figure(figsize=(6, 0.35 * len(found) + 0.9))
+    figure = Figure(figsize=(8.2, 0.36 * len(bars) + 1.25))
     axes = figure.subplots()
-    rates = [f.rate or 0 for f in found]
-    low = [rate - f.rates[0] for rate, f in zip(rates, found, strict=True)]
-    high = [f.rates[-1] - rate for rate, f in zip(rates, found, strict=True)]
-    colours = ["tab:blue" if f.contender.startswith("headrace") else "tab:gray" for f in found]
-    axes.barh([f.contender for f in found], rates, xerr=[low, high], color=colours)
-    axes.set_xlabel(f"records per second, case {result['experiment']}")
-    _save(figure, folder / f"{result['experiment']}.svg")
+    middles = [bar.middle for bar in bars]
+    highest = [max(bar.values) for bar in bars]
+    errors = [
+        [bar.middle - min(bar.values) for bar in bars],
+        [max(bar.values) - bar.middle for bar in bars],
+    ]
+    drawn = axes.barh(
+        range(len(bars)),
+        middles,
+        xerr=errors if any(map(any, errors)) else None,
+        error_kw={"ecolor": _DARK, "elinewidth": 1, "capsize": 2.5},
+        height=0.72,
+    )
+    for patch, bar in zip(drawn, bars, strict=True):
+        plain = bar.contender in PLAIN
+        colour = _BLUE if bar.contender.startswith(HEADRACE) else _LIGHT if plain else _GRAY
+        patch.set(facecolor=colour, hatch="///" if plain else None, edgecolor=_GRAY, linewidth=0)
+    axes.set_yticks(range(len(bars)), [bar.name for bar in bars])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x")
+    for at, (middle, high) in enumerate(zip(middles, highest, strict=True)):
+        axes.annotate(
+            short(middle),
+            (high, at),
+            (6, 0),
+            textcoords="offset points",
+            va="center",
+            color=_DARK,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+        )
+    rounds = max(len(bar.values) for bar in bars)
+    if rounds > 1:
+        label += f": median of {rounds} rounds, the least and the most"
+    if is_logarithmic(bars):
+        axes.set_xscale("log")
+        axes.set_xlim(min(middles) / 3, max(highest) * 2.5)
+        label += " (logarithmic)"
+    else:
+        axes.set_xlim(0, max(highest) * 1.12)
+    if mark is not None:
+        axes.axvline(mark, color=_DARK, linewidth=1, linestyle="--")
+    axes.xaxis.set_major_formatter(lambda value, _: short(value))
+    axes.set_xlabel(label)
+    figure.suptitle(title(name), x=0.012, ha="left", fontsize=11.5, fontweight="bold")
+    _save(figure, path)
 
 
-def _points(result: dict[str, Any], folder: Path) -> None:
+def _points(result: dict[str, Any], path: Path) -> None:
+    """A panel for each axis and measure, over which the rounds' medians lie."""
     from matplotlib.figure import Figure
 
-    axes_of: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    axes_of: dict[tuple[str, str], dict[float, list[float]]] = {}
     for row in result["rows"]:
         if "values" in row:
             name, _, at = str(row["point"]).rpartition(" ")
             for measure, value in row["values"].items():
-                point = float(at.replace(",", "")), value
-                axes_of.setdefault((name, measure.replace("_", " ")), []).append(point)
+                points = axes_of.setdefault((name, measure.replace("_", " ")), {})
+                points.setdefault(float(at.replace(",", "")), []).append(value)
     if not axes_of:
         return
+    columns = min(len(axes_of), _PANELS)
     lines = -(-len(axes_of) // _PANELS)
-    figure = Figure(figsize=(3.2 * min(len(axes_of), _PANELS), 2.6 * lines))
-    panels = figure.subplots(lines, min(len(axes_of), _PANELS), squeeze=False).flat
+    figure = Figure(figsize=(max(3.2 * columns, 5), 2.5 * lines + 0.5))
+    panels = figure.subplots(lines, columns, squeeze=False).flat
     for ((name, measure), points), axes in zip(axes_of.items(), panels, strict=False):
-        axes.plot(*zip(*sorted(points), strict=True), "o", markersize=4)
+        _panel(axes, dict(sorted(points.items())))
         axes.set_xlabel(name)
         axes.set_ylabel(measure)
-        axes.set_ylim(0, 1.1 * max(p[1] for p in points))
-        if max(p[0] for p in points) > 50 * min(p[0] for p in points):
-            axes.set_xscale("log")
     for axes in panels:
         axes.remove()
-    _save(figure, folder / f"{result['experiment']}.svg")
+    figure.suptitle(
+        title(result["experiment"]), x=0.012, ha="left", fontsize=11.5, fontweight="bold"
+    )
+    _save(figure, path)
+
+
+def _panel(axes: Any, points: dict[float, list[float]]) -> None:
+    middles = [median(found) for found in points.values()]
+    low = [at - min(found) for at, found in zip(middles, points.values(), strict=True)]
+    high = [max(found) - at for at, found in zip(middles, points.values(), strict=True)]
+    axes.errorbar(
+        list(points), middles, [low, high], fmt="-o", color=_BLUE, markersize=4, linewidth=1.2,
+        ecolor=_DARK, elinewidth=1, capsize=2.5,
+    )  # fmt: skip
+    axes.set_ylim(0, 1.1 * max(max(found) for found in points.values()))
+    if max(points) > 50 * min(points):
+        axes.set_xscale("log")
+    axes.set_xticks(list(points))
+    axes.minorticks_off()
+    axes.grid(axis="y")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: short(value))
 
 
 if __name__ == "__main__":

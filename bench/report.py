@@ -10,6 +10,7 @@ from typing import Any
 
 from bench import cluster, layers
 from bench.contenders import CASES, FEW_KEYS
+from bench.names import title, words
 from bench.results import ROUNDS, load
 from bench.targets import TARGETS, Both, Measured, Rounds, Target, ratio
 from bench.throughput import Figure, figures
@@ -35,11 +36,22 @@ figures; else from the medians.
 """
 
 
-def _of_a(contender: str) -> Callable[[Measured], Both]:
+Ask = Callable[[Measured], Both]
+
+
+def _of_a(contender: str) -> Ask:
     return lambda m: (m.rate("a"), m.rate("a", contender))
 
 
-def _best_of(prefix: str) -> Callable[[Measured], Both]:
+def _of(case: str, contender: str) -> Ask:
+    return lambda m: (m.rate(case), m.rate(case, contender))
+
+
+def _best_in(case: str, prefix: str) -> Ask:
+    return lambda m: m.beside(prefix, case)
+
+
+def _best_of(prefix: str) -> Ask:
     return lambda m: m.beside(prefix, "a", "tune")
 
 
@@ -55,15 +67,38 @@ IN_SHORT = (
 )
 """Who stands in the README's table; with each, Headrace's rate in the same run and theirs."""
 
+WINDOWS_IN_SHORT = (
+    ("tumbling: Headrace, two phases", _of("windows", "headrace")),
+    ("tumbling: Headrace, one phase", _of("windows", "headrace-one-phase")),
+    ("tumbling: Headrace, batch", _of("windows", "headrace-batch")),
+    ("tumbling: Headrace, local: one process, one core", _of("windows", "headrace-local")),
+    ("tumbling: PyFlink, the better of its modes", _best_in("windows", "pyflink")),
+    ("tumbling: Bytewax, its best settings", _best_in("windows", "bytewax")),
+    ("tumbling: Pathway, its best settings", _best_in("windows", "pathway")),
+    ("tumbling: Flink SQL (no Python), state in RocksDB", _of("windows", "flink-sql-rocksdb")),
+    ("tumbling: Flink SQL (no Python), its best settings", _best_in("windows", "flink-sql")),
+    ("tumbling: a loop of plain Python, one core", _of("windows", "plain-python")),
+    ("whole windows: PyFlink, the better of its modes", _best_in("windows-process", "pyflink")),
+    ("sliding: PyFlink, the better of its modes", _best_in("windows-sliding", "pyflink")),
+    ("sessions: PyFlink, the better of its modes", _best_in("windows-sessions", "pyflink")),
+    ("sessions: a loop of plain Python, one core", _of("windows-sessions", "plain-python")),
+    ("CSV, sums by key: Headrace, batch", _of("csv", "headrace-batch")),
+    ("CSV, sums by key: Pathway", _best_in("csv", "pathway")),
+    ("CSV, sums by window: Pathway", _best_in("csv-windows", "pathway")),
+)
+"""The same for the windows and CSV jobs, in ``docs/benchmarks.md``."""
+
 FAIRNESS = """\
 ## What each peer was given
 
-- **Headrace**: its defaults on two cores; checkpoints in a folder, RocksDB as Spark has it.
+- **Headrace**: its defaults on two cores; checkpoints in a folder, RocksDB as Spark has it. With
+  `one-phase` in its name windows are not summed up before the exchange.
 - **PyFlink**: two slots, interpreters of their own in process mode, state caches above the number
   of keys, bundles of 100,000 records that end after a second as well (in `tune` as the name says)
   and at each checkpoint, state on the JVM's heap, object reuse, every type declared; indexes come
   from a source in the JVM, and outputs are counted inside the operator's interpreter, so that none
-  goes back.
+  goes back. In thread mode its checkpoints fail while sessions are open; there, and nowhere else,
+  the job may go on without them.
 - **Flink SQL**: source, sum and sink (a black hole) in the JVM, state on its heap or in RocksDB, as
   the name says. The black hole cannot count, so nothing is counted in the timed run; a second
   statement, over the first 100,000 records, is read back and checked. With mini-batches it gives
@@ -74,6 +109,9 @@ FAIRNESS = """\
 - **Spark's mapInArrow**: text is read in the JVM; the same loop over the same functions.
 - **Bytewax**: two processes (or threads), a snapshot every 10 s; records come from Python as here,
   their keys as text, as it wants them.
+- **PyFlink's interval join** is a `KeyedCoProcessFunction` written by hand, as PyFlink has none: a
+  list for each side, types declared, and timers that clear what is too old, one for a key and 10 s.
+  With a map by time and a timer for each record, as Flink's own join in Java, it was slower.
 """
 
 
@@ -99,7 +137,8 @@ def put_into_pages(root: Path, results: Path) -> None:
     put(root / "docs/benchmarks.md", "targets", _targets(measured)[1])
     put(root / "docs/benchmarks.md", "latency", _measure(measured.rows("latency"))[0])
     put(root / "docs/growth.md", "cluster", table(["", "", "from"], cluster.lines(measured)))
-    put(root / "README.md", "rates", _in_short(measured))
+    put(root / "docs/benchmarks.md", "windows", _in_short(measured, WINDOWS_IN_SHORT))
+    put(root / "README.md", "rates", _in_short(measured, IN_SHORT))
     _copy_plots(results, root / "docs")
 
 
@@ -146,10 +185,10 @@ def _said(target: Target, found: Rounds) -> str:
     return "met" if target.met(found.median) else "**missed**"
 
 
-def _in_short(measured: Measured) -> str:
-    """Job (a) by everyone's best settings, each beside what Headrace's stream did in that run."""
+def _in_short(measured: Measured, lines: Iterable[tuple[str, Ask]]) -> str:
+    """A job by everyone's best settings, each beside what Headrace's stream did in that run."""
     rows = []
-    for name, find in IN_SHORT:
+    for name, find in lines:
         own, rate = find(measured)
         to_it = ratio(own, rate)
         rows.append(
@@ -173,28 +212,37 @@ def _rates(name: str, result: Result) -> list[str]:
     case = CASES[name]
     found = figures(result["rows"])
     own = found.get("headrace")
-    rows = [_rate_row(figure, own) for figure in found.values()]
-    head = ["contender", "headrace to it", "records/s", "min to max", "start, s", "rounds"]
-    title = f"## {name}: job ({case.job}), {case.keys:,} keys, {case.distribution}\n"
-    parts = [title, table(head, rows), *_processor(found.values())]
+    rows = [_rate_row(figure, own, name) for figure in found.values()]
+    head = ["contender", "Headrace to it", "records/s", "min to max", "start, s", "rounds"]
+    parts = [
+        f"## {name}: {title(name)}\n",
+        f"Job ({case.job}), {case.keys:,} keys, {case.distribution}.\n",
+        table(head, rows),
+        *_processor(found.values(), name),
+    ]
     failures = [f"- {f.contender}: `{_first(f.failure)}`" for f in found.values() if f.failure]
     return [*parts, "Failed:\n", "\n".join(failures) + "\n"] if failures else parts
 
 
-def _processor(found: Iterable[Figure]) -> list[str]:
+def _processor(found: Iterable[Figure], case: str) -> list[str]:
     kinds = ("worker", "jvm", "driver")
-    rows = [[f.contender, *(f"{f.processor[k]:.2f}" for k in kinds)] for f in found if f.processor]
+    rows = [
+        [words(f.contender, case), *(f"{f.processor[k]:.2f}" for k in kinds)]
+        for f in found
+        if f.processor
+    ]
     head = ["processor time, us per record", "Python workers", "JVM", "driver"]
     return [table(head, rows)] if rows else []
 
 
-def _rate_row(figure: Figure, own: Figure | None) -> list[str]:
+def _rate_row(figure: Figure, own: Figure | None, case: str) -> list[str]:
+    name = words(figure.contender, case)
     if figure.rate is None or figure.start is None:
-        return [figure.contender, "", "failed", "", "", "0"]
+        return [name, "", "failed", "", "", "0"]
     to_it = f"{own.rate / figure.rate:.2f}" if own is not None and own.rate else ""
     spread = f"{figure.rates[0]:,.0f} to {figure.rates[-1]:,.0f}"
     rate, start = f"{figure.rate:,.0f}", f"{figure.start:.1f}"
-    return [figure.contender, to_it, rate, spread, start, str(len(figure.rates))]
+    return [name, to_it, rate, spread, start, str(len(figure.rates))]
 
 
 def _first(text: str) -> str:
@@ -203,7 +251,7 @@ def _first(text: str) -> str:
 
 
 def _values(name: str, result: Result) -> list[str]:
-    return [f"## {name}\n", *_measure(result["rows"])]
+    return [f"## {name}: {title(name)}\n", *_measure(result["rows"])]
 
 
 def _measure(found: list[dict[str, Any]]) -> list[str]:
@@ -221,8 +269,11 @@ def _measure(found: list[dict[str, Any]]) -> list[str]:
     rows = []
     for (contender, point), values in groups.items():
         cells = [_spread([v[n] for v in values if n in v]) for n in names]
-        rows.append([contender, point, *cells, str(len(values))])
-    head = ["contender", "at", *(n.replace("_", " ") for n in names), "rounds"]
+        rows.append([words(contender), point, *cells, str(len(values))])
+    at = ["at"] if any(point for _, point in groups) else []
+    if not at:
+        rows = [[name, *cells] for name, _, *cells in rows]
+    head = ["contender", *at, *(n.replace("_", " ") for n in names), "rounds"]
     parts = [table(head, rows)]
     return [*parts, "Failed:\n", "\n".join(failures) + "\n"] if failures else parts
 

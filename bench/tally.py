@@ -14,6 +14,8 @@ FIELDS: dict[str, tuple[int, ...]] = {
     "c": (0, 1, 2),
     "d": (0, 2),
     "e": (0,),
+    "j": (0, 1, 2),
+    "r": (0, 1, 2),
     "w": (0, 1, 2),
 }
 """Which fields of an output are added up, by the first letter of the job.

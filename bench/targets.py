@@ -162,6 +162,18 @@ def _firing(contender: str) -> Ask:
     )
 
 
+def _to_the_client(measured: Measured) -> Rounds | None:
+    at = "lookups_per_second", "over HTTP, 20,000"
+    found = [
+        measured.value("lookups", name, *at) for name in ("headrace-unordered", "client-alone")
+    ]
+    return ratio(*found)
+
+
+def _map_batches(point: str) -> Ask:
+    return lambda m: m.value("map-batches", "headrace-local", "time_to_plain_loop", point)
+
+
 def _trickle(contender: str) -> Ask:
     """To the faster of a query with Spark's settings and with Headrace's."""
 
@@ -357,4 +369,38 @@ TARGETS = (
         lambda m: ratio(m.rate("csv", "headrace-batch"), m.beside("pathway", "csv")[1]),
     ),
     Target("CSV, sums by window, to Pathway", 3, _peer("csv-windows", "pathway")),
+    Target(
+        "an interval join to PyFlink's by hand, the better of its modes",
+        10,
+        _peer("join", "pyflink"),
+    ),
+    Target(
+        "1,000 rules broadcast to 10,000 keys, to the same rules in the function",
+        0.8,
+        _only("broadcast", "headrace-constant-rules"),
+    ),
+    Target(
+        "lookups of 20 ms over HTTP, 1,000 at once: how many times one by one",
+        800,
+        lambda m: m.value("lookups", "headrace-ordered", "times_one_by_one", "over HTTP, 1,000"),
+    ),
+    Target(
+        "the same with a sleep of 20 ms in place of the service",
+        800,
+        lambda m: m.value("lookups", "headrace-ordered", "times_one_by_one", "a sleep, 1,000"),
+    ),
+    Target(
+        "20,000 lookups over HTTP, 1,000 at once, to the client alone",
+        1 / 1.2,
+        _to_the_client,
+    ),
+    *(
+        Target(
+            f"`map_batches` with {model}, columns: time to that of a plain loop",
+            1.2,
+            _map_batches(f"{model}, columns"),
+            most=True,
+        )
+        for model in ("logistic regression", "boosted trees")
+    ),
 )

@@ -1,20 +1,23 @@
-"""What ``map_batches`` costs against a plain loop: ``python -m bench.measure.batches``.
+"""What ``map_batches`` costs against a plain loop: ``make bench ARGS=map-batches``.
 
-One process, the local runner, no Spark. A Parquet file has 20 numbers in each row. A model of
-scikit-learn gives each row a score. The plain loop reads the same file in batches of the same
-size, calls the same function, and keeps what it returns.
+One process, the local runner, no Spark, the model on one thread. A Parquet file has 20 numbers in
+each row. A model of scikit-learn gives each row a score. The plain loop reads the same file in
+batches of the same size, calls the same function, and keeps what it returns. Processor time, of
+which the least of several turns counts.
 
-scikit-learn must be importable: ``pip install --target FOLDER scikit-learn``, then
-``OMP_NUM_THREADS=1 PYTHONPATH=FOLDER``. It is no dependency of anything else here.
+scikit-learn is in the environment ``models`` of ``bench.environments``, with what Headrace needs on
+its local runner.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import json
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bench.measure.probes import several
+from bench.throughput import Plan, Row
 from headrace.common import Types, WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSource
@@ -30,6 +35,8 @@ from headrace.testing import run_pipeline
 
 FEATURES = [f"x{number}" for number in range(20)]
 BATCH = 10_000
+ROWS = 200_000
+COLUMNS = "columns"
 POINT = Types.TUPLE([Types.LONG(), *[Types.DOUBLE()] * len(FEATURES)])
 SCORE = Types.TUPLE([Types.LONG(), Types.DOUBLE()])
 
@@ -92,7 +99,7 @@ def ways(file: Path, score: Any) -> dict[str, Callable[[], int]]:
         scored = points(file).map_batches(score, SCORE, batch_size=BATCH)
         return sum(value > 0.9 for _, value in run_pipeline(scored).only)
 
-    return {"columns": columns, "every score as a row": rows_out}
+    return {COLUMNS: columns, "every score as a row": rows_out}
 
 
 def plain_of_rows(rows: list[Any], score: Any) -> int:
@@ -116,14 +123,14 @@ def job_of_rows(rows: list[Any], score: Any) -> int:
     return sum(run_pipeline(scored.map_batches(high, Types.LONG())).only)
 
 
-def ratio(work: Callable[[], int], base: Callable[[], int], rounds: int) -> tuple[float, float]:
+def ratio(work: Callable[[], int], base: Callable[[], int], turns: int) -> tuple[float, float]:
     """The least processor time of each, in turns: of the work in seconds, and by that of the base.
 
     Seconds of all threads: the machine may have other work to do.
     """
     best = [float("inf"), float("inf")]
     expected = base()
-    for _ in range(rounds):
+    for _ in range(turns):
         for index, each in enumerate((work, base)):
             gc.collect()
             start = time.process_time()
@@ -133,32 +140,57 @@ def ratio(work: Callable[[], int], base: Callable[[], int], rounds: int) -> tupl
     return best[0], best[0] / best[1]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    given = parser.parse_args()
+def point(model: str, way: str) -> str:
+    """How a model and a way are called in the results."""
+    return f"{model}, {way}"
+
+
+def rows(count: int, turns: int) -> Iterator[Row]:
+    """For each model and way to give the rows: how many it does, and its time to the plain loop's.
+
+    A quarter of the rows lie in memory for the way that begins with tuples.
+    """
     random = np.random.default_rng(2)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "points.parquet"
-        numbers = {name: random.normal(size=given.rows) for name in FEATURES}
-        table = pa.table({"id": np.arange(given.rows), **numbers})
+        numbers = {name: random.normal(size=count) for name in FEATURES}
+        table = pa.table({"id": np.arange(count), **numbers})
         pq.write_table(table, file, row_group_size=100_000)
-        few = table.slice(0, given.rows // 4)
-        rows = [*zip(*(column.to_pylist() for column in few.columns), strict=True)]
-        print("| model | records | rows/s | time against the plain loop |")
-        print("| --- | --- | ---: | ---: |")
+        few = table.slice(0, count // 4)
+        tuples = [*zip(*(column.to_pylist() for column in few.columns), strict=True)]
         for name, model in models().items():
             score = scoring(model)
+            from_file = partial(plain, file, score)
             for way, work in ways(file, score).items():
-                took, against = ratio(work, lambda score=score: plain(file, score), given.rounds)
-                print(f"| {name} | {way} | {given.rows / took / 1e6:.2f}M | {against:.2f} |")
-            took, against = ratio(
-                lambda score=score: job_of_rows(rows, score),
-                lambda score=score: plain_of_rows(rows, score),
-                given.rounds,
+                yield _row(point(name, way), count, *ratio(work, from_file, turns))
+            found = ratio(
+                partial(job_of_rows, tuples, score), partial(plain_of_rows, tuples, score), turns
             )
-            print(f"| {name} | rows in memory | {len(rows) / took / 1e6:.2f}M | {against:.2f} |")
+            yield _row(point(name, "tuples in memory"), len(tuples), *found)
+
+
+def _row(at: str, count: int, seconds: float, against: float) -> Row:
+    values = {"rows_per_second": round(count / seconds), "time_to_plain_loop": round(against, 3)}
+    return {"contender": "headrace-local", "point": at, "values": values}
+
+
+def measure(plan: Plan) -> list[Row]:
+    """The rows, from a process of their own; nothing where Headrace is not wanted."""
+    if not plan.takes("headrace-local"):
+        return []
+    count = max(round(ROWS * plan.scale), 4 * BATCH)
+    return several("map-batches", "batches", [f"--rows={count}"], 300, "models")
+
+
+def main() -> None:
+    from threadpoolctl import threadpool_limits
+
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--turns", type=int, default=3)
+    given = parser.parse_args()
+    with threadpool_limits(1):
+        print(json.dumps({"rows": [*rows(given.rows, given.turns)]}))
 
 
 if __name__ == "__main__":

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench import processes
 from bench.contenders import Contender
-from bench.environments import UnbuildableError, python_for, versions
+from bench.environments import OWN, UnbuildableError, python_for, versions
 from bench.throughput import Plan, Row
 
 
@@ -55,3 +56,26 @@ def _one(case: str, probe: Probe) -> Row:
 def options() -> dict[str, str]:
     """A probe's options, from its own command line."""
     return dict(argument.split("=", 1) for argument in sys.argv[1:])
+
+
+def several(
+    case: str, module: str, arguments: Sequence[str], limit_seconds: float, environment: str = OWN
+) -> list[Row]:
+    """The rows that one process of ``bench.measure`` gives for several contenders: the last line
+    that it prints has them as ``rows``."""
+    row: Row = {"case": case, "contender": "headrace"}
+    try:
+        python = python_for(environment)
+        found = versions(environment)
+    except UnbuildableError as error:
+        return [{**row, "failure": str(error)}]
+    run = processes.run(python, f"bench.measure.{module}", arguments, limit_seconds)
+    row |= {"versions": found, "command": run.command, "load": run.load_before}
+    if run.answer is None:
+        rows = [{**row, "failure": run.failure}]
+    else:
+        rows = [{**row, **each} for each in run.answer["rows"]]
+    for each in rows:
+        said = each.get("failure") or f"{each['point']}: {json.dumps(each['values'])}"
+        print(f"{case:<14} {each['contender']:<20} {said.splitlines()[0]}", file=sys.stderr)
+    return rows

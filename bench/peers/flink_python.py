@@ -2,7 +2,7 @@
 
 Options: ``mode`` (process, thread), ``worker`` (process: an interpreter per slot and operator, as
 on a cluster; loopback: threads of this one, PyFlink's default at a desk), ``bundle`` (records),
-``bundle_ms``, ``backend`` (hashmap, rocksdb).
+``bundle_ms``, ``backend`` (hashmap, rocksdb), ``buffers`` (job join: list, map).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import time
 from typing import Any
 
-from bench import jobs, workload
+from bench import jobs, two_stream_jobs, two_streams, workload
 from bench.peers import flink
 from bench.peers.protocol import Outcome, Task, answer
 
@@ -22,7 +22,8 @@ def settings(task: Task) -> dict[str, str]:
     entries = str(max(16 * task.keys, 100_000))
     chosen = flink.settings(task)
     if task.job == "we" and task.option("mode", "process") == "thread":
-        # Each checkpoint of its sessions fails in this mode: without this, so does the job.
+        # Its checkpoints fail while sessions are open in this mode (it keeps what windows have
+        # merged under no window, and then casts that to one): without this, so does the job.
         chosen["execution.checkpointing.tolerable-failed-checkpoints"] = "1000"
     return {
         **chosen,
@@ -48,6 +49,16 @@ def records(task: Task, env: Any, api: jobs.Api) -> Any:
     return flink.numbers(env, task.records).map(make, api.longs(3))
 
 
+def sides(task: Task, env: Any, api: jobs.Api) -> list[Any]:
+    """The left and the right stream of job join."""
+    half = task.records // 2
+    made = []
+    for right in (False, True):
+        make = two_streams.interleaved(two_streams.side_function(right, task.keys), half)
+        made.append(flink.numbers(env, half).map(make, api.longs(3)))
+    return made
+
+
 def lines(task: Task, env: Any) -> Any:
     """The lines of job (d), read in the JVM."""
     from pyflink.common import WatermarkStrategy
@@ -69,6 +80,9 @@ def run(task: Task) -> Outcome:
     api = jobs.Api("pyflink")
     if task.job == "d":
         outputs = jobs.stateless_job(api, lines(task, env))
+    elif task.job == "join":
+        buffers = task.option("buffers", "list")
+        outputs = two_stream_jobs.join_by_hand(api, *sides(task, env, api), buffers)
     elif workload.is_windowed(task.job):
         outputs = jobs.window_job(api, task.job, records(task, env, api))
     else:

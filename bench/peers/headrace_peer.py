@@ -1,6 +1,7 @@
 """Headrace itself. Options: ``runner`` (streaming, batch, local), ``payload`` (bytes added to each
-record), ``executors`` (local-cluster), ``events`` (1: Spark's own account of its tasks), and any
-configuration key as ``conf:<key>``."""
+record), ``rules`` (job rules: broadcast, or constant in the function), ``executors``
+(local-cluster), ``events`` (1: Spark's own account of its tasks), and any configuration key as
+``conf:<key>``."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import jobs, workload
+from bench import jobs, two_stream_jobs, two_streams, workload
 from bench.peers.protocol import Outcome, Task, answer
 from bench.processes import processor_seconds
 from headrace.common import Configuration
@@ -86,6 +87,24 @@ def generator(task: Task) -> Callable[[int], Any]:
     return lambda index: (*make(index), index.to_bytes(8, "big") * (size // 8))
 
 
+def two_streams_of(task: Task, api: jobs.Api, env: StreamExecutionEnvironment) -> Any:
+    """The outputs of the jobs join and rules."""
+
+    def made(make: Callable[[int], Any], count: int, name: str) -> Any:
+        return env.from_source(DataGeneratorSource(make, count=count), None, name)
+
+    if task.job == "join":
+        sides = [
+            made(two_streams.side_function(right, task.keys), task.records // 2, name)
+            for right, name in ((False, "left"), (True, "right"))
+        ]
+        return two_stream_jobs.interval_join(api, *sides)
+    rules = None
+    if task.option("rules", "broadcast") == "broadcast":
+        rules = made(two_streams.rule, two_streams.RULES, "rules")
+    return two_stream_jobs.summed(api, made(generator(task), task.records, "records"), rules)
+
+
 def csv_source(task: Task) -> FileSource:
     """Rows of the CSV jobs."""
     schema = CsvSchema.builder().set_use_header()
@@ -120,6 +139,9 @@ def source(task: Task) -> Source:
 def build(task: Task, env: StreamExecutionEnvironment) -> None:
     """Put the job into the environment."""
     api = jobs.Api("headrace")
+    if task.job in two_streams.JOBS:
+        two_streams_of(task, api, env).sink_to(FunctionSink(task.tally))
+        return
     records = env.from_source(source(task), None, "records")
     if task.job == "d":
         outputs = jobs.stateless_job(api, records)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from heapq import heappop, heappush
 from typing import Any
 
-from bench import workload
+from bench import two_streams, workload
 from bench.peers.protocol import Outcome, Task, answer
 from bench.tally import Counter, LastByKey
 
@@ -34,6 +34,13 @@ def keyed(task: Task, counter: Counter) -> None:
         state[key] = count, total = count + 1, total + value
         if (key + count) % every == 0:
             counter.add((key, count, total))
+
+
+def two_stream(task: Task, counter: Counter) -> None:
+    """Jobs join and rules."""
+    add = counter.add
+    for output in two_streams.outputs(task.job, task.records, task.keys, task.distribution):
+        add(output)
 
 
 def windows(task: Task, counter: Counter) -> None:
@@ -180,6 +187,7 @@ def run(task: Task) -> Outcome:
 
 JOBS = {"a": keyed, "d": stateless, "we": sessions, **dict.fromkeys(("wt", "wp", "ws"), windows)}
 JOBS["csvw"] = windows
+JOBS |= dict.fromkeys(two_streams.JOBS, two_stream)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from headrace.datastream.functions import (
     FunctionInitializationContext,
     FunctionSnapshotContext,
     ProcessFunction,
+    RuntimeContext,
 )
 from headrace.datastream.state import ListStateDescriptor
 from headrace.runners.spark.checkpoint.progress import log_of
@@ -40,11 +41,14 @@ class Waiting(ProcessFunction, CheckpointedFunction):
         self.state = store.get_list_state(ListStateDescriptor("waiting", Types.LONG()))
         self.waiting += self.state.get()
 
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.subtask = runtime_context.get_index_of_this_subtask()
+
     def process_element(self, value: int, ctx: ProcessFunction.Context) -> Iterator[Any]:
         if value != GIVE_OUT:
             self.waiting.append(value)
             return
-        yield from ([number, 0] for number in self.waiting)
+        yield from ([number, self.subtask] for number in self.waiting)
         self.waiting.clear()
 
     def snapshot_state(self, context: FunctionSnapshotContext) -> None:
@@ -71,11 +75,11 @@ def started(folder: Path, parallelism: int) -> JobClient:
 
 
 @pytest.mark.timeout(180)
-def test_nothing_is_lost_or_doubled_with_another_parallelism(tmp_path: Path) -> None:
+def test_elements_are_shared_out_among_the_instances_of_another_parallelism(tmp_path: Path) -> None:
     make_log(tmp_path / "given.db")
     make_log(tmp_path / "taken.db")
     given = 0
-    for parallelism, records in ((3, range(8)), (1, [8, 9, *[GIVE_OUT] * 8])):
+    for parallelism, records in ((3, range(8)), (1, [8, 9]), (2, [GIVE_OUT] * 8)):
         append(tmp_path / "given.db", [[number, 0] for number in records], parts=1)
         given += len(records)
         client = started(tmp_path, parallelism)
@@ -84,11 +88,15 @@ def test_nothing_is_lost_or_doubled_with_another_parallelism(tmp_path: Path) -> 
             assert time.monotonic() < deadline and not client.get_job_execution_result().done()
             time.sleep(0.05)
         client.cancel().result()
-    assert sorted(content(tmp_path / "taken.db")) == [[number, 0] for number in range(10)]
+    taken = sorted(content(tmp_path / "taken.db"))
+    assert [number for number, _ in taken] == [*range(10)]
+    # One instance had all of them, and each of the two has got half.
+    assert sorted(subtask for _, subtask in taken) == [0] * 5 + [1] * 5
 
 
 def read_up_to(folder: Path) -> int:
     """The position in the log at the end of the last micro-batch that Spark calls done."""
-    logs = map(log_of, map(str, (folder / "checkpoint" / "waiting").glob("spark*")))
-    ends = [log.end["sources"]["log"]["positions"]["p0"] for log in logs if log.end is not None]
-    return max(ends, default=0)
+    # The last of Spark's folders: the one before goes while the job runs.
+    generations = sorted((folder / "checkpoint" / "waiting").glob("spark*"))
+    end = log_of(str(generations[-1])).end if generations else None
+    return 0 if end is None else end["sources"]["log"]["positions"]["p0"]

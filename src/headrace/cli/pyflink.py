@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.run import execute, split_fresh
+from headrace.cli.run import Local, Settings, ask, execute, split_fresh
 from headrace.runners.pyflink_imports import install
 
 
@@ -20,12 +20,16 @@ def pyflink(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start anew, not from the checkpoint.")
     ] = False,
+    local: Local = False,
+    settings: Settings = None,
 ) -> None:
     """Run PROGRAM, which imports pyflink: in it, its modules and the workers that means Headrace.
 
-    --fresh counts before or after PROGRAM; after a `--` it is the program's own. A PyFlink that is
-    installed is not used. `headrace check` says beforehand what will differ.
+    --fresh counts before or after PROGRAM; after a `--` it is the program's own. The other options
+    come before PROGRAM. A PyFlink that is installed is not used. `headrace check` says beforehand
+    what will differ.
     """
+    ask(local, settings or [])
     asked, passed = split_fresh(arguments or [])
     install()
     execute(program, passed, fresh=fresh or asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import runpy
 import sys
@@ -11,8 +12,14 @@ from typing import Annotated
 
 import typer
 
-from headrace.common.options.catalogue import FRESH_VARIABLE
+from headrace.common.options.catalogue import FRESH_VARIABLE, LOCAL_VARIABLE, SETTINGS_VARIABLE
 from headrace.errors import ConfigurationError
+
+Local = Annotated[bool, typer.Option("--local", help="Run jobs in this process, without Spark.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("-D", metavar="KEY=VALUE", help="A setting, unless the program sets it itself."),
+]
 
 # What follows the program is the program's, `--help` included.
 CONTEXT_SETTINGS = {"allow_interspersed_args": False}
@@ -27,14 +34,39 @@ def run(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start anew, not from the checkpoint.")
     ] = False,
+    local: Local = False,
+    settings: Settings = None,
 ) -> None:
     """Run PROGRAM; started again, it goes on from its checkpoint unless --fresh is given.
 
     --fresh counts before or after PROGRAM; after a `--` it is the program's own. It leaves what
-    sinks have written where it is.
+    sinks have written where it is. The other options come before PROGRAM.
     """
+    ask(local, settings or [])
     asked, passed = split_fresh(arguments or [])
     execute(program, passed, fresh=fresh or asked)
+
+
+def ask(local: bool, settings: list[str]) -> None:
+    """Leave in the environment how the program's jobs are to run.
+
+    Raises:
+        ConfigurationError: a setting is no ``key=value``, or not one of Headrace's.
+    """
+    # A command line without options needs none of it.
+    from headrace.common.configuration import Configuration
+
+    if local:
+        os.environ[LOCAL_VARIABLE] = "1"
+    if not settings:
+        return
+    pairs = [setting.partition("=") for setting in settings]
+    for key, equals, _ in pairs:
+        if not equals:
+            raise ConfigurationError(f"-D {key} has no value", hint="-D key=value")
+    given = {key.strip(): value for key, _, value in pairs}
+    Configuration.from_dict(given)
+    os.environ[SETTINGS_VARIABLE] = json.dumps(given)
 
 
 def split_fresh(arguments: list[str]) -> tuple[bool, list[str]]:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from headrace.common.time import Duration, Time, epoch_ms_of, milliseconds_with_unit
+from headrace.common.timestamp_column import TimestampColumn
 from headrace.common.unsupported import unsupported
 from headrace.common.watermark_generators import (
     MAX_WATERMARK,
@@ -69,7 +70,7 @@ class WatermarkStrategy:
     """How a stream gets timestamps and watermarks. A value: each method gives a new one."""
 
     generator_factory: Callable[[], WatermarkGenerator] = NoWatermarks
-    timestamp_assigner: TimestampAssigner | Callable[..., Any] | None = None
+    timestamp_assigner: TimestampAssigner | TimestampColumn | Callable[..., Any] | None = None
     idle_timeout_ms: int | None = None
     alignment: tuple[str, int, int] | None = None
     """Group, maximal drift in ms, update interval in ms."""
@@ -109,18 +110,22 @@ class WatermarkStrategy:
         return WatermarkStrategy(factory)
 
     def with_timestamp_assigner(
-        self, timestamp_assigner: TimestampAssigner | Callable[..., Any]
+        self, timestamp_assigner: TimestampAssigner | Callable[..., Any] | str
     ) -> WatermarkStrategy:
-        """The same, with timestamps from an assigner, or from a plain function.
+        """The same, with timestamps from an assigner, a plain function, or the field of a name.
 
-        The function takes ``(value)`` or ``(value, record_timestamp)``: it gets both where it
-        requires two arguments, or where the second is called ``record_timestamp``.
+        Where records come as columns, a named field is taken as a whole. The function takes
+        ``(value)`` or ``(value, record_timestamp)``: it gets both where it requires two arguments,
+        or where the second is called ``record_timestamp``.
 
         Raises:
             PlanError: it takes other arguments.
         """
-        _extraction(timestamp_assigner)  # fail here, at the user's line
-        return replace(self, timestamp_assigner=timestamp_assigner)
+        given: Any = timestamp_assigner
+        if isinstance(given, str):
+            given = TimestampColumn(given)
+        _extraction(given)  # fail here, at the user's line
+        return replace(self, timestamp_assigner=given)
 
     def with_idleness(self, idle_timeout: TimeAmount) -> WatermarkStrategy:
         """The same; a split silent for so long no longer holds back the others' watermark."""
@@ -192,7 +197,7 @@ class WatermarkStrategy:
 
 
 def _extraction(
-    assigner: TimestampAssigner | Callable[..., Any],
+    assigner: TimestampAssigner | TimestampColumn | Callable[..., Any],
 ) -> tuple[Callable[..., Any], bool]:
     extract = getattr(assigner, "extract_timestamp", None)
     if extract is not None:

@@ -193,6 +193,15 @@ class ReadOnlyBroadcastState(State, Generic[K, V]):
     def is_empty(self) -> bool:
         """True when there is no entry."""
 
+    def __getitem__(self, key: K) -> V | None:
+        return self.get(key)
+
+    def __contains__(self, key: K) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys())
+
 
 class BroadcastState(ReadOnlyBroadcastState[K, V]):
     """A map that all tasks have alike, as the broadcast side sees it: it may change it.
@@ -211,6 +220,12 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
     @abstractmethod
     def remove(self, key: K) -> None:
         """Remove one entry; one that is not there is no error."""
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.remove(key)
 
 
 class OperatorStateStore(ABC):

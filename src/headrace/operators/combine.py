@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from headrace.operators import worth
+from headrace.operators.field_fold import FieldFold
+from headrace.runtime.columns.selectors import key_columns_of
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push, Step, calling, pushing_all
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.state.backend import MISSING
-from headrace.runtime.user_function import UserFunction
+from headrace.runtime.user_function import UserFunction, close_function, open_function
+
+if TYPE_CHECKING:
+    from headrace.operators.combine_columns import CombinedColumns
+    from headrace.runtime.columns.batch import Columns, PushColumns
 
 ISOLATING = (
     "if type(value) not in $atoms and not (type(value) is tuple and"
@@ -33,16 +40,70 @@ MOST_KEYS = 100_000
 
 
 @dataclass(frozen=True)
+class Rekeyed:
+    """Stands first in a tuple ``(Rekeyed(), key, value)``: a value that has another key by itself.
+
+    It tells such a tuple from records, which are sent among them.
+    """
+
+
+REKEYED = Rekeyed()
+
+
+class KeyOfSent:
+    """The key of what a combiner sends: that of its records, whatever they were reduced to."""
+
+    def __init__(self, selector: UserFunction) -> None:
+        self._selector = selector
+
+    def open(self, context: Any) -> None:
+        """Open the selector."""
+        open_function(self._selector, context)
+        self._select = self._selector.bound()
+
+    def get_key(self, value: Any) -> Any:
+        """Its key."""
+        if type(value) is tuple and value and type(value[0]) is Rekeyed:
+            return value[1]
+        return self._select(value)
+
+    def close(self) -> None:
+        """Close the selector."""
+        close_function(self._selector)
+
+
+def without_keys(values: list[Any]) -> list[Any]:
+    """The values alone, of what was sent with its key too."""
+    return [
+        value[2] if type(value) is tuple and value and type(value[0]) is Rekeyed else value
+        for value in values
+    ]
+
+
+@dataclass(frozen=True)
 class CombineSpec(OperatorSpec):
     """What stands before the exchange to a reduction in a batch. ``function`` is associative.
 
-    Records with timestamps pass: the reduction takes them in the order of their time.
+    Records with timestamps pass: the reduction takes them in the order of their time. ``fold``:
+    what the function does, where columns can do it. ``sends_keys``: the function may give a value
+    that has another key; such values are sent with the key of their records (``Rekeyed``).
     """
 
     selector: UserFunction
     function: UserFunction
-    traits = Traits()
+    fold: FieldFold | None = None
+    sends_keys: bool = False
     kind = "combine"
+
+    @cached_property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """It takes columns where it can fold them, and find the keys in them."""
+        return Traits(takes_columns=self.fold is not None and self.key_columns is not None)
+
+    @property
+    def key_columns(self) -> tuple[str, ...] | None:
+        """The columns that hold the key, if the selector names them."""
+        return key_columns_of(self.selector.target)
 
     @property
     def label(self) -> str:
@@ -99,6 +160,29 @@ class CombineOperator(Combining):
         self._spec = spec
         self._held: dict[Any, Any] = {}
         self._came = 0
+        self._columns: CombinedColumns | None = None
+        """What is held as columns; then no record is held, and the other way round."""
+
+    def bind_columns(self, outputs: Outputs) -> PushColumns:
+        from headrace.operators.combine_columns import CombinedColumns
+
+        fold, names = self._spec.fold, self._spec.key_columns
+        assert fold is not None and names is not None
+        held = self._columns = CombinedColumns(fold, names)
+        self._outputs = outputs
+
+        def push(columns: Columns) -> None:
+            fitting = held.fitting(columns) if self.combines else None
+            if self._held or fitting is None or not held.takes(fitting):
+                self._release()
+            if fitting is None:
+                outputs.columns(columns)
+                return
+            held.add(fitting)
+            if held.keys >= MOST_KEYS:
+                self._release()
+
+        return push
 
     def step(self) -> Step:
         """The reduction. A record that is not kept goes on within the block of the last line."""
@@ -137,6 +221,8 @@ class CombineOperator(Combining):
 
     def begin(self) -> tuple[bool, int]:
         """Whether records are combined, and how many came so far."""
+        if self._columns:
+            self._release()  # they came before the records
         return self.combines, self._came
 
     def pause(self, came: int) -> None:
@@ -160,7 +246,18 @@ class CombineOperator(Combining):
         held, main = self._held, self._main
         if held:
             self._worth.note(self._came, len(held))
-            for value in held.values():
-                main(value, None)
+            if self._spec.sends_keys:
+                key_of, node = self._spec.selector.bound(), self.node  # noqa: F841
+                for key, value in held.items():
+                    main(value if key_of(value) == key else (REKEYED, key, value), None)
+            else:
+                for value in held.values():
+                    main(value, None)
             held.clear()
         self._came = 0
+        columns = self._columns
+        if columns:
+            came = columns.came
+            for sent in columns.released():
+                self._worth.note(came, len(sent))
+                self._outputs.columns(sent)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from headrace.operators.combine import CombineSpec
+from headrace.operators.combine import CombineSpec, KeyOfSent, without_keys
+from headrace.operators.field_fold import FieldFold
 from headrace.operators.keyed import StatefulOperator
+from headrace.runtime.columns.selectors import key_columns_of
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Combiner, NodeProgram, Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import RESERVED_NAMES, StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction
+
+if TYPE_CHECKING:
+    from headrace.runtime.columns.batch import Columns
+    from headrace.runtime.columns.keys import ColumnKeys
 
 SLOT = RESERVED_NAMES + "reduce"
 
@@ -22,14 +29,22 @@ class ReduceSpec(OperatorSpec):
     """``function(value1, value2)`` gives the reduced value; a function object may keep keyed state.
 
     A stream emits the value after every record, a batch only the last one of each key.
-    ``associative``: it may reduce what was reduced before, and keeps no state.
+    ``associative``: it may reduce what was reduced before, and keeps no state. ``fold``: what the
+    function does, where columns can do it. ``combined``: values may come with their keys.
     """
 
     function: UserFunction
     operation: str = "Reduce"
     associative: bool = False
-    traits = Traits(keyed=True, state=True, keeps_emitted=True)
+    fold: FieldFold | None = None
+    combined: bool = False
     kind = "reduce"
+
+    @cached_property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """It takes columns where it can fold them."""
+        takes = self.fold is not None
+        return Traits(keyed=True, state=True, keeps_emitted=True, takes_columns=takes)
 
     @property
     def label(self) -> str:
@@ -46,7 +61,18 @@ class ReduceSpec(OperatorSpec):
         """In a batch, where only the last value of a key counts."""
         if not is_batch or not self.associative:
             return None
-        return Combiner(CombineSpec(selector, self.function), selector, key_type, self)
+        names, fold = key_columns_of(selector.target), self.fold
+        if fold is not None and (fold.whole or (names and _leaves(fold, names))):
+            spec = CombineSpec(selector, self.function, fold)
+            return Combiner(spec, selector, key_type, self)
+        spec = CombineSpec(selector, self.function, sends_keys=True)
+        sent_key = UserFunction(KeyOfSent(selector), "get_key")
+        return Combiner(spec, sent_key, key_type, replace(self, combined=True))
+
+
+def _leaves(fold: FieldFold, key_columns: tuple[str, ...]) -> bool:
+    """Whether the key is known to stay as it was."""
+    return isinstance(fold.field, str) and fold.field not in key_columns
 
 
 class ReduceOperator(StatefulOperator):
@@ -57,6 +83,7 @@ class ReduceOperator(StatefulOperator):
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
+        self._outputs = outputs
         self._down = outputs.main
         return self.push_keyed
 
@@ -70,6 +97,8 @@ class ReduceOperator(StatefulOperator):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Reduce each record of a block into its key's value."""
+        if self._spec.combined:
+            values = without_keys(values)
         # Only an object is opened, and could have asked for state.
         cell, may_use_state = self.cell, self._spec.function.method is not None
         backend, down, only_last = self.cell.backend, self._down, self.context.is_batch
@@ -88,6 +117,20 @@ class ReduceOperator(StatefulOperator):
             changed(key)
             if not only_last:
                 down(value, timestamp)
+
+    def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
+        """Reduce the records of a block of columns: as columns where these suffice."""
+        from headrace.operators.reduce_columns import ColumnsReduction
+
+        assert self._spec.fold is not None
+        only_last, backend = self.context.is_batch, self.cell.backend
+        reduction = ColumnsReduction(self._spec.fold, SLOT)
+        reduced = reduction.of(keys, columns, backend, only_last)
+        if reduced is None:
+            stamps = columns.timestamps
+            self.process([*keys], columns.rows(), None if stamps is None else [*stamps])
+        elif not only_last:
+            self._outputs.columns(reduced)
 
     def finish(self, backend: StateBackend) -> None:
         """Emit the last value of each key."""

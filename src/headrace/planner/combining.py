@@ -84,7 +84,7 @@ def _sending(program: JobProgram, feeder: Feeder, combiners: Combiners) -> Feede
         name = program.vertex(exchange.target).chain.nodes[exchange.target].name
         link = Link("exchange", exchange.id, None, exchange.input)
         node = NodeProgram(
-            *(_node_of(exchange.id), f"Combine for {name}", None, exchange.site),
+            *(_node_of(exchange.id), f"{combiner.spec.label} for {name}", None, exchange.site),
             *(combiner.spec, (link,)),
         )
         nodes[node.id] = node

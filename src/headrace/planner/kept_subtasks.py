@@ -21,7 +21,7 @@ def with_kept_subtasks(program: JobProgram, before: Mapping[str, int]) -> JobPro
         vertex.id: before[vertex.id]
         for stage in program.stages
         for vertex in stage
-        if _has_instances(vertex) and before.get(vertex.id, vertex.groups) != vertex.groups
+        if vertex.has_instances and before.get(vertex.id, vertex.groups) != vertex.groups
     }
     if not counts:
         return program
@@ -64,8 +64,3 @@ def with_kept_subtasks(program: JobProgram, before: Mapping[str, int]) -> JobPro
             stages=tuple(tuple(map(vertex, stage)) for stage in program.stages),
         )
     )
-
-
-def _has_instances(vertex: VertexProgram) -> bool:
-    spec = vertex.chain.nodes[vertex.chain.root].spec
-    return spec is not None and spec.traits.operator_state

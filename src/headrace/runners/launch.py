@@ -121,7 +121,7 @@ def program_of(
             hint="use RuntimeExecutionMode.STREAMING, or a bounded source",
         )
     parallelism = options.read(configuration, options.PARALLELISM) or os.cpu_count() or 1
-    local = options.read(configuration, options.TARGET) == "local"
+    local = _is_local(configuration)
     most = options.read(configuration, options.MAX_RECORDS_PER_BATCH)
     if most is None:
         most = _LOCAL_RECORDS_PER_BATCH if local else _RECORDS_PER_TASK * parallelism
@@ -186,7 +186,7 @@ def start(
     if work_of(folder_of(needs)) is not None:
         program = _with_absolute_paths(program)
     delivery = Delivery()
-    if options.read(configuration, options.TARGET) == "local":
+    if _is_local(configuration):
         _tell_ignored(configuration)
         _tell_other_interpreter(needs)
         return LocalJob(program, delivery, needs)
@@ -201,6 +201,12 @@ def start(
         on_report=on_report,
         needs=needs,
     )
+
+
+def _is_local(configuration: Configuration) -> bool:
+    """Whether jobs run in this process, by ``headrace run --local`` or by the configuration."""
+    asked = os.environ.get(options.LOCAL_VARIABLE) == "1"
+    return asked or options.read(configuration, options.TARGET) == "local"
 
 
 def _with_absolute_paths(program: JobProgram) -> JobProgram:
@@ -218,7 +224,7 @@ def _refuse_unnamed(
     program: JobProgram, configuration: Configuration, job_name: str | None
 ) -> None:
     """A checkpoint is found by its job's name, so jobs without one would share one checkpoint."""
-    if program.batch or options.read(configuration, options.TARGET) == "local":
+    if program.batch or _is_local(configuration):
         return  # neither keeps a checkpoint
     folder = options.read(configuration, options.CHECKPOINT_DIR)
     if folder and not (job_name or options.read(configuration, options.PIPELINE_NAME)):

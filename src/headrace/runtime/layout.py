@@ -25,7 +25,8 @@ class Part:
     """A source, an operator with keyed state, or a sink that may hold records back.
 
     ``stage``: where its state lies in Spark. ``key_groups``: over how many its keys are spread, or
-    how many instances have state; 0 where there is only state that its tasks share.
+    how many instances have state; 0 where there is only state that its tasks share. ``instances``:
+    the state is that of instances, and is shared out anew where their number changes.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Part:
     uid: str | None
     stage: int = 0
     key_groups: int = 0
+    instances: bool = False
 
     def __str__(self) -> str:
         return f"{self.role} {self.name!r} ({f'uid={self.uid}' if self.uid else f'id={self.id}'})"
@@ -85,6 +87,10 @@ class Layout:
         gone = (part.id for part in before.parts if part.id not in mine)
         return replace(self, given_up=(*before.given_up, *gone))
 
+    def groups(self) -> dict[str, int]:
+        """By the id of an operator, over how many groups its state is spread."""
+        return {part.id: part.key_groups for part in self.parts if part.role == OPERATOR}
+
     def unnamed(self) -> tuple[Part, ...]:
         """The parts that are found again by a generated id."""
         return tuple(part for part in self.parts if part.uid is None)
@@ -108,9 +114,10 @@ def _parts(program: JobProgram) -> Iterator[Part]:
             head = vertex.chain.nodes[vertex.chain.root]
             if _keeps_state(head):
                 assert head.spec is not None, "it keeps state"
-                spread = vertex.keyed or head.spec.traits.operator_state
-                kind, groups = head.spec.kind, vertex.groups if spread else 0
-                yield Part(head.id, OPERATOR, kind, head.name, head.uid, vertex.stage, groups)
+                kind, instances = head.spec.kind, head.spec.traits.operator_state
+                groups = vertex.groups if vertex.keyed or instances else 0
+                at = vertex.stage
+                yield Part(head.id, OPERATOR, kind, head.name, head.uid, at, groups, instances)
     for sink in program.sinks:
         if sink.keeps_state:
             yield Part(sink.id, SINK, sink.sink.kind, sink.name, sink.uid)
@@ -162,7 +169,7 @@ def check(
                 },
                 hint="give the new one a uid of its own, or start anew",
             )
-        if part.key_groups != found.key_groups:
+        if part.key_groups != found.key_groups and not found.instances:
             raise CheckpointError(
                 f"the keys of the {part} are spread over another number of key groups",
                 where={
@@ -190,13 +197,24 @@ def _unclaimed(part: Part, now: Layout, states: States) -> CheckpointError:
 
 
 def must_move(before: Layout, now: Layout) -> bool:
-    """True when state lies in other stages now, or there is another number of them.
+    """True when state lies in other stages now, or there is another number of them or of instances.
 
     Spark knows a stage by its number in the query, and does not even go on from a folder where
     another number of stages has no state.
     """
     was = {part.id: part.stage for part in before.parts if part.role == OPERATOR}
     is_now = {part.id: part.stage for part in now.parts if part.role == OPERATOR}
-    return len(before.stages) != len(now.stages) or any(
-        is_now.get(id_, stage) != stage for id_, stage in was.items()
+    return (
+        len(before.stages) != len(now.stages)
+        or any(is_now.get(id_, stage) != stage for id_, stage in was.items())
+        or shares_out(before, now)
+    )
+
+
+def shares_out(before: Layout, now: Layout) -> bool:
+    """True when the state of instances is shared out among another number of them."""
+    groups = before.groups()
+    return any(
+        part.instances and groups.get(part.id, part.key_groups) != part.key_groups
+        for part in now.parts
     )

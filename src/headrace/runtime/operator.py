@@ -59,8 +59,9 @@ class Traits:
     ``inputs``: how many inputs it has; a union is one. ``shared``: it keeps state that a whole
     task shares, and that a broadcast input changes. ``takes_columns``: if its input has columns it
     gets these (``bind_columns``, ``process_columns``). If not, or with several inputs, it gets
-    records. ``passes_columns``: it can take columns, but it gets them only if an operator after it
-    takes them. ``waits``: it keeps records until something outside has answered. It gets copies of
+    records. ``gives_rows``: its results may be rows also where it takes columns.
+    ``passes_columns``: it can take columns, but it gets them only if an operator after it takes
+    them. ``waits``: it keeps records until something outside has answered. It gets copies of
     those that someone could still change, and after a keyed operator it has a task of its own.
     ``operator_state``: its ``state`` belongs to its instances, the subtasks, and not to keys; it
     must be the head of a vertex.
@@ -77,6 +78,7 @@ class Traits:
     inputs: int = 1
     shared: bool = False
     takes_columns: bool = False
+    gives_rows: bool = False
     passes_columns: bool = False
     waits: bool = False
     operator_state: bool = False

@@ -147,6 +147,12 @@ class VertexProgram:
     inputs: Mapping[str, int] = field(default_factory=dict)
     broadcast: frozenset[int] = frozenset()
 
+    @property
+    def has_instances(self) -> bool:
+        """True where it keeps state of its instances, and not of keys."""
+        root = self.chain.nodes.get(self.chain.root)
+        return root is not None and root.spec is not None and root.spec.traits.operator_state
+
     def spread_of(self, group: int) -> int:
         """Over how many groups keys are spread, for a group's state; shared state is not spread."""
         return self.groups if group != ALL_GROUPS else 1

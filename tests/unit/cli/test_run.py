@@ -94,6 +94,38 @@ def test_no_such_program(tmp_path: Path) -> None:
     assert "hint:" in done.stderr and "Traceback" not in done.stderr
 
 
+SETTINGS = """
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
+
+mine = Configuration().set_string("execution.target", "spark").set_integer("parallelism.default", 3)
+env = StreamExecutionEnvironment.get_execution_environment(mine)
+print(env.get_parallelism(), env.get_max_parallelism())
+env.from_collection([1, 2]).map(lambda value: value * 10).print()
+env.execute("here")
+"""
+
+
+def test_settings_from_outside_count_where_the_program_has_none(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(SETTINGS)
+    given = ["-D", "parallelism.default=7", "-Dpipeline.max-parallelism=40"]
+    done = headrace(tmp_path, "run", "--local", *given, "job.py")
+    assert done.stdout.splitlines()[0] == "3 40", done.stderr
+    # The program asks for Spark, and --local counts.
+    assert [line.split()[-1] for line in done.stdout.splitlines()[1:]] == ["10", "20"]
+    assert "runs on" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("parallelism.default", "has no value"), ("parallelism.defalt=2", "parallelism.default")],
+)
+def test_a_setting_that_is_none_is_refused(program: Path, given: str, said: str) -> None:
+    done = headrace(program.parent, "run", "-D", given, "job.py")
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("ConfigurationError:") and said in done.stderr
+
+
 def test_split_fresh() -> None:
     assert split_fresh([]) == (False, [])
     assert split_fresh(["--fresh", "--fresh", "a"]) == (True, ["a"])

@@ -113,6 +113,31 @@ def test_without_keys() -> None:
             task.process(("a", "many"), input=1)
 
 
+class Subscripts(BroadcastProcessFunction[Any, Any, Any]):
+    """Uses the state like a dict."""
+
+    def __init__(self, descriptor: MapStateDescriptor) -> None:
+        self.descriptor = descriptor
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        state = ctx.get_broadcast_state(self.descriptor)
+        yield [*state], "a" in state, "b" in state, state["a"]
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Any:
+        state = ctx.get_broadcast_state(self.descriptor)
+        state["a"] = state["b"] = value
+        del state["b"]
+        yield [*state], "a" in state, "b" in state, state["a"]
+
+
+@pytest.mark.parametrize("descriptor", [RULES, ORDER])
+def test_the_state_reads_like_a_dict_on_both_sides(descriptor: MapStateDescriptor) -> None:
+    with ProcessHarness(Subscripts(descriptor), broadcast_states=[descriptor]) as task:
+        task.process(2.0, input=1)
+        task.process("x")
+        assert task.output() == [(["a"], True, False, 2.0)] * 2
+
+
 class Probe(BroadcastProcessFunction[Any, Any, Any]):
     """Calls one of its functions, on the side that the function's name came by."""
 

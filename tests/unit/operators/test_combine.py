@@ -46,6 +46,10 @@ def with_times(stream: DataStream) -> DataStream:
 PROGRAMS: dict[str, Build] = {
     "sum": lambda s: s.key_by(lambda v: v[0]).sum(1),
     "max_by": lambda s: s.key_by(lambda v: v[0]).max_by(1),
+    "a key that the sum changes": lambda s: s.map(lambda v: v[1] % 3).key_by(lambda v: v).sum(0),
+    "a key that reducing changes": lambda s: s.key_by(lambda v: v[0]).reduce(
+        associative(lambda a, b: (a[0] + b[0], b[1], "x"))
+    ),
     "first": lambda s: s.key_by(lambda v: v[0]).reduce(associative(lambda a, b: a)),
     "last": lambda s: s.key_by(lambda v: v[0]).reduce(associative(lambda a, b: b)),
     "lists": lambda s: s.map(lambda v: [v[0], [v[1]]]).key_by(lambda v: v[0]).reduce(Joined()),

@@ -27,6 +27,7 @@ from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.offset import NOT_ASKED, Cut, Offset
 from headrace.runtime.program import JobProgram
 from tests.connectors.sqlite_log import SqliteLogSink
+from tests.unit.planner.test_kept_subtasks import planned
 
 HOLD = """\
 import sys
@@ -258,6 +259,27 @@ def test_state_moves_to_other_stages_in_a_folder_of_its_own(
     with Checkpoint.open(str(tmp_path), now, fresh=False) as settled:
         assert settled.spark == str(folder / "spark-1")
         assert settled.generation == again.generation
+
+
+@pytest.mark.parametrize("planned_next", [None, 1])
+def test_state_of_instances_is_shared_out_unless_a_micro_batch_is_to_be_repeated(
+    tmp_path: Path, planned_next: int | None
+) -> None:
+    before = planned(3)
+    folder = committed(tmp_path, before)
+    spark_commits(folder / "spark", 0, planned=planned_next, stages=len(before.stages))
+    with Checkpoint.open(str(tmp_path), planned(2), fresh=False) as checkpoint:
+        origin, groups = checkpoint.generation.origin, checkpoint.program.vertex("counts").groups
+        if planned_next is None:
+            assert groups == 2 and origin is not None and origin.groups["counts"] == 3
+        else:
+            assert groups == 3 and origin is None
+    if planned_next is None:
+        # Nothing was taken over yet, and the number changes again: the state is still that of 3.
+        with Checkpoint.open(str(tmp_path), planned(4), fresh=False) as again:
+            origin = again.generation.origin
+            assert origin is not None and origin.groups["counts"] == 3
+            assert again.program.vertex("counts").groups == 4
 
 
 def test_the_old_folder_goes_at_the_next_start_where_a_driver_died_before_that(

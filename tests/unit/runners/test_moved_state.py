@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,12 +11,14 @@ import pandas
 
 from headrace.runners.spark.checkpoint.generations import Origin
 from headrace.runners.spark.query.keyed_stage import StageProcessor
-from headrace.runners.spark.query.moved_state import claims, states_in
+from headrace.runners.spark.query.moved_state import claims, resized, states_in
+from headrace.runners.spark.query.stored import among_instances, backends_of, of_vertices
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runtime.program import ChainProgram, VertexProgram
 from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 from headrace.runtime.state.pages.held import HeldPages
+from tests.unit.planner.test_kept_subtasks import planned
 
 CHAIN = ChainProgram("", {}, ())
 
@@ -44,6 +47,47 @@ def test_a_stage_claims_its_own_operators_from_where_they_lay() -> None:
     assert claims(origin, stage("c", "new", "a")) == {1: {"a"}, 2: {"c"}}
     assert claims(origin, stage("new")) == {}
     assert claims(Origin(0, -1, stages, {}), stage("a")) == {}
+
+
+def test_state_of_another_number_of_instances_is_not_taken_as_it_is() -> None:
+    program = planned(2)
+    counts = program.vertex("counts")
+    stages = (("counts",), ("sum",))
+    shrunk = Origin(0, 3, stages, {}, groups={"counts": 3, "sum": 128})
+    assert resized(shrunk, (counts,)) == (counts,) and claims(shrunk, (counts,)) == {}
+    same = Origin(0, 3, stages, {}, groups={"counts": 2, "sum": 128})
+    assert resized(same, (counts,)) == () and claims(same, (counts,)) == {1: {"counts"}}
+    assert resized(replace(shrunk, batch=-1), (counts,)) == ()
+
+
+def test_elements_of_three_instances_come_to_two() -> None:
+    program = planned(2)
+    stored = [(0, "other/0/page", b"")]
+    for instance in range(3):
+        held = HeldPages()
+        backend = PagedBackend(held, 3)
+        backend.declare("element", StateKind(VALUE))
+        for position in range(2):
+            key = ("waiting", instance, position, 1)
+            backend.enter(key)["element"] = (instance, position)
+            backend.changed(key)
+        backend.header["nodes"] = {"counts": (b"", -instance, None)}
+        backend.flush()
+        header = {f"counts/{instance}/": held.records.pop(HEADER), f"other/{instance}/": b""}
+        stored.append((instance, HEADER, pickle.dumps(header)))
+        stored += [(instance, f"counts/{instance}/{name}", d) for name, d in held.records.items()]
+    mine = [*of_vertices(stored, {"counts"})]
+    records = among_instances(mine, program, (program.vertex("counts"),), {"counts": 3})
+    assert {stage for _, stage, _, _ in records} == {0}
+    backends = backends_of(program, [(bucket, name, data) for bucket, _, name, data in records])
+    found = {
+        group: sorted(entry["element"] for _, entry in backend.scan())
+        for (_, group), backend in backends.items()
+    }
+    assert found == {0: [(0, 0), (0, 1), (1, 0)], 1: [(1, 1), (2, 0), (2, 1)]}
+    # The number of the snapshot is the last of all instances.
+    for backend in backends.values():
+        assert backend.header["nodes"] == {"counts": (b"", -2, None)}
 
 
 def frame(*rows: tuple[int, str, bytes]) -> pandas.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from headrace.runners.spark.startup.session import (
     _tell_ignored,
     _workers_start_as,
     place_of,
+    quiet_py4j,
     submitted_settings,
     was_submitted,
 )
@@ -80,3 +82,18 @@ def test_local_masters(master: str, local: bool) -> None:
 def test_the_line_that_says_where() -> None:
     assert place_of("local[2,4]", "4.3.0", None) == "headrace: runs on local[2,4], Spark 4.3.0"
     assert place_of("yarn", "4.3.0", "http://here:4040").endswith(", http://here:4040")
+
+
+def test_connections_are_not_noted_in_a_programs_log(caplog: pytest.LogCaptureFixture) -> None:
+    py4j = logging.getLogger("py4j")
+    before = py4j.level
+    try:
+        for level, notes in ((logging.NOTSET, []), (logging.INFO, ["closed"])):
+            py4j.setLevel(level)
+            caplog.clear()
+            quiet_py4j()
+            with caplog.at_level(logging.INFO):
+                logging.getLogger("py4j.clientserver").info("closed")
+            assert caplog.messages == notes
+    finally:
+        py4j.setLevel(before)

@@ -22,6 +22,12 @@ T = TypeVar("T")
 FRESH_VARIABLE = "HEADRACE_FRESH"
 """In the environment, "1" for a program that starts anew instead of from its checkpoint."""
 
+SETTINGS_VARIABLE = "HEADRACE_SETTINGS"
+"""In the environment, settings by key (JSON); what a program sets itself counts before them."""
+
+LOCAL_VARIABLE = "HEADRACE_LOCAL"
+"""In the environment, "1" where jobs run in their program's process, whatever the program says."""
+
 SPARK_CONF_PREFIX = "headrace.spark.conf."
 
 PIPELINE_NAME: ConfigOption[str | None] = ConfigOption(

@@ -130,6 +130,17 @@ class InstantTypeInfo(BasicTypeInfo):
         return None if obj is None else Instant.of_epoch_milli(obj // 1000)
 
 
+class UnroundedFloatTypeInfo(BasicTypeInfo):
+    """As FLOAT, but keeps what Python's floats hold: for what stays in the process."""
+
+    def __init__(self) -> None:
+        super().__init__(BasicType.FLOAT)
+
+    def coercer(self) -> Coercer | None:
+        """Numbers as floats of 64 bits."""
+        return _floats(self)
+
+
 class PickledBytesTypeInfo(TypeInformation):
     """Anything that pickles: the type of a stream for which none is declared."""
 

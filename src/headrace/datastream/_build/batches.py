@@ -127,7 +127,7 @@ def _may_have_columns(edge: Edge) -> bool:
     traits = node.spec.traits if node.spec is not None else None
     if traits is None or traits.inputs > 1:
         return False
-    return traits.takes_columns or (
+    return (traits.takes_columns and not traits.gives_rows) or (
         traits.passes_columns and all(map(_may_have_columns, node.inputs))
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Self
 
@@ -22,6 +23,16 @@ _BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
 _CHANGELOG = "state.changelog.enabled"
 _BATCH = "every micro-batch is a checkpoint, made and kept by Spark"
 _NO_JARS = "connectors are written in Python; for Spark's jars set headrace.spark.conf.spark.jars"
+
+
+def given_outside() -> Configuration:
+    """What the environment of this process sets for every job (``headrace run -D``).
+
+    Raises:
+        ConfigurationError: an unknown key, or a value that does not parse.
+    """
+    given = os.environ.get(options.SETTINGS_VARIABLE)
+    return Configuration.from_dict(json.loads(given) if given else {})
 
 
 class JobSettings:

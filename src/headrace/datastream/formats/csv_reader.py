@@ -6,10 +6,12 @@ import csv
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from typing import IO, Any
 
 from headrace.common.types import row_of
-from headrace.connector import BadRecord, Chunk
+from headrace.connector import BadRecord, Chunk, ColumnChunk
+from headrace.datastream.formats.csv_columns import BOM, CsvColumns, has_columns
 from headrace.datastream.formats.csv_fields import field_reader
 from headrace.datastream.formats.csv_schema import CsvSchema
 from headrace.datastream.formats.file_format import CHUNK_RECORDS
@@ -19,12 +21,14 @@ from headrace.datastream.formats.lines import (
     HeaderError,
     LineDecoder,
     StreamFormat,
+    bare_line,
     corrupt_chunk,
     is_compressed,
+    line_blocks,
     open_lines,
-    without_end,
 )
 from headrace.errors import PlanError
+from headrace.runtime.columns.shapes import NAMED_ROWS
 
 
 @dataclass(frozen=True)
@@ -83,14 +87,47 @@ class CsvReaderFormat(StreamFormat):
             except CORRUPT_ERRORS as error:
                 yield corrupt_chunk(path, source.offset, error)
 
+    def read_columns(
+        self, path: str, start: int, end: int, extent: int
+    ) -> Iterator[Chunk | ColumnChunk] | None:
+        """The rows that start in the range as columns, those of some blocks as rows."""
+        if self.is_whole(path) or not has_columns(self.schema):
+            return None
+        return self._columns(path, start, end, extent)
+
+    def _columns(
+        self, path: str, start: int, end: int, extent: int
+    ) -> Iterator[Chunk | ColumnChunk]:
+        with open(path, "rb") as file:
+            header = [file.readline() for _ in range(self.header_lines)]
+            bare = [bare_line(line) for line in header]
+            try:
+                decode, columns = self.decoder(bare), CsvColumns(self.schema, self._names_in(bare))
+            except HeaderError:
+                yield from self.read(path, start, end, extent)
+                return
+            if not header:
+                file.seek(0)
+            first = max(start, sum(map(len, header)))
+            for position, block in line_blocks(file, first, end, extent):
+                batch = columns.batch(block if position else block.removeprefix(BOM))
+                if batch is not None:
+                    yield ColumnChunk(batch, NAMED_ROWS)
+                else:
+                    lines = BytesIO(block).readlines()
+                    yield from self.chunks(path, position, lines, decode)
+
     def _read_records(self, path: str, source: _CountedLines) -> Iterator[Chunk]:
         raw_header = [next(source.lines, b"") for _ in range(self.header_lines)]
-        header = [without_end(line.removeprefix(b"\xef\xbb\xbf")) for line in raw_header]
         try:
-            to_row = self._row_maker(header)
+            to_row = self._row_maker([*map(bare_line, raw_header)])
         except HeaderError as error:
             yield Chunk([], None, [(0, BadRecord(raw_header[0], str(error), path, 0))])
-            return
+            reason = str(error)
+
+            def to_row(row: list[str]) -> Any:
+                raise ValueError(reason)
+
         options, chunk = self.schema.dialect.options(), Chunk([])
         while True:
             offset = source.begin_record()
@@ -113,9 +150,7 @@ class CsvReaderFormat(StreamFormat):
         schema = self.schema
         # A field may be as long as a record: the module's own limit is 128 KiB.
         csv.field_size_limit(max(csv.field_size_limit(), sys.maxsize))
-        columns = list(schema.names)
-        if schema.use_header:
-            columns = self._header_columns(header[0])
+        columns = self._names_in(header)
         width, at_least = len(columns), schema.allow_more_columns
         reads = [
             (columns.index(name), field_reader(kind, separator, schema.dialect.null))
@@ -131,6 +166,11 @@ class CsvReaderFormat(StreamFormat):
             return row_of(names, [read(row[index]) for index, read in reads])
 
         return to_row
+
+    def _names_in(self, header: Sequence[bytes]) -> list[str]:
+        """The columns of the file, in order."""
+        schema = self.schema
+        return self._header_columns(header[0]) if schema.use_header else list(schema.names)
 
     def _header_columns(self, header: bytes) -> list[str]:
         names = self.schema.names

@@ -20,6 +20,7 @@ from headrace.datastream.formats.file_format import CHUNK_RECORDS, FileFormat, M
 from headrace.errors import PlanError
 
 RUN_BYTES = 1 << 18
+BLOCK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 16
 ASSUMED_LINE_BYTES = 100.0
 ASSUMED_COMPRESSION = 4.0
@@ -77,12 +78,7 @@ def line_runs(
     Lines keep their ends. ``end`` None reads to the end of the file. A line that crosses
     ``extent`` is cut there: what was appended since the file was listed is not looked at.
     """
-    position = start
-    if start > 0:
-        file.seek(start - 1)
-        # The line that covers the byte before start belongs to the range before. If it covers all
-        # of this range there is no need to see its end.
-        position = start - 1 + len(file.readline(-1 if end is None else end - start + 1))
+    position = _first_line(file, start, end)
     while end is None or position < end:
         # readlines(hint) stops after the line that exceeds the hint: it starts before end. A hint
         # of 0 would mean no limit.
@@ -95,6 +91,30 @@ def line_runs(
             lines[-1] = lines[-1][: extent - after]
         yield position, lines
         position = after
+
+
+def line_blocks(file: IO[bytes], start: int, end: int, extent: int) -> Iterator[tuple[int, bytes]]:
+    """The same lines as ``line_runs`` gives, many in one block of bytes."""
+    position = _first_line(file, start, end)
+    while position < end:
+        block = file.read(min(BLOCK_BYTES, end - position))
+        if not block:
+            return
+        if not block.endswith(b"\n"):
+            block += file.readline()
+        after = position + len(block)
+        yield position, block if after <= extent else block[: extent - position]
+        position = after
+
+
+def _first_line(file: IO[bytes], start: int, end: int | None) -> int:
+    """Go to the first line that starts at or after ``start``; gives back where that is."""
+    if start == 0:
+        return 0
+    file.seek(start - 1)
+    # The line that covers the byte before start belongs to the range before. If it covers all of
+    # this range there is no need to see its end.
+    return start - 1 + len(file.readline(-1 if end is None else end - start + 1))
 
 
 class StreamFormat(FileFormat):
@@ -172,32 +192,36 @@ class StreamFormat(FileFormat):
         return range(start + max_range_bytes, end, max_range_bytes)
 
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
-        """The lines that start in the range, decoded; bad ones carry their byte offset."""
+        """The lines that start in the range, decoded; bad ones carry their byte offset.
+
+        If the header does not fit, it is bad (once for the file), and so is every line.
+        """
         packed = is_compressed(path)
         position = start
         with open_lines(path) as file:
             try:
                 header = [file.readline() for _ in range(self.header_lines)]
                 try:
-                    decode = self.decoder([without_end(_without_bom(line)) for line in header])
+                    decode = self.decoder([bare_line(line) for line in header])
                 except HeaderError as error:
-                    if start == 0:  # once for the file, not once for each of its ranges
+                    decode = refusing(error)
+                    if start == 0:
                         yield Chunk([], None, [(0, BadRecord(header[0], str(error), path, 0))])
-                    return
                 first = max(start, sum(map(len, header)))
                 if not header:
                     file.seek(0)
                 limits = (None, None) if packed else (end, extent)
                 for position, lines in line_runs(file, first, *limits):
-                    yield from self._chunks(path, position, lines, decode)
+                    yield from self.chunks(path, position, lines, decode)
             except CORRUPT_ERRORS as error:
                 if not packed:
                     raise
                 yield corrupt_chunk(path, position, error)
 
-    def _chunks(
+    def chunks(
         self, path: str, offset: int, lines: list[bytes], decode: LineDecoder
     ) -> Iterator[Chunk]:
+        """Lines (with their ends) as chunks of records; the first starts at ``offset``."""
         if offset == 0 and self.strips_bom:
             bare = _without_bom(lines[0])
             offset, lines[0] = len(lines[0]) - len(bare), bare
@@ -238,6 +262,22 @@ def corrupt_chunk(path: str, position: int, error: BaseException) -> Chunk:
     """What stands for the rest of a file that cannot be unpacked."""
     bad = BadRecord(b"", f"the file is corrupt: {_reason(error)}", path, position)
     return Chunk([], None, [(0, bad)])
+
+
+def bare_line(line: bytes) -> bytes:
+    """A file's first line, without its end and the mark of its encoding."""
+    return without_end(_without_bom(line))
+
+
+def refusing(error: HeaderError) -> LineDecoder:
+    """A decoder for a file whose header does not fit: every line that holds something is bad."""
+
+    def decode(lines: Sequence[bytes]) -> list[Any]:
+        if any(line.strip() for line in lines):
+            raise ValueError(str(error))
+        return []
+
+    return decode
 
 
 def _without_bom(line: bytes) -> bytes:

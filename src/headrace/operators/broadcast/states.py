@@ -52,6 +52,21 @@ class BroadcastMap:
         for key, value in pairs:
             self.put(key, value)
 
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self.remove(key)
+
+    def __contains__(self, key: Any) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
 
 class ReadOnlyBroadcastMap:
     """A broadcast map as the other side sees it."""
@@ -66,6 +81,16 @@ class ReadOnlyBroadcastMap:
         self.values = state.values
         self.is_empty = state.is_empty
 
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key)
+
+    def __contains__(self, key: Any) -> bool:
+        present: bool = self.contains(key)
+        return present
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.keys())
+
     def _refuse(self, *given: Any) -> NoReturn:
         raise PlanError(
             f"the broadcast state {self._name!r} is changed on the side that may only read it",
@@ -73,7 +98,7 @@ class ReadOnlyBroadcastMap:
             hint="change it in process_broadcast_element, so that all tasks change it alike",
         )
 
-    put = put_all = remove = clear = _refuse
+    put = put_all = remove = clear = __setitem__ = __delitem__ = _refuse
 
 
 class BroadcastStates:

@@ -337,12 +337,18 @@ class AlignedWindowOperator(StatefulOperator):
 
     def _end(self, start: int) -> None:
         """Forget all that is kept for a window."""
-        if self._firing.clears or self.cell.backend.in_namespaces.kinds():
-            self._clear_states(TimeWindow(start, start + self._grid.size_ms), start)
+        if self._clears:
+            keys = [key for key, _ in self._held(start)]
+            self._clear(TimeWindow(start, start + self._grid.size_ms), keys)
         self._tables.drop_before(start)
 
-    def _clear_states(self, window: TimeWindow, start: int) -> None:
-        for key, _ in [*self._held(start)]:
+    @property
+    def _clears(self) -> bool:
+        """Whether the function may have kept something for a window."""
+        return self._firing.clears or bool(self.cell.backend.in_namespaces.kinds())
+
+    def _clear(self, window: TimeWindow, keys: list[Any]) -> None:
+        for key in keys:
             self.cell.enter(key)
             self._firing.end(window)
             self._states.enter(namespace_of(window))

@@ -6,10 +6,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
+from headrace.operators.slots import Slot, slots_of
 from headrace.operators.windows.aligned import AlignedWindowOperator
+from headrace.operators.windows.aligned_columns import ColumnWindowOperator
 from headrace.operators.windows.clocks import clocks_of
 from headrace.operators.windows.combine import CombineWindowsSpec, SentKey
+from headrace.operators.windows.combine_columns import (
+    CombineColumnsSpec,
+    SentKeyColumns,
+    named_key,
+)
 from headrace.operators.windows.combine_sessions import CombineSessionsSpec
+from headrace.operators.windows.contents import Aggregated, Contents
 from headrace.operators.windows.evicting import EvictingWindowOperator
 from headrace.operators.windows.folding import merges_in_any_order, merges_in_order
 from headrace.operators.windows.grid import grid_of
@@ -53,7 +61,19 @@ class WindowSpec(Windowing, OperatorSpec):
             event_time=event_time,
             side_outputs=True,
             keeps_emitted=True,
+            takes_columns=self.slots is not None,
+            gives_rows=True,
         )
+
+    @property
+    def slots(self) -> tuple[Slot, ...] | None:
+        """What is computed of columns; None where the window needs the records themselves."""
+        grid = grid_of(self)
+        if grid is None or grid.size_ms != grid.slide_ms:
+            return None
+        if self.allowed_lateness_ms or self.late_tag is not None:
+            return None
+        return _slots_of(self.contents)
 
     @property
     def label(self) -> str:
@@ -85,20 +105,35 @@ class WindowSpec(Windowing, OperatorSpec):
             return None
         contents = replace(self.contents, window_function=None)
         spec: OperatorSpec | None = None
+        sender = SentKey(selector)
         if grid is not None:
             spec = CombineWindowsSpec(selector, contents, grid)
+            names, slots = named_key(selector, key_type), _slots_of(contents)
+            if names is not None and slots is not None and grid.slide_ms <= grid.size_ms:
+                spec = CombineColumnsSpec(selector, contents, grid, names, slots)
+                sender = SentKeyColumns(selector, names)
         elif isinstance(gap, int):
             spec = CombineSessionsSpec(selector, contents, gap)
         if spec is None:
             return None
-        sent_key = UserFunction(SentKey(selector), "get_key")
+        sent_key = UserFunction(sender, "get_key")
         return Combiner(spec, sent_key, key_type, replace(self, combined=True))
 
     def build(self) -> Operator:
         grid = grid_of(self)
         if grid is not None:
+            slots = self.slots
+            if slots is not None:
+                return ColumnWindowOperator(self, grid, slots)
             return AlignedWindowOperator(self, grid)
         gap = gap_of(self)
         if gap is not None:
             return SessionOperator(self, gap)
         return WindowOperator(self) if self.evictor is None else EvictingWindowOperator(self)
+
+
+def _slots_of(contents: Contents) -> tuple[Slot, ...] | None:
+    """What an aggregate is made of that columns suffice for; None for any other contents."""
+    if not isinstance(contents, Aggregated) or contents.accumulator_type is not None:
+        return None
+    return slots_of(contents.function)

@@ -5,7 +5,6 @@ The state passes through this process: as much as lies in it must fit into its m
 
 from __future__ import annotations
 
-import pickle
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,18 +27,14 @@ from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.query.moved_state import records
-from headrace.runners.spark.query.wire import bucket_keys
+from headrace.runners.spark.query.stored import backends_of, records_of
 from headrace.runners.spark.startup.session import settings_of_query
-from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.layout import OPERATOR, SOURCE, Layout, Part, check
 from headrace.runtime.neutral.form import NeutralForm
 from headrace.runtime.neutral.sinks import import_sinks
-from headrace.runtime.neutral.whole import Backends, neutral_form, restore, splits_of
+from headrace.runtime.neutral.whole import neutral_form, splits_of
 from headrace.runtime.offset import source_key
-from headrace.runtime.program import JobProgram, VertexProgram
-from headrace.runtime.state.backend import StateBackend
-from headrace.runtime.state.pages.backend import HEADER, PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.program import JobProgram
 
 _RECORDS = pa.schema(
     [("bucket", pa.int32()), ("stage", pa.int32()), ("name", pa.string()), ("data", pa.binary())]
@@ -78,7 +73,7 @@ def export_form(spark: SparkSession, base: str, program: JobProgram) -> NeutralF
         program = replace(program, scope=facts.scope)
         with settings_of_query(spark, 1, None, dataframes=True):
             stages = Layout.from_json(facts.layout).stages
-            backends = _backends(program, records(spark, folder, stages, log.committed))
+            backends = backends_of(program, records(spark, folder, stages, log.committed))
         return neutral_form(
             program,
             backends,
@@ -114,12 +109,12 @@ def begin_from(
         place.clear()
         facts = Facts.of(program)
         program = replace(program, scope=facts.scope, partitions=facts.partitions)
-        restored.write(place, _parquet(_records_of(form, program)))
+        restored.write(place, _parquet(records_of(form, program)))
         import_sinks(form.read("sinks"), _committers(program), ignore_unclaimed)
         start = dict(form.manifest.offset)
         SplitStates(place.store).save(start["epoch"], splits_of(form))
         stages = Layout.of(program).stages
-        origin = Origin(RESTORED, 0, stages, start)
+        origin = Origin(RESTORED, 0, stages, start, groups=Layout.of(program).groups())
         begin_here(place)
         replace(facts, generation=Generation(0, form.manifest.batch_id, origin)).write(place.store)
 
@@ -167,62 +162,6 @@ def _check_claims(form: NeutralForm, program: JobProgram, ignore_unclaimed: bool
         for entry in form.manifest.operators
     }
     check(Layout(tuple(before), now.stages), now, ignore_unclaimed, lambda: states)
-
-
-def _backends(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -> Backends:
-    """The records of Spark's state stores as backends, by vertex and key group.
-
-    Every bucket has a copy of what its task shares; that of the first one found counts.
-    """
-    pages: dict[tuple[str, int], HeldPages] = {}
-    of_bucket: dict[tuple[str, int], int] = {}
-
-    def put(bucket: int, prefix: str, name: str, data: bytes) -> None:
-        vertex, group = prefix.rsplit("/", 1)
-        at = vertex, int(group)
-        if of_bucket.setdefault(at, bucket) == bucket:
-            pages.setdefault(at, HeldPages()).put(name, data)
-
-    for bucket, name, data in stored:
-        if name == HEADER:
-            headers: Mapping[str, bytes] = pickle.loads(data)
-            for prefix, header in headers.items():
-                put(bucket, prefix.removesuffix("/"), HEADER, header)
-        else:
-            prefix, _, page = name.rpartition("/")
-            put(bucket, prefix, page, data)
-    vertices = {vertex.id: vertex for stage in program.stages for vertex in stage}
-    return {
-        (at, group): PagedBackend(held, vertices[at].spread_of(group))
-        for (at, group), held in pages.items()
-        if at in vertices
-    }
-
-
-def _records_of(form: NeutralForm, program: JobProgram) -> Iterator[dict[str, Any]]:
-    """The form as records of Spark's state stores, by stage and bucket."""
-    keys, page_bytes = bucket_keys(program.partitions), program.settings.page_bytes
-    stages = {vertex.id: vertex.stage for stage in program.stages for vertex in stage}
-    pages: dict[tuple[str, int], HeldPages] = {}
-
-    def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
-        held = pages[vertex.id, group] = HeldPages()
-        return PagedBackend(held, vertex.spread_of(group), page_bytes)
-
-    restore(form, program, backend_of)
-    headers: dict[tuple[int, int], dict[str, bytes]] = {}
-    for (vertex, group), held in pages.items():
-        stage = stages[vertex]
-        for bucket in keys if group == ALL_GROUPS else [keys[group % len(keys)]]:
-            for name, data in held.records.items():
-                if name == HEADER:
-                    headers.setdefault((stage, bucket), {})[f"{vertex}/{group}/"] = data
-                else:
-                    record = f"{vertex}/{group}/{name}"
-                    yield {"bucket": bucket, "stage": stage, "name": record, "data": data}
-    for (stage, bucket), found in headers.items():
-        data = pickle.dumps(found, 5)
-        yield {"bucket": bucket, "stage": stage, "name": HEADER, "data": data}
 
 
 def _parquet(found: Iterable[Mapping[str, Any]]) -> bytes:

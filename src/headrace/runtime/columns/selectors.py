@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.types import Row
+from headrace.common.timestamp_column import TimestampColumn, field_of
 
 if TYPE_CHECKING:
     from headrace.runtime.program import ExchangeProgram, JobProgram
-
-
-def field_of(value: Any, name: str) -> Any:
-    """A record's field: of a Row or dict its item, of other records the attribute."""
-    return value[name] if isinstance(value, dict | Row) else getattr(value, name)
 
 
 class ByColumns:
@@ -31,20 +26,6 @@ class ByColumns:
 
     def __repr__(self) -> str:
         return f"ByColumns({', '.join(map(repr, self.key_columns))})"
-
-
-class TimestampColumn:
-    """A timestamp assigner: a column with integers in ms, or with points in time."""
-
-    def __init__(self, name: str) -> None:
-        self.timestamp_column = name
-
-    def extract_timestamp(self, value: Any, record_timestamp: int) -> Any:
-        """The timestamp of a record."""
-        return field_of(value, self.timestamp_column)
-
-    def __repr__(self) -> str:
-        return f"TimestampColumn({self.timestamp_column!r})"
 
 
 class NamedField:
@@ -68,7 +49,10 @@ def key_columns_of(select: Callable[[Any], Any]) -> tuple[str, ...] | None:
     """
     if type(select) is ByColumns:
         return select.key_columns
-    return (select.name,) if type(select) is NamedField else None
+    if type(select) is NamedField:
+        return (select.name,)
+    # What a combiner sends holds the key in columns of the same names.
+    return getattr(select, "sent_key_columns", None)
 
 
 def timestamp_column_of(assign: Any) -> str | None:
@@ -92,3 +76,14 @@ def columns_of_exchange(program: ExchangeProgram, job: JobProgram) -> tuple[str,
     if head is None or head.traits.inputs > 1:
         return None
     return names if head.traits.takes_columns else None
+
+
+__all__ = [
+    "ByColumns",
+    "NamedField",
+    "TimestampColumn",
+    "columns_of_exchange",
+    "field_of",
+    "key_columns_of",
+    "timestamp_column_of",
+]

@@ -10,7 +10,7 @@ from typing import Any
 from headrace.errors import CheckpointError
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.neutral.manifest import Manifest, Part, Tally, verified
-from headrace.runtime.neutral.read import regrouped
+from headrace.runtime.neutral.read import regrouped, shared_out
 from headrace.runtime.neutral.records import StateRecord, TimerRecord
 
 
@@ -57,15 +57,25 @@ class NeutralForm:
             )
         return verified(self.parts[name], part, name)
 
-    def keyed(self, operator: str, key_groups: int) -> dict[int, list[StateRecord | TimerRecord]]:
-        """States, then timers, of an operator, by key group among as many as there are now."""
+    def keyed(
+        self, operator: str, key_groups: int, instances: bool = False
+    ) -> dict[int, list[StateRecord | TimerRecord]]:
+        """States, then timers, of an operator, by key group among as many as there are now.
+
+        ``instances``: the groups are instances, among which elements of lists are shared out.
+        """
         entry = self.manifest.operator(operator)
         before = range(0 if entry is None else entry.key_groups)
         groups: dict[int, list[StateRecord | TimerRecord]] = {}
         states = chain.from_iterable(
             self.read(part_name("states", operator, group)) for group in before
         )
-        for state in regrouped(states, key_groups):
+        now = (
+            shared_out(states, len(before), key_groups)
+            if instances
+            else regrouped(states, key_groups)
+        )
+        for state in now:
             groups.setdefault(state.key_group, []).append(state)
         timers: Iterator[TimerRecord] = chain.from_iterable(
             self.read(part_name("timers", operator, group)) for group in before

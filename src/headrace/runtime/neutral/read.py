@@ -44,6 +44,27 @@ def regrouped(records: Iterable[Keyed], key_groups: int) -> Iterator[Keyed]:
         yield record if record.key_group == group else record._replace(key_group=group)
 
 
+def shared_out(
+    records: Iterable[StateRecord], before: int, instances: int
+) -> Iterator[StateRecord]:
+    """The elements of lists of ``before`` instances, in equal shares among those of now.
+
+    A record is an element of the list that its key names (see ``operators/checkpointed.py``). Each
+    list is cut in its order: by instance, then by position. As many instances keep their own.
+    """
+    if before == instances:
+        yield from records
+        return
+    lists: dict[str, list[tuple[Any, StateRecord]]] = {}
+    for record in records:
+        key = decode_key(record.key)
+        lists.setdefault(key[0], []).append((key, record))
+    for elements in lists.values():
+        elements.sort(key=lambda element: element[0])
+        for index, (_, record) in enumerate(elements):
+            yield record._replace(key_group=index * instances // len(elements))
+
+
 def import_backend(
     records: Iterable[StateRecord | TimerRecord],
     backend: StateBackend,

@@ -111,7 +111,7 @@ def restore(
         )
         if vertex.broadcast:
             import_backend(form.shared(id_), backend_of(vertex, ALL_GROUPS))
-        keyed = form.keyed(id_, vertex.groups)
+        keyed = form.keyed(id_, vertex.groups, vertex.has_instances)
         for group in range(vertex.groups):
             backend = backend_of(vertex, group)
             backend.header.update(pickle.loads(header))

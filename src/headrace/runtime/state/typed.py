@@ -3,7 +3,8 @@
 They stand around the handles of a ``StateStore`` where a descriptor has a type that checks
 anything. Without one the user's function holds the handle itself, so that costs nothing.
 As in PyFlink, where every value goes through its type's serializer, an int becomes a float in a
-state of DOUBLE, and a tuple a ``Row`` in one of ROW.
+state of DOUBLE, and a tuple a ``Row`` in one of ROW. A FLOAT is kept as it is, but for map keys:
+PyFlink rounds it to single precision when it leaves the cache of the state, which few jobs see.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from headrace.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation
+from headrace.common.types.unrounded import unrounded
 from headrace.errors import TypeMismatchError
 
 Fit = Callable[[Any], Any]
@@ -21,7 +23,7 @@ Fit = Callable[[Any], Any]
 def typed_value(handle: Any, descriptor: Any) -> Any:
     """A value state that checks what it is given, or the handle where nothing is declared."""
     declared = descriptor.type_info
-    coerce = None if declared is None else declared.coercer()
+    coerce = None if declared is None else unrounded(declared).coercer()
     return handle if coerce is None else _TypedValue(handle, coerce, descriptor.get_name())
 
 
@@ -38,7 +40,7 @@ def typed_map(handle: Any, descriptor: Any) -> Any:
     declared = descriptor.type_info
     if not isinstance(declared, MapTypeInfo):
         return handle
-    of_key = _fit_of(declared._key_type_info, descriptor, "a map key")
+    of_key = _checking(declared._key_type_info, descriptor, "a map key")
     of_value = _fit_of(declared._value_type_info, descriptor, "a map value")
     if of_key is None and of_value is None:
         return handle
@@ -67,6 +69,10 @@ def _as_is(value: Any) -> Any:
 
 
 def _fit_of(declared: TypeInformation | None, descriptor: Any, what: str = "a value") -> Fit | None:
+    return _checking(declared and unrounded(declared), descriptor, what)
+
+
+def _checking(declared: TypeInformation | None, descriptor: Any, what: str) -> Fit | None:
     coerce = None if declared is None else declared.coercer()
     if coerce is None:
         return None

@@ -97,8 +97,11 @@ def test_header(tmp_path: Path) -> None:
     assert read(tmp_path, text, two.build(), True)[0] == [Row(b="3", a="1")]
     values, bad = read(tmp_path, "a,x\n1,2\n1,2\n", two.build())
     assert values == []
-    assert [b.position for b in bad] == [0]
-    assert "lacks 'b'" in bad[0].reason
+    assert [b.position for b in bad] == [0, 4, 8]
+    assert all("lacks 'b'" in b.reason for b in bad)
+    values, bad = read(tmp_path, "a,x\n1,2\n\n1,2\n", two.build(), True)
+    assert values == []
+    assert [(b.raw, b.position) for b in bad] == [(b"a,x\n", 0), (b"1,2\n", 4), (b"1,2\n", 9)]
     strict = two.set_strict_headers().build()
     assert "was expected" in read(tmp_path, text, strict)[1][0].reason
     assert read(tmp_path, "b,a\n1,2\n", strict)[0] == [Row(b="1", a="2")]

@@ -148,7 +148,7 @@ def test_what_does_not_fit_is_refused(way: Any, paged: bool, ttl: bool) -> None:
     [
         (DOUBLE, 1, 1.0),
         (INT, True, 1),
-        (Types.FLOAT(), 0.1, 0.10000000149011612),
+        (Types.FLOAT(), 1, 1.0),
         (Types.BIG_DEC(), "1.50", Decimal("1.50")),
         (Types.ROW_NAMED(["n"], [DOUBLE]), (1,), Row(n=1.0)),
         (Types.TUPLE([INT, DOUBLE]), (1, 2), (1, 2.0)),
@@ -254,3 +254,19 @@ def test_a_type_that_checks_nothing_puts_nothing_in_between(kind: str, declared:
 def test_what_is_no_type_is_refused(describe: Any) -> None:
     with pytest.raises(PlanError, match=r"declared with|type of state"):
         describe(int)
+
+
+def test_a_float_in_state_is_not_rounded_to_32_bits() -> None:
+    in_tuple = Types.TUPLE([Types.LIST(Types.FLOAT())])
+    at = desk("value", value_of(in_tuple))
+    kept = done(at, lambda state: state.update(([0.1, 2],)), lambda state: state.value())[-1]
+    assert kept == ([0.1, 2.0],)
+    with pytest.raises(TypeMismatchError, match="declared type FLOAT"):
+        done(at, lambda state: state.update((["a"],)))
+    sums = ReducingStateDescriptor("s", lambda one, other: one + other, Types.FLOAT())
+    at = desk("reducing", sums)
+    add = [lambda state: state.add(0.1)] * 2
+    assert done(at, *add, lambda state: state.get())[-1] == 0.2
+    at = desk("map", map_from(Types.FLOAT()))
+    put = (lambda state: state.put(0.1, "x"), lambda state: [*state.keys(), state[0.1]])
+    assert done(at, *put)[-1] == [0.10000000149011612, "x"]

@@ -16,12 +16,17 @@ from headrace.errors import CheckpointError
 from headrace.planner.kept_subtasks import with_kept_subtasks
 from headrace.runners.processes import Machine, this_machine
 from headrace.runners.spark.checkpoint import owners, progress, restored, spark_files
-from headrace.runners.spark.checkpoint.facts import Facts, check, check_repetition
+from headrace.runners.spark.checkpoint.facts import (
+    Facts,
+    check,
+    check_repetition,
+    streaming_dataframes,
+)
 from headrace.runners.spark.checkpoint.generations import Generation, Stages
 from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, RESTORED, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.split_states import SplitStates
-from headrace.runtime.layout import Layout, States
+from headrace.runtime.layout import Layout, States, shares_out
 from headrace.runtime.program import JobProgram
 from headrace.runtime.routes import routes
 
@@ -252,11 +257,29 @@ def _facts(
 
 
 def _with_kept_subtasks(place: Place, program: JobProgram) -> JobProgram:
+    """The program, with as many instances as there were where their state cannot be shared out.
+
+    A micro-batch that sinks may have published must be repeated by the same instances. And the
+    position of a streaming DataFrame stays in its folder, so no state moves out of that.
+    """
     facts = Facts.read(place.store)
     if facts is None:
         return program
-    parts = Layout.from_json(facts.layout).parts
-    return with_kept_subtasks(program, {part.id: part.key_groups for part in parts})
+    before = Layout.from_json(facts.layout)
+    if not shares_out(before, Layout.of(program)):
+        return program
+    if _is_to_repeat(place, facts) or streaming_dataframes(program):
+        _tell("operators with state without keys keep their number of subtasks in this run")
+        return with_kept_subtasks(program, before.groups())
+    return program
+
+
+def _is_to_repeat(place: Place, facts: Facts) -> bool:
+    """True where a micro-batch was planned and not completed."""
+    folder = place.spark(facts.generation.number)
+    origin = facts.generation.settled(progress.has_committed(folder)).origin
+    planned = progress.log_of(folder).planned is not None
+    return planned or (origin is not None and origin.planned is not None)
 
 
 def _going_on(

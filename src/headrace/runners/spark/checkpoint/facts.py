@@ -87,7 +87,8 @@ class Facts:
     def moves(self, program: JobProgram) -> bool:
         """True when the program needs a new query of Spark's, which takes the state over.
 
-        State of this checkpoint lies in other stages of it, or it reads other streaming DataFrames.
+        State of this checkpoint lies in other stages of it or belongs to another number of
+        instances, or it reads other streaming DataFrames.
         """
         if must_move(Layout.from_json(self.layout), Layout.of(program)):
             return True
@@ -98,8 +99,9 @@ class Facts:
 
     def moved(self, log: Log) -> Facts:
         """Those of the same program, with a new generation after one that holds ``log``."""
-        stages = Layout.from_json(self.layout).stages
-        return replace(self, generation=self.generation.following(log, stages))
+        layout = Layout.from_json(self.layout)
+        following = self.generation.following(log, layout.stages, layout.groups())
+        return replace(self, generation=following)
 
     @classmethod
     def read(cls, store: ObjectStore) -> Facts | None:

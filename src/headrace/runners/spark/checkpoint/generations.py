@@ -8,7 +8,7 @@ the last one over. Its **origin** says what to take, until that micro-batch is c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from headrace.runtime.offset import Offset
@@ -37,6 +37,7 @@ class Origin:
     ``batch``: Spark's number, in the generation ``number``, of the micro-batch whose state is
     taken; -1: there is none. ``stages``: where that state lies. ``start``: the offset to begin at.
     ``planned``: the offset at which the first micro-batch must end, as it was planned before.
+    ``groups``: over how many groups the state of each operator lies spread there.
     """
 
     number: int
@@ -44,6 +45,7 @@ class Origin:
     stages: Stages
     start: Mapping[str, Any]
     planned: Mapping[str, Any] | None = None
+    groups: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,9 @@ class Generation:
         """The same, without an origin once it has taken the state over: once it has committed."""
         return replace(self, origin=None) if committed else self
 
-    def following(self, log: Log, stages: Stages) -> Generation:
+    def following(
+        self, log: Log, stages: Stages, groups: Mapping[str, int] | None = None
+    ) -> Generation:
         """The next generation of a settled one, whose folder holds ``log`` and state ``stages``.
 
         A generation that has not taken the state over is left out: the next one has its origin.
@@ -74,7 +78,7 @@ class Generation:
         origin, first_batch = self.origin, self.first_batch
         if origin is None:
             start = log.end if log.end is not None else _before(log.planned)
-            origin = Origin(self.number, log.committed, stages, start)
+            origin = Origin(self.number, log.committed, stages, start, groups=groups or {})
             first_batch += log.committed + 1
         planned = log.planned if log.planned is not None else origin.planned
         if planned is not None and planned["epoch"] == origin.start["epoch"]:

@@ -10,7 +10,14 @@ from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.query.dataframes import with_dataframes
 from headrace.runners.spark.query.keyed_stage import BatchStage, StageProcessor
-from headrace.runners.spark.query.moved_state import Claims, claims, pages
+from headrace.runners.spark.query.moved_state import (
+    SHARED_OUT,
+    Claims,
+    claims,
+    pages,
+    resized,
+    shared_out,
+)
 from headrace.runners.spark.query.source import FORMAT
 from headrace.runners.spark.query.wire import WIRE_DDL
 from headrace.runners.spark.query.worker import ProgramRef
@@ -64,6 +71,12 @@ def _moved(
     """What a stage takes over of an older generation's state."""
     origin = generation.origin
     claimed = {} if origin is None else claims(origin, program.stages[stage - 1])
-    if origin is None or not claimed:
+    if origin is None:
         return {}, None
-    return claimed, pages(spark, place.spark(origin.number), origin, claimed)
+    folder, anew = place.spark(origin.number), resized(origin, program.stages[stage - 1])
+    also = [shared_out(spark, folder, origin, program, anew)] if anew else []
+    if anew:
+        claimed = {**claimed, SHARED_OUT: frozenset(vertex.id for vertex in anew)}
+    if not claimed:
+        return {}, None
+    return claimed, pages(spark, folder, origin, claimed, also)

@@ -15,6 +15,7 @@ from pyspark.sql.streaming.stateful_processor import (
 
 from headrace.runners.spark.query.moved_state import Claims
 from headrace.runners.spark.query.spill import SpilledEnvelopes
+from headrace.runners.spark.query.stored import vertex_of
 from headrace.runners.spark.query.wire import (
     bucket_keys,
     frames,
@@ -193,9 +194,9 @@ class StageProcessor(StatefulProcessor):
                 state.headers.update(
                     (prefix, found)
                     for prefix, found in headers.items()
-                    if _vertex_of(prefix) in claimed
+                    if vertex_of(prefix) in claimed
                 )
-            elif _vertex_of(name) in claimed:
+            elif vertex_of(name) in claimed:
                 self._pages.updateValue((name,), (data,))
         state.flush()
 
@@ -258,11 +259,6 @@ class StageProcessor(StatefulProcessor):
 
     def close(self) -> None:
         """Nothing to release: workers are kept."""
-
-
-def _vertex_of(name: str) -> str:
-    """The vertex that a record ``<vertex>/<group>/<page>`` belongs to."""
-    return name.rsplit("/", 2)[0]
 
 
 class BatchStage:

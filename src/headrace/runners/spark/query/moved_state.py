@@ -13,28 +13,77 @@ from pyspark.sql import functions as F
 
 from headrace.runners.spark.checkpoint.generations import Origin, Stages
 from headrace.runners.spark.checkpoint.layout import is_restored
-from headrace.runtime.program import VertexProgram
+from headrace.runners.spark.query.stored import Stored, among_instances, of_vertices
+from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 
 Claims = Mapping[int, frozenset[str]]
 """By the stage where state lies, the ids of the vertices whose state is taken from there."""
 
 
+SHARED_OUT = 0
+"""The number, among claims, of no stage: the state of instances that was shared out anew."""
+
+
 def claims(origin: Origin, stage: tuple[VertexProgram, ...]) -> Claims:
-    """What the vertices of a stage take over, and from where."""
-    wanted = {vertex.id for vertex in stage}
+    """What the vertices of a stage take over as it is, and from where."""
+    wanted = {vertex.id for vertex in stage} - {vertex.id for vertex in resized(origin, stage)}
     if origin.batch < 0:
         return {}
     found = {number: wanted & {*ids} for number, ids in enumerate(origin.stages, 1)}
     return {number: frozenset(ids) for number, ids in found.items() if ids}
 
 
-def pages(spark: SparkSession, folder: str, origin: Origin, claimed: Claims) -> GroupedData:
-    """The records of stages in Spark's folder, by bucket: ``bucket, stage, name, data``."""
+def resized(origin: Origin, stage: tuple[VertexProgram, ...]) -> tuple[VertexProgram, ...]:
+    """The vertices of a stage that have state of another number of instances to take over."""
+    if origin.batch < 0:
+        return ()
+    kept = {id_ for ids in origin.stages for id_ in ids}
+    return tuple(
+        vertex
+        for vertex in stage
+        if vertex.id in kept
+        and vertex.has_instances
+        and origin.groups.get(vertex.id, vertex.groups) != vertex.groups
+    )
+
+
+def shared_out(
+    spark: SparkSession,
+    folder: str,
+    origin: Origin,
+    program: JobProgram,
+    vertices: tuple[VertexProgram, ...],
+) -> DataFrame:
+    """The records of ``resized`` vertices, as ``pages`` has them, among the instances of now.
+
+    Their state passes through this process: lists of instances are small.
+    """
+    found: list[Stored] = []
+    for number, ids in enumerate(origin.stages, 1):
+        wanted = {vertex.id for vertex in vertices} & {*ids}
+        if wanted:
+            rows = _stage(spark, folder, origin.stages, origin.batch, number).toLocalIterator()
+            stored = ((row["bucket"], row["name"], bytes(row["data"])) for row in rows)
+            found += of_vertices(stored, wanted)
+    records = among_instances(found, program, vertices, origin.groups)
+    return spark.createDataFrame(records, "bucket int, stage int, name string, data binary")
+
+
+def pages(
+    spark: SparkSession,
+    folder: str,
+    origin: Origin,
+    claimed: Claims,
+    also: Iterable[DataFrame] = (),
+) -> GroupedData:
+    """The records of stages in Spark's folder, by bucket: ``bucket, stage, name, data``.
+
+    ``also``: records that were made otherwise.
+    """
     stages, batch = origin.stages, origin.batch
-    return reduce(
-        DataFrame.unionAll, (_stage(spark, folder, stages, batch, number) for number in claimed)
-    ).groupBy("bucket")
+    frames = [_stage(spark, folder, stages, batch, number) for number in claimed if number]
+    return reduce(DataFrame.unionAll, (*frames, *also)).groupBy("bucket")
 
 
 def kept_states(

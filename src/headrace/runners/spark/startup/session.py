@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 import threading
@@ -95,8 +96,19 @@ def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSe
     else:
         spark = _local_session(settings, parallelism)
     _ignore_disconnects(spark)
+    quiet_py4j()
     _tell_where(spark)
     return spark
+
+
+def quiet_py4j() -> None:
+    """Keep py4j's notes on its connections out of a program's own log, as long as it sets no level.
+
+    A program that logs at INFO to standard output would find them among its results.
+    """
+    logger = logging.getLogger("py4j")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.WARNING)
 
 
 _told: set[str] = set()

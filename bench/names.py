@@ -1,0 +1,100 @@
+"""What contenders and jobs are called in words, in tables and in plots."""
+
+from __future__ import annotations
+
+HEADRACE, PLAIN = "headrace", ("plain-python", "client-alone")
+
+_CONTENDERS = {
+    "headrace": "Headrace, stream on Spark",
+    "headrace-batch": "Headrace, batch on Spark",
+    "headrace-local": "Headrace, local: one process",
+    "headrace-one-phase": "Headrace, stream on Spark, one phase",
+    "headrace-constant-rules": "Headrace, rules in the function",
+    "headrace-cold": "Headrace, cold start",
+    "headrace-warm": "Headrace, warm session",
+    "headrace-ordered": "Headrace, local, ordered",
+    "headrace-unordered": "Headrace, local, unordered",
+    "headrace-one-by-one": "Headrace, local, one by one",
+    "pyflink-process": "PyFlink, process mode",
+    "pyflink-thread": "PyFlink, thread mode",
+    "pyflink-process-bundle-10k": "PyFlink, process mode, bundles of 10,000",
+    "pyflink-process-bundle-100k-10s": "PyFlink, process mode, bundles of 100,000 or 10 s",
+    "pyflink-process-loopback": "PyFlink, process mode, in one interpreter",
+    "pyflink-default": "PyFlink, process mode, its defaults",
+    "pyflink-quick": "PyFlink, process mode, short bundles",
+    "flink-sql": "Flink SQL, state on the heap (no Python)",
+    "flink-sql-minibatch": "Flink SQL, mini-batches (no Python)",
+    "flink-sql-rocksdb": "Flink SQL, state in RocksDB (no Python)",
+    "spark-state-100k": "PySpark transformWithState, batches of 100,000",
+    "spark-state-500k": "PySpark transformWithState, batches of 500,000",
+    "spark-state-2000k": "PySpark transformWithState, batches of 2,000,000",
+    "spark-arrow": "PySpark mapInArrow",
+    "spark-state": "Bare transformWithState query",
+    "spark-state-light": "Bare transformWithState query, Headrace's settings",
+    "spark-shape": "The same, source and sink in Python",
+    "spark-shape-light": "The same, source and sink in Python, Headrace's settings",
+    "bytewax": "Bytewax, two processes",
+    "bytewax-threads": "Bytewax, two threads",
+    "bytewax-flat-map-1k": "Bytewax, two processes, flat map",
+    "bytewax-batch-5k": "Bytewax, two processes, batches of 5,000",
+    "bytewax-batch-50k": "Bytewax, two processes, batches of 50,000",
+    "pathway": "Pathway, two threads",
+    "plain-python": "Loop of plain Python, one core",
+    "client-alone": "The client alone, without Headrace",
+}
+
+_OF_CASES = {("broadcast", "headrace"): "Headrace, rules broadcast"}
+"""Where a case tells variants of Headrace apart by something else than how it runs."""
+
+_TITLES = {
+    "a": "Count and sum for each of 10,000 keys",
+    "a-million": "Count and sum for each of 1,000,000 keys",
+    "a-zipf": "Count and sum for each of 10,000 keys, skewed",
+    "a-million-zipf": "Count and sum for each of 1,000,000 keys, skewed",
+    "exchange": "An exchange by key, and a function that keeps nothing",
+    "b": "A map for each of 10,000 keys, cleared by timers",
+    "c": "Three keyed stages in a row",
+    "c-timed": "Three keyed stages in a row, in event time",
+    "d": "JSON lines decoded, filtered and mapped, no keys",
+    "tune": "Count and sum for each of 10,000 keys, other settings of the peers",
+    "windows": "Tumbling windows of 10 s: count and sum by key",
+    "windows-process": "Tumbling windows of 10 s: a function of all records of a window",
+    "windows-sliding": "Sliding windows of 10 min by 1 min: count and sum by key",
+    "windows-sessions": "Sessions with a gap of 30 s: count and sum by key",
+    "windows-million": "Tumbling windows of 10 s, 1,000,000 keys",
+    "windows-columns": "Tumbling windows of 10 s over columns",
+    "csv": "Sums by key from CSV files",
+    "csv-windows": "Tumbling windows of 10 s from CSV files",
+    "join": "Interval join of two streams, 5 s to both sides, 10,000 keys",
+    "broadcast": "1,000 rules, looked up by records of 10,000 keys",
+    "lookups": "Lookups over HTTP that take 20 ms, up to 1,000 at once",
+    "map-batches": "A scikit-learn model over batches: time to that of a plain loop",
+    "latency": "From record to output at 2,000 records a second",
+    "trickle": "A micro-batch of 100 records",
+    "doubling": "An input that doubles and halves again",
+    "layers": "What a record costs in each layer",
+    "start": "From the start to the first output",
+    "memory": "Memory with 10,000,000 keys",
+    "firing": "100,000 windows that end at once",
+    "growth": "How the rate changes, Headrace as a stream",
+    "batch-linear": "Time of a batch over the size of its input",
+}
+
+
+def words(contender: str, case: str = "") -> str:
+    """A contender in words; its name where there are none."""
+    return _OF_CASES.get((case, contender)) or _CONTENDERS.get(contender, contender)
+
+
+def title(experiment: str) -> str:
+    """What an experiment measures; its name where nothing is said of it."""
+    return _TITLES.get(experiment, experiment)
+
+
+def short(number: float) -> str:
+    """A number in three digits or so: 829k, 4.8M, 12."""
+    for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(number) >= 0.9995 * unit:
+            shown = number / unit
+            return f"{shown:.0f}{name}" if shown >= 99.5 else f"{shown:.3g}{name}"
+    return f"{number:.3g}"

@@ -1,0 +1,55 @@
+"""What assignments put into scope: the value, where one name is given one value."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from headrace.cli.check.definitions import Definitions
+from headrace.cli.check.values import Instance
+
+
+class Assignments(Definitions):
+    """Assignments put into scope what a value is known to be."""
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        """Give each target the value."""
+        value = self.visit(node.value)
+        for target in node.targets:
+            self._assign(target, value)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """Give the target an object of the annotated class, else the value."""
+        value = self.visit(node.value) if node.value is not None else None
+        self._assign(node.target, self._annotation(node.annotation) or value)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
+        """What the value is known to be; the target is given it."""
+        value = self.visit(node.value)
+        self._assign(node.target, value)
+        return value
+
+    def visit_For(self, node: ast.For) -> None:
+        """Walk through a loop; what it counts with is not known."""
+        self.visit(node.iter)
+        self._assign(node.target, None)
+        self.block([*node.body, *node.orelse])
+
+    def visit_withitem(self, node: ast.withitem) -> None:
+        """Give the target what the context is known to be."""
+        value = self.visit(node.context_expr)
+        if node.optional_vars is not None:
+            self._assign(node.optional_vars, value)
+
+    def _assign(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            self._scope[target.id] = value
+        elif isinstance(target, ast.Attribute):
+            owner = self.visit(target.value)
+            if isinstance(owner, Instance) and owner.own is not None:
+                owner.own[target.attr] = value
+        elif isinstance(target, ast.Tuple | ast.List):
+            for element in target.elts:
+                self._assign(element, None)
+        else:
+            self.visit(target)

@@ -1,0 +1,109 @@
+"""What a file defines: classes and functions, with what is known of parameters and results."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any
+
+from headrace.cli.check import values
+from headrace.cli.check.values import Instance, Known, OwnClass, OwnFunction
+from headrace.cli.check.walk import Scope, Walk
+from headrace.common.unsupported import is_unsupported
+
+
+class Definitions(Walk):
+    """Definitions put into scope what they make."""
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """Put a class into scope, with the attributes that its methods give it."""
+        for decorator in node.decorator_list:
+            self.visit(decorator)
+        bases = [self.visit(base) for base in node.bases]
+        kinds = [base.found for base in bases if isinstance(base, Known)]
+        kinds += [base.base for base in bases if isinstance(base, OwnClass)]
+        attributes: Scope = {}
+        for base in bases:
+            if isinstance(base, OwnClass):
+                attributes.update(base.attributes)
+        base_kind = next((k for k in kinds if isinstance(k, type) and not is_unsupported(k)), None)
+        outer, self._class = self._class, None
+        if base_kind is not None:
+            self._scope[node.name] = OwnClass(base_kind, attributes)
+            self._class = Instance(base_kind, attributes)
+        else:
+            self._class = Instance(object, attributes)
+            self._scope[node.name] = OwnClass(object, attributes)
+        with self._inside({}):
+            # ``open`` says what the attributes are that other methods use.
+            first = ("__init__", "open")
+            methods = [n for n in node.body if getattr(n, "name", "") in first]
+            self.block([*methods, *(n for n in node.body if n not in methods)])
+        self._class = outer
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        """Put a function into scope, with what it is known to return."""
+        for decorator in node.decorator_list:
+            self.visit(decorator)
+        for default in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
+            self.visit(default)
+        returns: list[Any] = []
+        of_class, self._class = self._class, None
+        if of_class is None:
+            self._scope[node.name] = OwnFunction(returns)
+        names = self._parameters(node, of_class)
+        self._returns.append(returns)
+        with self._inside(names):
+            self.block(node.body)
+        self._returns.pop()
+        self._class = of_class
+        declared = self._annotation(node.returns)
+        if declared is not None:
+            returns.insert(0, declared)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def _parameters(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, of_class: Instance | None
+    ) -> Scope:
+        arguments = [*node.args.posonlyargs, *node.args.args]
+        names: Scope = {a.arg: self._annotation(a.annotation) for a in arguments}
+        if of_class is None or not arguments:
+            return names
+        names[arguments[0].arg] = of_class
+        asked = inspect.getattr_static(of_class.kind, node.name, None)
+        if not inspect.isfunction(asked) or not asked.__module__.startswith("headrace."):
+            return names
+        for argument, parameter in zip(
+            arguments[1:], [*inspect.signature(asked).parameters][1:], strict=False
+        ):
+            if names[argument.arg] is None:
+                names[argument.arg] = values.annotated(asked, parameter, of_class.kind)
+        return names
+
+    def _annotation(self, node: ast.expr | None) -> Any:
+        """An object of the class that an annotation names. Annotations are no uses."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            try:
+                node = ast.parse(node.value, mode="eval").body
+            except SyntaxError:
+                return None
+        if not isinstance(node, ast.Name | ast.Attribute):
+            return None
+        before = len(self._reading.uses)
+        value = self.visit(node)
+        del self._reading.uses[before:]
+        if isinstance(value, Known) and is_unsupported(value.found):
+            return None
+        return values.called(value) if isinstance(value, Known | OwnClass) else None
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        """Walk through the body; its parameters are not known."""
+        with self._inside({argument.arg: None for argument in node.args.args}):
+            self.visit(node.body)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        """Keep what the function at hand returns."""
+        value = self.visit(node.value) if node.value is not None else None
+        if self._returns and value is not None:
+            self._returns[-1].append(value)

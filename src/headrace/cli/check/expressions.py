@@ -1,0 +1,92 @@
+"""What expressions are known to be, and the uses in them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+from typing import Any
+
+from headrace.cli.check import values
+from headrace.cli.check.catalogue import WORKS, Finding, finding_of, found_under, members
+from headrace.cli.check.imports import Imports
+from headrace.cli.check.keys import finding_of_key
+from headrace.cli.check.values import Foreign, Instance, Known, Method, OwnModule, Package
+from headrace.common.unsupported import is_unsupported
+
+_SETTERS = ("set_string", "set_integer", "set_boolean", "set_float", "set_bytearray")
+_BUILTIN = {name for kind in (str, bytes, list, dict, set, int) for name in dir(kind)}
+
+
+class Expressions(Imports):
+    """Names, attributes and calls: the uses of names of PyFlink's."""
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """What the name stands for."""
+        value = self._look_up(node.id)
+        if isinstance(value, Known):
+            self._use(node, value.name, finding_of(value.found))
+        return value
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        """What the attribute is known to be."""
+        value = self.visit(node.value)
+        if isinstance(value, Package):
+            value = self._imported(node, value, node.attr)
+            if isinstance(value, Known):
+                self._use(node, value.name, finding_of(value.found))
+            return value
+        if isinstance(value, OwnModule):
+            return value.names.get(node.attr)
+        if isinstance(value, Foreign):
+            return value
+        if isinstance(value, Instance) and value.own and node.attr in value.own:
+            return value.own[node.attr]
+        kind = getattr(value, "kind", None) or getattr(value, "base", None)
+        if isinstance(value, Known):
+            kind = value.found if isinstance(value.found, type) else None
+        if isinstance(kind, type) and not is_unsupported(kind) and kind is not object:
+            return self._member(node, kind)
+        if value is None:
+            self._guess(node)
+        return None
+
+    def _member(self, node: ast.Attribute, kind: type) -> Any:
+        name = f"{kind.__qualname__}.{node.attr}"
+        finding = finding_of(kind, node.attr)
+        if finding.found is not None or finding.status != WORKS:
+            self._use(node, name, finding)
+        found = inspect.getattr_static(kind, node.attr, None)
+        if isinstance(found, type) and not is_unsupported(found):
+            return Known(found, name)
+        return Method(kind, node.attr)
+
+    def _guess(self, node: ast.Attribute) -> None:
+        """A method of an object that is not known: by a name that is PyFlink's alone."""
+        name = node.attr
+        if "_" not in name or name in _BUILTIN or hasattr(builtins, name) or name[0] == "_":
+            return
+        owners = [owned[name] for owned in members().values() if name in owned]
+        findings = [found_under(owner) for owner in owners]
+        if len({finding.status for finding in findings}) != 1:
+            return
+        classes, reasons = {o.owner for o in owners}, {finding.reason for finding in findings}
+        finding = findings[0] if len(reasons) == 1 else Finding(None, findings[0].status)
+        self._use(node, f"{min(classes) if len(classes) == 1 else '…'}.{name}", finding)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        """What the call is known to give back."""
+        function = self.visit(node.func)
+        for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
+            self.visit(argument)
+        if isinstance(function, Method) and function.name in _SETTERS and node.args:
+            key = node.args[0]
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                self._use(key, key.value, finding_of_key(key.value))
+        return values.called(function)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        """What the first branch is known to be, else the second."""
+        self.visit(node.test)
+        first, second = self.visit(node.body), self.visit(node.orelse)
+        return first if first is not None else second

@@ -1,0 +1,101 @@
+"""What one walk through the files of a program knows: its files, the names in reach, the uses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.cli.check.catalogue import UNSUPPORTED, Finding
+from headrace.cli.check.values import Instance
+
+Scope = dict[str, Any]
+
+
+@dataclass(frozen=True, order=True)
+class Use:
+    """A name at a place."""
+
+    file: str
+    line: int
+    name: str
+    status: str
+    reason: str = ""
+
+
+class Reading:
+    """One program: its files, each read once by a walk of its own."""
+
+    def __init__(self, folder: Path, walk: type[Walk]) -> None:
+        self.folder = folder
+        self._walk = walk
+        self.uses: list[Use] = []
+        self._read: dict[Path, Scope] = {}
+
+    def file(self, path: Path) -> Scope:
+        """The names of a file, after it was read."""
+        real = path.resolve()
+        if real not in self._read:
+            names = self._read[real] = {}
+            tree = ast.parse(path.read_text("utf-8"), str(path))
+            self._walk(self, path, names).block(tree.body)
+        return self._read[real]
+
+    def own(self, module: str, beside: Path | None = None) -> Path | None:
+        """The file of a module of the program."""
+        place = (beside or self.folder).joinpath(*filter(None, module.split(".")))
+        for path in (place.with_suffix(".py"), place / "__init__.py"):
+            if path.is_file():
+                return path
+        return place if place.is_dir() else None
+
+
+class Walk(ast.NodeVisitor):
+    """The walk through one file: the names in reach, and what was found.
+
+    ``visit`` gives what an expression is known to be.
+    """
+
+    def __init__(self, reading: Reading, path: Path, names: Scope) -> None:
+        self._reading, self._path = reading, path
+        self._scopes: list[Scope] = [names]
+        self._class: Instance | None = None
+        self._returns: list[list[Any]] = []
+
+    # What is found
+
+    def _use(self, node: ast.AST, name: str, finding: Finding) -> None:
+        line = getattr(node, "end_lineno", 0) if isinstance(node, ast.Attribute) else node.lineno  # type: ignore[attr-defined]
+        use = Use(str(self._path), line, name, finding.status, finding.reason)
+        self._reading.uses.append(use)
+
+    def _missing(self, node: ast.AST, name: str, reason: str) -> None:
+        self._use(node, name, Finding(None, UNSUPPORTED, reason))
+
+    # Names
+
+    @property
+    def _scope(self) -> Scope:
+        return self._scopes[-1]
+
+    def _look_up(self, name: str) -> Any:
+        for scope in reversed(self._scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    @contextmanager
+    def _inside(self, names: Scope) -> Iterator[None]:
+        self._scopes.append(names)
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    def block(self, statements: Sequence[ast.stmt]) -> None:
+        """Walk through statements."""
+        for statement in statements:
+            self.visit(statement)

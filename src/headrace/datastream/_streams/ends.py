@@ -1,0 +1,66 @@
+"""Where the records of a stream go in the end: sinks, and the program itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.arguments import positive
+from headrace.datastream._build import execution
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.stream import Stream
+from headrace.datastream.closeable_iterator import CloseableIterator
+from headrace.datastream.data_stream_sink import DataStreamSink
+
+if TYPE_CHECKING:
+    from headrace.connector import Sink
+    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+class StreamEnds(Stream):
+    """A stream whose records can be written, and collected by the program."""
+
+    _env: StreamExecutionEnvironment
+
+    def sink_to(self, sink: Sink) -> DataStreamSink:
+        """Write the records with a connector's sink."""
+        return DataStreamSink(self._new_sink(sink, "sink_to", call_site()))
+
+    def add_sink(self, sink_func: Sink) -> DataStreamSink:
+        """Write the records with a connector's sink, like ``sink_to``."""
+        return DataStreamSink(self._new_sink(sink_func, "add_sink", call_site()))
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print the records, each after ``sink_identifier>`` where one is given."""
+        from headrace.datastream.connectors.print import PrintSink
+
+        return DataStreamSink(
+            self._new_sink(PrintSink(sink_identifier or ""), "print", call_site())
+        )
+
+    def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print the records on standard error; PyFlink has no such method."""
+        from headrace.datastream.connectors.print import PrintSink
+
+        sink = PrintSink(sink_identifier or "", to_stderr=True)
+        return DataStreamSink(self._new_sink(sink, "print_to_err", call_site()))
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator | list[Any]:
+        """The results of the job, one by one; with ``limit``, a list of at most that many."""
+        if limit is not None:
+            positive(limit, "a limit")
+        sinks = (*self._env._take_sinks(), self._collecting_sink())
+        results = CloseableIterator(
+            *execution.execute_and_collect(
+                sinks, self._env._configuration, job_execution_name, limit
+            )
+        )
+        if limit is None:
+            return results
+        with results:
+            return list(results)
+
+    def explain(self) -> str:
+        """How this stream would be computed: stages, chains, exchanges, state and timers."""
+        return execution.explain((self._collecting_sink(),), self._env._configuration)

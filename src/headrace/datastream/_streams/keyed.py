@@ -1,0 +1,175 @@
+"""The operators of a stream with keys: functions with keyed state, and aggregations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+from headrace.common.typeinfo import TypeInformation
+from headrace.datastream._build import aggregations
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.user_functions import is_associative, user_function
+from headrace.datastream._streams.operators import MakeSpec, StreamOperators
+from headrace.datastream.functions import (
+    Function,
+    KeyedMapBatchesFunction,
+    KeyedProcessFunction,
+    ReduceFunction,
+)
+from headrace.errors import PlanError
+from headrace.graph.transformation import (
+    Broadcast,
+    ByKey,
+    CallSite,
+    Edge,
+    Partitioning,
+    Transformation,
+)
+from headrace.operators.field_fold import FieldFold
+from headrace.operators.keyed_process import KeyedProcessSpec
+from headrace.operators.reduce import ReduceSpec
+from headrace.runtime.user_function import UserFunction
+
+if TYPE_CHECKING:
+    from headrace.datastream.data_stream import DataStream
+
+
+class KeyedOperators(StreamOperators):
+    """What ``KeyedStream`` adds to a ``DataStream``, or does in another way."""
+
+    _by_key: ByKey
+
+    # Functions
+
+    def process(  # type: ignore[override]  # as in PyFlink: a keyed stream takes no other kind
+        self,
+        func: KeyedProcessFunction,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """What the function yields for each record and timer, under its key."""
+        site, stream = call_site(), self._described()
+        function = user_function(
+            func, KeyedProcessFunction, "process_element", "process", stream, site, plain=False
+        )
+        return self._add(
+            KeyedProcessSpec(function), site, "process", output_type, inputs=self._keyed_edges()
+        )
+
+    def map_batches(  # type: ignore[override]  # the function is given the key as well
+        self,
+        func: Callable[[Any, Any], Any] | KeyedMapBatchesFunction,
+        output_type: TypeInformation | None = None,
+        *,
+        batch_size: int = 10_000,
+        format: Literal["arrow", "pandas"] = "arrow",
+        input_type: TypeInformation | None = None,
+        timestamp_column: str | None = None,
+    ) -> DataStream:
+        """What ``func(key, batch)`` gives for batches of the records of one key each.
+
+        A batch has records of one key that came one after another, with no watermark between them
+        and within one micro-batch: often few. A function object may keep keyed state, so what it
+        has to know of a key's other records it finds there. See ``DataStream.map_batches``.
+        """
+        from headrace.datastream._build.batches import BatchOptions, keyed_map_batches_spec
+
+        site, edges = call_site(), self._keyed_edges()
+        options = BatchOptions(output_type, batch_size, format, input_type, timestamp_column)
+        spec = keyed_map_batches_spec(func, options, self, edges, site)
+        return self._add(spec, site, "map_batches", kept_type=output_type, inputs=edges)
+
+    # Aggregations: each key's, after every record
+
+    def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
+        """Each key's records reduced into one: after every record, in a batch the last only."""
+        site = call_site()
+        function = user_function(func, ReduceFunction, "reduce", "reduce", self._described(), site)
+        spec = ReduceSpec(function, associative=is_associative(function))
+        return self._add_reduction(spec, site, "reduce")
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream:
+        """Each key's first record, with the sum so far in one field (see ``aggregations``)."""
+        fold = aggregations.FieldAggregation(position_to_sum, aggregations.add)
+        return self._add_fold(fold, FieldFold(fold.field, "sum"), "Sum", "sum")
+
+    def min(self, position_to_min: int | str = 0) -> DataStream:
+        """Each key's first record, with the least value so far in one field."""
+        fold = aggregations.FieldAggregation(position_to_min, aggregations.least)
+        return self._add_fold(fold, FieldFold(fold.field, "min"), "Min", "min")
+
+    def max(self, position_to_max: int | str = 0) -> DataStream:
+        """Each key's first record, with the greatest value so far in one field."""
+        fold = aggregations.FieldAggregation(position_to_max, aggregations.greatest)
+        return self._add_fold(fold, FieldFold(fold.field, "max"), "Max", "max")
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
+        """Each key's record with the least field so far; of equal ones the first."""
+        fold = aggregations.RecordSelection(position_to_min_by, aggregations.least)
+        return self._add_fold(fold, FieldFold(fold.field, "min", True), "MinBy", "min_by")
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
+        """Each key's record with the greatest field so far; of equal ones the first."""
+        fold = aggregations.RecordSelection(position_to_max_by, aggregations.greatest)
+        return self._add_fold(fold, FieldFold(fold.field, "max", True), "MaxBy", "max_by")
+
+    # Refused: the keys say where records go
+
+    def broadcast(self, *args: Any) -> Any:
+        """Refused: the keys say where records go."""
+        return self._repartitioned("broadcast", Broadcast())
+
+    # Within
+
+    def _described(self) -> str:
+        return f"{super()._described()}, keyed by {self._by_key.selector.name}"
+
+    def _keyed_edges(self) -> tuple[Edge, ...]:
+        return tuple(Edge(edge.source, edge.tag, self._by_key) for edge in self._edges)
+
+    def _add_function(
+        self,
+        plain: MakeSpec,
+        keyed: MakeSpec,
+        function: UserFunction,
+        site: CallSite,
+        call: str,
+        output_type: TypeInformation | None = None,
+        *,
+        kept_type: TypeInformation | None = None,
+    ) -> DataStream:
+        # State is asked for in open(). Without it there is nothing to bring together, so the
+        # records need not move.
+        stateful = isinstance(function.target, Function) and (
+            type(function.target).open is not Function.open
+        )
+        return self._add(
+            keyed(function) if stateful else plain(function),
+            site,
+            call,
+            output_type,
+            kept_type=kept_type,
+            inputs=self._keyed_edges() if stateful else self._edges,
+        )
+
+    def _add_fold(
+        self, reduce: Callable[[Any, Any], Any], fold: FieldFold, name: str, call: str
+    ) -> DataStream:
+        spec = ReduceSpec(UserFunction(reduce), name, True, fold)
+        return self._add_reduction(spec, call_site(), call)
+
+    def _add_reduction(self, spec: ReduceSpec, site: CallSite, call: str) -> DataStream:
+        return self._add(spec, site, call, kept_type=self._type(), inputs=self._keyed_edges())
+
+    def _operator(self, call: str) -> Transformation:
+        raise PlanError(
+            f"{call}() cannot act on a keyed stream: key_by() makes no operator",
+            where={"stream": self._described()},
+            hint=f"call {call}() before key_by(), or on the stream after the next operator",
+        )
+
+    def _repartitioned(self, call: str, partitioning: Partitioning) -> DataStream:
+        raise PlanError(
+            f"{call}() cannot act on a keyed stream: its keys say where records go",
+            where={"stream": self._described()},
+            hint=f"call {call}() before key_by(), or on the stream after the next operator",
+        )

@@ -1,0 +1,172 @@
+"""The operators of a stream, with keys and without: functions, batches, fields, time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+from headrace.common.arguments import at_least
+from headrace.common.typeinfo import TypeInformation
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream._build import nodes as build
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.stream import Stream
+from headrace.datastream._build.user_functions import user_function
+from headrace.datastream.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    KeyedProcessFunction,
+    MapBatchesFunction,
+    MapFunction,
+    ProcessFunction,
+)
+from headrace.errors import NotKeyedError, PlanError
+from headrace.graph.transformation import CallSite, Edge
+from headrace.operators.filter import FilterSpec
+from headrace.operators.flat_map import FlatMapSpec
+from headrace.operators.keyed_function import KeyedFilterSpec, KeyedFlatMapSpec, KeyedMapSpec
+from headrace.operators.map import MapSpec
+from headrace.operators.process import ProcessSpec
+from headrace.operators.project import ProjectSpec
+from headrace.runtime.operator import OperatorSpec
+from headrace.runtime.user_function import UserFunction
+
+if TYPE_CHECKING:
+    from headrace.datastream.data_stream import DataStream
+
+MakeSpec = Callable[[UserFunction], OperatorSpec]
+
+
+class StreamOperators(Stream):
+    """A stream that operators can follow."""
+
+    # Functions
+
+    def map(
+        self, func: Callable[[Any], Any] | MapFunction, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """One record out for each record in; on a keyed stream MapFunctions have keyed state."""
+        site = call_site()
+        function = user_function(func, MapFunction, "map", "map", self._described(), site)
+        return self._add_function(MapSpec, KeyedMapSpec, function, site, "map", output_type)
+
+    def flat_map(
+        self,
+        func: Callable[[Any], Any] | FlatMapFunction,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """Any number of records out for each; on a keyed stream functions have keyed state."""
+        site = call_site()
+        function = user_function(
+            func, FlatMapFunction, "flat_map", "flat_map", self._described(), site
+        )
+        return self._add_function(
+            FlatMapSpec, KeyedFlatMapSpec, function, site, "flat_map", output_type
+        )
+
+    def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
+        """The records for which the function is true; with keyed state as in ``map``."""
+        site = call_site()
+        function = user_function(func, FilterFunction, "filter", "filter", self._described(), site)
+        return self._add_function(
+            FilterSpec, KeyedFilterSpec, function, site, "filter", kept_type=self._type()
+        )
+
+    def process(
+        self, func: ProcessFunction, output_type: TypeInformation | None = None
+    ) -> DataStream:
+        """What the function yields for each record; ``tag, value`` goes to a side output."""
+        site, stream = call_site(), self._described()
+        if isinstance(func, KeyedProcessFunction):
+            raise NotKeyedError(
+                f"{type(func).__name__} is a KeyedProcessFunction, but the stream is not keyed",
+                where={"stream": stream, "called": str(site)},
+                hint=".key_by(...) before .process(...), or derive from ProcessFunction",
+            )
+        function = user_function(
+            func, ProcessFunction, "process_element", "process", stream, site, plain=False
+        )
+        return self._add(ProcessSpec(function), site, "process", output_type)
+
+    def map_batches(
+        self,
+        func: Callable[[Any], Any] | MapBatchesFunction,
+        output_type: TypeInformation | None = None,
+        *,
+        batch_size: int = 10_000,
+        format: Literal["arrow", "pandas"] = "arrow",
+        input_type: TypeInformation | None = None,
+        timestamp_column: str | None = None,
+    ) -> DataStream:
+        """What the function gives for batches of records, each of at most ``batch_size``.
+
+        ``func(batch)`` takes a pyarrow ``RecordBatch`` (or, by ``format``, a pandas DataFrame) and
+        returns one of any length, an iterable of them, or None for nothing. A batch has a column
+        for each field of the records: ``f0``, ``f1``, … of tuples, ``value`` of plain values.
+        ``input_type``: the type of the records, if the stream declares none. Results are of
+        ``output_type``, else rows with the names of the result's columns. Where batches begin and
+        end depends on how the input arrives.
+
+        A result as long as its batch keeps the timestamps, row for row. Other results get the
+        latest timestamp of the batch. ``timestamp_column`` names a column with their own.
+
+        Raises:
+            PlanError: the type of the records is not known.
+        """
+        # Jobs without batches start without pyarrow.
+        from headrace.datastream._build.batches import BatchOptions, map_batches_spec
+
+        site = call_site()
+        options = BatchOptions(output_type, batch_size, format, input_type, timestamp_column)
+        spec = map_batches_spec(func, options, self, self._edges, site)
+        return self._add(spec, site, "map_batches", kept_type=output_type)
+
+    # Fields and time
+
+    def project(self, *field_indexes: int) -> DataStream:
+        """Tuples of the fields at these positions, in this order."""
+        site = call_site()
+        if not field_indexes:
+            raise PlanError("project() needs the position of at least one field")
+        for index in field_indexes:
+            at_least(index, 0, "a field's position")
+        return self._add(
+            ProjectSpec(field_indexes), site, "project", kept_type=self._projected(field_indexes)
+        )
+
+    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
+        """The same records with event time by a strategy."""
+        site, stream = call_site(), self._described()
+        spec = build.timestamps_spec(
+            watermark_strategy, "assign_timestamps_and_watermarks", stream, site
+        )
+        return self._add(spec, site, "assign_timestamps_and_watermarks", kept_type=self._type())
+
+    # Within
+
+    def _add_function(
+        self,
+        plain: MakeSpec,
+        keyed: MakeSpec,
+        function: UserFunction,
+        site: CallSite,
+        call: str,
+        output_type: TypeInformation | None = None,
+        *,
+        kept_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """The stream after a function, which a keyed stream may run with keyed state."""
+        return self._add(plain(function), site, call, output_type, kept_type=kept_type)
+
+    def _add(
+        self,
+        spec: OperatorSpec,
+        site: CallSite,
+        call: str,
+        output_type: TypeInformation | None = None,
+        *,
+        kept_type: TypeInformation | None = None,
+        inputs: tuple[Edge, ...] | None = None,
+    ) -> DataStream:
+        """The stream after a new operator (see ``Stream._new_operator``)."""
+        raise NotImplementedError

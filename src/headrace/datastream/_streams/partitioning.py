@@ -1,0 +1,102 @@
+"""How the records of a stream are spread over the subtasks of the operators after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, overload
+
+from headrace.datastream._build import nodes as build
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.keys import key_function
+from headrace.datastream._build.stream import Stream
+from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._streams.broadcast import BroadcastStream, checked_descriptors
+from headrace.datastream.functions import KeySelector, NullByteKeySelector, Partitioner
+from headrace.datastream.state import MapStateDescriptor
+from headrace.graph.transformation import (
+    Broadcast,
+    ByPartitioner,
+    Forward,
+    Partitioning,
+    Rebalance,
+    Rescale,
+    Shuffle,
+)
+from headrace.runtime.user_function import UserFunction
+
+if TYPE_CHECKING:
+    from headrace.datastream.data_stream import DataStream
+
+
+def _first(key: Any, num_partitions: int) -> int:
+    return 0
+
+
+class StreamPartitioning(Stream):
+    """A stream whose records can be spread otherwise."""
+
+    def partition_custom(
+        self,
+        partitioner: Callable[[Any, int], int] | Partitioner,
+        key_selector: Callable[[Any], Any] | KeySelector | int | str,
+    ) -> DataStream:
+        """The stream with each record at the subtask that the partitioner picks for its key."""
+        site, stream = call_site(), self._described()
+        function = user_function(
+            partitioner, Partitioner, "partition", "partition_custom", stream, site
+        )
+        selector = key_function(key_selector, "partition_custom", stream, site)
+        for given in (function, selector):
+            build.require_sendable(given, "partition_custom", stream, site)
+        return self._repartitioned("partition_custom", ByPartitioner(function, selector))
+
+    def rebalance(self) -> DataStream:
+        """The stream spread over all subtasks, round robin."""
+        return self._repartitioned("rebalance", Rebalance())
+
+    def rescale(self) -> DataStream:
+        """The stream spread over the subtasks, round robin, as ``rebalance`` does."""
+        return self._repartitioned("rescale", Rescale())
+
+    def shuffle(self) -> DataStream:
+        """The stream spread over all subtasks: round robin, so that a replay gives the same."""
+        return self._repartitioned("shuffle", Shuffle())
+
+    def global_(self) -> DataStream:
+        """The stream with all its records at the first subtask: ``global`` in Flink for Java."""
+        everything = UserFunction(NullByteKeySelector(), "get_key")
+        return self._repartitioned("global_", ByPartitioner(UserFunction(_first), everything))
+
+    def forward(self) -> DataStream:
+        """The stream with its records staying in their subtasks."""
+        return self._repartitioned("forward", Forward())
+
+    @overload
+    def broadcast(self) -> DataStream: ...
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> BroadcastStream: ...
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream | BroadcastStream:
+        """The stream with each record at every subtask.
+
+        With descriptors it can be connected with another stream, in whose tasks its records change
+        these states.
+        """
+        everywhere = self._repartitioned("broadcast", Broadcast())
+        if broadcast_state_descriptor is None and not other_broadcast_state_descriptors:
+            return everywhere
+        given = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
+        return BroadcastStream(
+            everywhere, checked_descriptors(given, self._described(), call_site())
+        )
+
+    def _repartitioned(self, call: str, partitioning: Partitioning) -> DataStream:
+        """The same records over edges with this partitioning."""
+        raise NotImplementedError

@@ -1,0 +1,248 @@
+"""The second of two phases of windows one after the other, for records that come as columns.
+
+Partial results stay columns until their window fires. What is open when a micro-batch ends goes to
+the tables of rows, where it finds what earlier micro-batches left, or rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.watermark_strategy import MAX_WATERMARK
+from headrace.common.windows import TimeWindow
+from headrace.operators.slots import Slot
+from headrace.operators.windows.aligned import AlignedWindowOperator
+from headrace.operators.windows.grid import Grid
+from headrace.operators.windows.windowing import Windowing
+from headrace.runtime.loops import Push
+from headrace.runtime.operator import Outputs, Signal
+from headrace.runtime.state.backend import MISSING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from headrace.operators.windows.partials import Partials
+    from headrace.runtime.columns.batch import Columns
+    from headrace.runtime.columns.keys import ColumnKeys
+
+MOST_PARTIALS = 1 << 19
+"""So many are kept as columns; where there are more, all go to the tables."""
+
+
+class ColumnWindowOperator(AlignedWindowOperator):
+    """Merges columns of partial results. ``slots``: what an accumulator holds."""
+
+    def __init__(self, windowing: Windowing, grid: Grid, slots: tuple[Slot, ...]) -> None:
+        super().__init__(windowing, grid)
+        self._slots = slots
+        self._waiting: list[Any] = []
+        """Batches of partial results whose windows have not fired."""
+        self._partials: Partials | None = None
+        self._reached_ms: int | None = None
+        """A watermark that has come: its windows fire, with others, when the micro-batch ends."""
+
+    def bind(self, outputs: Outputs) -> Push:
+        """Keyed operators take blocks; see ``process`` and ``process_columns``."""
+        self._outputs = outputs
+        return super().bind(outputs)
+
+    def restore(self, state: Any | None) -> None:
+        """A call begins; what one that failed has left is dropped."""
+        super().restore(state)
+        self._waiting, self._reached_ms = [], None
+
+    # Records
+
+    def process(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        """Put each record of a block into its window."""
+        self._catch_up()
+        self._to_tables()
+        super().process(keys, values, timestamps)
+
+    def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
+        """Keep partial results, those that were sent, or those of the records that were."""
+        from headrace.operators.windows.partials import COUNT_COLUMN, PartialRows, panes_of
+
+        partials = self._of_keys(keys.names)
+        if type(columns.shape) is PartialRows:
+            batch = columns.batch
+        else:
+            taken = partials.taken(columns)
+            if taken is None:
+                times = columns.timestamps
+                self.process([*keys], columns.rows(), None if times is None else [*times])
+                return
+            batch = partials.made([taken])
+        late = panes_of(batch.columns, len(keys.names)) <= (
+            self.cell.watermark - self._grid.size_ms + 1
+        )
+        if late.any():
+            counts = batch.column(COUNT_COLUMN).to_numpy()
+            self._late.inc(int(counts[late].sum()))
+            batch = _where(batch, ~late)
+        if batch.num_rows:
+            self._keep(batch)
+
+    def _of_keys(self, names: tuple[str, ...]) -> Partials:
+        if self._partials is None or self._partials.keys != names:
+            from headrace.operators.windows.partials import Partials
+
+            self._to_tables()
+            self._partials = Partials(self._slots, names, self._grid.pane_ms, self._grid.offset_ms)
+        return self._partials
+
+    def _keep(self, batch: Any) -> None:
+        waiting = self._waiting
+        if waiting and not waiting[0].schema.equals(batch.schema):
+            self._to_tables()
+        self._waiting.append(batch)
+        if sum(each.num_rows for each in self._waiting) > MOST_PARTIALS:
+            self._catch_up()
+            merged = self._merge_up()
+            if merged is not None and merged.num_rows > MOST_PARTIALS // 2:
+                self._to_tables()
+
+    def _merge_up(self) -> Any | None:
+        """All that waits as one batch, sorted by pane; None where nothing does.
+
+        Sums that might not fit their column go to the tables.
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        partials = self._partials
+        if not self._waiting or partials is None:
+            return None
+        batch = partials.merged(self._waiting)
+        if batch is None:
+            self._to_tables()
+            return None
+        order = np.argsort(_panes(batch), kind="stable")
+        self._waiting = [batch.take(pa.array(order))]
+        return self._waiting[0]
+
+    def complete(self) -> None:
+        """The micro-batch ends: what is due fires, and what is open goes to the tables."""
+        self._catch_up()
+        self._to_tables()
+
+    def _to_tables(self) -> None:
+        """What waits goes to the tables."""
+        waiting, self._waiting = self._waiting, []
+        for batch in waiting:
+            self._put(batch)
+
+    def _put(self, batch: Any) -> None:
+        assert self._partials is not None and self._folding is not None
+        node, missing, merge = self.node, MISSING, self._folding.merge  # noqa: F841
+        self._tables.attach(self.cell.backend)
+        at = table = changed = None
+        for key, pane, held in self._partials.held(batch):
+            if pane != at:
+                at = pane
+                self._due_ms = None
+                table, changed = self._target(pane)
+            before = table[key]  # type: ignore[index]
+            table[key] = held if before is missing or before is None else merge(before, held)  # type: ignore[index]
+            changed(key)  # type: ignore[misc]
+
+    # Firing
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Let a watermark wait where columns do: then all that is due fires at once.
+
+        What comes after it for a window that it ends is late all the same.
+        """
+        self._signal = signal
+        if self._waiting and not idle and watermark < MAX_WATERMARK:
+            self._reached_ms = watermark
+        else:
+            self._reached_ms = None  # this one is later
+            super().watermark(watermark, idle, signal)
+
+    def _catch_up(self) -> None:
+        """Fire what the watermark that waits has ended."""
+        if self._reached_ms is not None:
+            reached_ms, self._reached_ms = self._reached_ms, None
+            super().watermark(reached_ms, False, self._signal)
+
+    def _advance(self, watermark: int) -> None:
+        """Fire what is due in the order of time, from columns and tables."""
+        merged = self._merge_up()
+        if merged is not None:
+            panes = _panes(merged)
+            due = int(panes.searchsorted(watermark - self._grid.size_ms + 1, "right"))
+            if due:
+                self._waiting = [merged.slice(due)] if due < merged.num_rows else []
+                self._fire_columns(merged.slice(0, due))
+        super()._advance(watermark)
+
+    def _fire_columns(self, batch: Any) -> None:
+        """Fire windows of a batch that is sorted by pane, and those of tables between them."""
+        self._tables.attach(self.cell.backend)
+        size_ms, done = self._grid.size_ms, 0
+        panes = _panes(batch)
+        for start in sorted(self._tables.starts()):
+            first = int(panes.searchsorted(start, "left"))
+            if first >= len(panes):
+                break
+            stop = int(panes.searchsorted(start, "right"))
+            self._emit_columns(batch.slice(done, first - done))
+            self._put(batch.slice(first, stop - first))
+            super()._advance(start + size_ms - 1)
+            self._reached = max(self._reached, start + size_ms - 1)
+            done = stop
+        self._emit_columns(batch.slice(done))
+
+    def _emit_columns(self, batch: Any) -> None:
+        """Emit the results of windows that the tables have nothing of."""
+        partials = self._partials
+        if not batch.num_rows or partials is None:
+            return
+        if self._firing.calls:
+            self._call_each(partials.held(batch))
+            return
+        import pyarrow.compute as pc
+
+        from headrace.runtime.columns.batch import Columns
+        from headrace.runtime.columns.shapes import NAMED_ROWS
+
+        node = self.node  # noqa: F841  for ``annotate``
+        function: Any = self._windowing.contents.functions[0].target
+        results = function.result_columns(partials.slot_columns(batch))
+        times = pc.add(batch.columns[len(partials.keys)], self._grid.size_ms - 1)
+        self._outputs.columns(Columns(results, NAMED_ROWS, None, times))
+
+    def _call_each(self, found: Iterable[tuple[Any, int, Any]]) -> None:
+        start: int | None = None
+        held: list[tuple[Any, Any]] = []
+        for key, pane, value in found:
+            if pane != start:
+                self._fire_held(start, held)
+                start, held = pane, []
+            held.append((key, value))
+        self._fire_held(start, held)
+
+    def _fire_held(self, start: int | None, held: list[tuple[Any, Any]]) -> None:
+        if start is not None:
+            window = TimeWindow(start, start + self._grid.size_ms)
+            self._results(window, held)
+            if self._clears:
+                self._clear(window, [key for key, _ in held])
+
+
+def _panes(batch: Any) -> np.ndarray[Any, Any]:
+    from headrace.operators.windows.partials import PANE
+
+    found: np.ndarray[Any, Any] = batch.column(PANE).to_numpy()
+    return found
+
+
+def _where(batch: Any, wanted: np.ndarray[Any, Any]) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    return batch.take(pa.array(np.flatnonzero(wanted)))

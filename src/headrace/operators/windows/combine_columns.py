@@ -1,0 +1,171 @@
+"""The first of two phases of windows, for records that come as columns.
+
+The rules are those of rows (``combine``), for a chunk of columns at a time: no watermark stands
+within one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.watermark_strategy import MAX_WATERMARK
+from headrace.operators.slots import Slot
+from headrace.operators.windows.combine import CombineWindowsOperator, CombineWindowsSpec, SentKey
+from headrace.runtime.columns.selectors import key_columns_of
+from headrace.runtime.loops import Push, calling, pushing_all
+from headrace.runtime.operator import Operator, Outputs, Signal, Traits
+from headrace.runtime.user_function import UserFunction
+
+if TYPE_CHECKING:
+    from headrace.operators.windows.partials import Partials, Taken
+    from headrace.runtime.columns.batch import Columns, PushColumns
+
+MOST_RECORDS = 1 << 19
+"""So many are combined at once: the more there are, the more of them have the same key."""
+
+_MOST = (1 << 63) - 1
+
+
+class SentKeyColumns(SentKey):
+    """The key of a record or of what was combined, where columns name it."""
+
+    def __init__(self, selector: UserFunction, key_columns: tuple[str, ...]) -> None:
+        super().__init__(selector)
+        self.sent_key_columns = key_columns
+
+
+def named_key(selector: UserFunction, key_type: Any) -> tuple[str, ...] | None:
+    """The columns that hold the key; None where only the selector gives it, or a declared type."""
+    if key_type is not None and key_type.coercer() is not None:
+        return None
+    return key_columns_of(selector.target)
+
+
+@dataclass(frozen=True)
+class CombineColumnsSpec(CombineWindowsSpec):
+    """Before windows of a grid, where columns name the key. ``slots``: an accumulator's."""
+
+    key_columns: tuple[str, ...]
+    slots: tuple[Slot, ...]
+    traits = Traits(takes_columns=True)
+
+    @property
+    def label(self) -> str:
+        return "Combine columns"
+
+    def build(self) -> Operator:
+        return CombineColumnsOperator(self)
+
+    @cached_property
+    def partials(self) -> Partials:
+        """Makes the partial results."""
+        from headrace.operators.windows.partials import Partials  # jobs with rows start without it
+
+        return Partials(self.slots, self.key_columns, self.grid.pane_ms, self.grid.offset_ms)
+
+
+class CombineColumnsOperator(CombineWindowsOperator):
+    """Gathers columns until the task run ends or there are many, and sends them combined.
+
+    At any time it holds columns or rows, not both.
+    """
+
+    def __init__(self, spec: CombineColumnsSpec) -> None:
+        super().__init__(spec)
+        self._columns_spec = spec
+        self._gathered: list[Taken] = []
+        self._records = self._reach = 0
+
+    def bind(self, outputs: Outputs) -> Push:
+        """The function that takes a single record."""
+        push = super().bind(outputs)
+        step = self.step()
+        assert step is not None, "a combiner is a part of loops"
+        self._push_rows: Callable[..., None] = pushing_all(
+            (step, calling(outputs.main)), self.node.name
+        )
+        return push
+
+    @property
+    def combines(self) -> bool:
+        """Whether records are combined now. A chunk of rows asks: columns before it are sent."""
+        if self._gathered:
+            self._release()
+        return super().combines
+
+    def bind_columns(self, outputs: Outputs) -> PushColumns:
+        """The function that takes columns."""
+        self._outputs, self._partials = outputs, self._columns_spec.partials
+
+        def push(columns: Columns) -> None:
+            if self._tables or self._ended:
+                self._release()
+            if not self._worth.pays:
+                self._release()
+                outputs.columns(columns)
+                return
+            taken = self._partials.taken(columns)
+            if taken is None:
+                self._push_rows(columns.rows(), columns.timestamps and [*columns.timestamps])
+                return
+            self._take(taken)
+
+        return push
+
+    def _take(self, taken: Taken) -> None:
+        from headrace.operators.windows.partials import panes_of
+
+        late = panes_of(taken.arrays, len(self._columns_spec.key_columns)) <= (
+            self._watermark - self._grid.pane_ms + 1
+        )
+        if not late.any():
+            self._gather(taken)
+            return
+        if not late.all():
+            self._gather(taken.where(~late))
+        # What a watermark has ended comes after it, and is not combined.
+        self._release()
+        self._outputs.columns(taken.where(late).columns)
+
+    def _gather(self, taken: Taken) -> None:
+        gathered = self._gathered
+        if gathered and not (gathered[0].is_like(taken) and self._reach + taken.reach <= _MOST):
+            self._release()
+        gathered.append(taken)
+        self._reach += taken.reach
+        self._records += len(taken)
+        if self._records >= MOST_RECORDS:
+            self._release()
+
+    def restore(self, state: Any | None) -> None:
+        """A split's records begin; those that a failed call left come again."""
+        super().restore(state)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._gathered.clear()
+        self._records = self._reach = 0
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Let a watermark wait for the records before it."""
+        if not self._gathered:
+            super().watermark(watermark, idle, signal)
+            return
+        self._watermark = max(watermark, self._watermark)
+        self._signal = signal
+        if not idle and watermark < MAX_WATERMARK:
+            self._waiting = watermark
+            return
+        self._release()
+        signal(watermark, idle)
+
+    def _release(self) -> None:
+        if self._gathered:
+            found = self._partials.made(self._gathered)
+            self._worth.note(self._records, found.num_rows)
+            self._forget()
+            self._outputs.columns(self._partials.columns(found))
+        super()._release()

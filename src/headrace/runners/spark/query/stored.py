@@ -1,0 +1,111 @@
+"""What Spark's state stores hold as backends, and backends as what state stores hold."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from headrace.runners.spark.query.wire import bucket_keys
+from headrace.runtime.block import ALL_GROUPS
+from headrace.runtime.neutral.form import NeutralForm
+from headrace.runtime.neutral.whole import Backends, neutral_form, restore
+from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.pages.backend import HEADER, PagedBackend
+from headrace.runtime.state.pages.held import HeldPages
+
+Stored = tuple[int, str, bytes]
+"""Bucket, name and data of a record."""
+
+
+def vertex_of(name: str) -> str:
+    """The vertex that a record ``<vertex>/<group>/<page>`` belongs to."""
+    return name.rsplit("/", 2)[0]
+
+
+def of_vertices(stored: Iterable[Stored], wanted: Collection[str]) -> Iterator[Stored]:
+    """The records of these vertices; headers without those of others."""
+    for bucket, name, data in stored:
+        if name == HEADER:
+            headers: Mapping[str, bytes] = pickle.loads(data)
+            mine = {
+                prefix: found for prefix, found in headers.items() if vertex_of(prefix) in wanted
+            }
+            if mine:
+                yield bucket, name, pickle.dumps(mine, 5)
+        elif vertex_of(name) in wanted:
+            yield bucket, name, data
+
+
+def among_instances(
+    stored: Iterable[Stored],
+    program: JobProgram,
+    vertices: tuple[VertexProgram, ...],
+    before: Mapping[str, int],
+) -> list[tuple[int, int, str, bytes]]:
+    """The records of vertices with state of their instances, for as many instances as they have.
+
+    ``before``: how many there were. The records' stage is 0.
+    """
+    then = tuple(replace(vertex, groups=before[vertex.id]) for vertex in vertices)
+    was, now = (replace(program, stages=(each,)) for each in (then, vertices))
+    form = neutral_form(was, backends_of(was, stored), {}, {}, 0)
+    return [(r["bucket"], 0, r["name"], r["data"]) for r in records_of(form, now)]
+
+
+def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -> Backends:
+    """The records of Spark's state stores as backends, by vertex and key group.
+
+    Every bucket has a copy of what its task shares; that of the first one found counts.
+    """
+    pages: dict[tuple[str, int], HeldPages] = {}
+    of_bucket: dict[tuple[str, int], int] = {}
+
+    def put(bucket: int, prefix: str, name: str, data: bytes) -> None:
+        vertex, group = prefix.rsplit("/", 1)
+        at = vertex, int(group)
+        if of_bucket.setdefault(at, bucket) == bucket:
+            pages.setdefault(at, HeldPages()).put(name, data)
+
+    for bucket, name, data in stored:
+        if name == HEADER:
+            headers: Mapping[str, bytes] = pickle.loads(data)
+            for prefix, header in headers.items():
+                put(bucket, prefix.removesuffix("/"), HEADER, header)
+        else:
+            prefix, _, page = name.rpartition("/")
+            put(bucket, prefix, page, data)
+    vertices = {vertex.id: vertex for stage in program.stages for vertex in stage}
+    return {
+        (at, group): PagedBackend(held, vertices[at].spread_of(group))
+        for (at, group), held in pages.items()
+        if at in vertices
+    }
+
+
+def records_of(form: NeutralForm, program: JobProgram) -> Iterator[dict[str, Any]]:
+    """The form as records of Spark's state stores, by stage and bucket."""
+    keys, page_bytes = bucket_keys(program.partitions), program.settings.page_bytes
+    stages = {vertex.id: vertex.stage for stage in program.stages for vertex in stage}
+    pages: dict[tuple[str, int], HeldPages] = {}
+
+    def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
+        held = pages[vertex.id, group] = HeldPages()
+        return PagedBackend(held, vertex.spread_of(group), page_bytes)
+
+    restore(form, program, backend_of)
+    headers: dict[tuple[int, int], dict[str, bytes]] = {}
+    for (vertex, group), held in pages.items():
+        stage = stages[vertex]
+        for bucket in keys if group == ALL_GROUPS else [keys[group % len(keys)]]:
+            for name, data in held.records.items():
+                if name == HEADER:
+                    headers.setdefault((stage, bucket), {})[f"{vertex}/{group}/"] = data
+                else:
+                    record = f"{vertex}/{group}/{name}"
+                    yield {"bucket": bucket, "stage": stage, "name": record, "data": data}
+    for (stage, bucket), found in headers.items():
+        data = pickle.dumps(found, 5)
+        yield {"bucket": bucket, "stage": stage, "name": HEADER, "data": data}

@@ -1,0 +1,276 @@
+"""Windows over columns come to what they come to over rows: results, and how many were late."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headrace.common import Configuration, Duration, Types, WatermarkStrategy
+from headrace.common.time import Time
+from headrace.common.types import Row
+from headrace.datastream import DataStream, ProcessWindowFunction, StreamExecutionEnvironment
+from headrace.datastream.aggregates import Aggregates, Count, Max, Mean, Min, Sum
+from headrace.datastream.connectors import indexed
+from headrace.datastream.connectors.datagen import DataGeneratorSource
+from headrace.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
+from headrace.operators import worth
+from headrace.operators.windows import aligned_columns, combine_columns
+from headrace.testing import run_pipeline
+
+ms = Time.milliseconds
+ALL = Aggregates(
+    records=Count(),
+    values=Count("value"),
+    total=Sum("value"),
+    low=Min("value"),
+    high=Max("value"),
+    mean=Mean("value"),
+    last=Max("name"),
+    first=Min("name"),
+)
+TIMES = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(3))
+TUMBLING = TumblingEventTimeWindows.of(ms(10), ms(3))
+SLIDING = SlidingEventTimeWindows.of(ms(12), ms(4))
+INTS, FLOATS = pa.int64(), pa.float64()
+
+Record = tuple[Any, Any, Any, int]
+
+taken = {"combined": 0, "fired": 0}
+"""How many records were combined as columns, and how many results were emitted as such."""
+
+
+@pytest.fixture(autouse=True)
+def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Chunks of the same length for rows and columns, so that the same records are late."""
+    taken.update(combined=0, fired=0)
+    gather = combine_columns.CombineColumnsOperator._gather
+    emit = aligned_columns.ColumnWindowOperator._emit_columns
+
+    def gathering(self: Any, found: Any) -> None:
+        taken["combined"] += len(found)
+        gather(self, found)
+
+    def emitting(self: Any, batch: Any) -> None:
+        taken["fired"] += batch.num_rows
+        emit(self, batch)
+
+    monkeypatch.setattr(combine_columns.CombineColumnsOperator, "_gather", gathering)
+    monkeypatch.setattr(aligned_columns.ColumnWindowOperator, "_emit_columns", emitting)
+    for name in ("COLUMNS_RECORDS", "CHUNK_RECORDS", "RANGE_RECORDS"):
+        monkeypatch.setattr(indexed, name, 7)
+    yield
+
+
+class Named(ProcessWindowFunction[Any, Any, Any, Any]):
+    """With key and window, and how many windows of the key there were before."""
+
+    def process(self, key: Any, context: Any, elements: Any) -> Iterator[Any]:
+        (row,) = elements
+        yield key, context.window().start, *row
+
+
+def source(records: list[Record], values: Any, keys: Any) -> DataGeneratorSource:
+    def columns(indexes: Any) -> dict[str, Any]:
+        found = [records[index] for index in indexes.tolist()]
+        kinds = zip(("key", "value", "name", "at"), (keys, values, pa.string(), INTS), strict=True)
+        return {
+            name: pa.array([each[place] for each in found], kind)
+            for place, (name, kind) in enumerate(kinds)
+        }
+
+    return DataGeneratorSource.of_columns(columns, len(records))
+
+
+def windows(
+    records: list[Record],
+    key: Any,
+    aggregates: Aggregates = ALL,
+    *,
+    assigner: Any = TUMBLING,
+    values: Any = INTS,
+    keys: Any = INTS,
+    function: Any = None,
+    combining: bool = True,
+) -> DataStream:
+    settings = {
+        "headrace.watermark.chunk-records": "7",
+        "headrace.combining.enabled": str(combining).lower(),
+    }
+    env = StreamExecutionEnvironment(Configuration.from_dict(settings))
+    times = TIMES.with_timestamp_assigner("at")
+    stream = env.from_source(source(records, values, keys), times, "records")
+    return stream.key_by(key).window(assigner).aggregate(aggregates, function)
+
+
+def outcome(stream: DataStream, **how: Any) -> tuple[list[str], dict[Any, int]]:
+    found = run_pipeline(stream, **how)
+    late = {name: count for name, count in found.counters.items() if "Late" in str(name)}
+    return sorted(map(repr, found.only)), late
+
+
+def drawn(seed: int, keys: Any = (0, 1, 2, -1, None), count: int = 90) -> list[Record]:
+    rng = random.Random(seed)
+    return [
+        (
+            rng.choice(keys),
+            rng.choice([None, number, -number]),
+            rng.choice(["a", "é", None, "\U0001f40d"]),
+            number // 3 + rng.choice([-20, -8, -3, -1, 0, 0, 1]),
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize("function", [None, Named()], ids=["rows", "named"])
+@pytest.mark.parametrize("assigner", [TUMBLING, SLIDING], ids=["tumbling", "sliding"])
+@pytest.mark.parametrize("most", [1, 20, 1 << 19])
+def test_late_records_too(
+    assigner: Any, function: Any, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(combine_columns, "MOST_RECORDS", most)
+    monkeypatch.setattr(aligned_columns, "MOST_PARTIALS", most)
+    records = drawn(most)
+    how = {"assigner": assigner, "function": function}
+    rows, late = outcome(windows(records, lambda record: record["key"], combining=False, **how))
+    assert not taken["combined"] and not taken["fired"]
+    (dropped,) = late.values()
+    assert dropped
+    assert outcome(windows(records, "key", **how)) == (rows, late)
+    assert taken["combined"] > len(records) // 2
+    assert bool(taken["fired"]) is (assigner is TUMBLING and most > 1)
+    assert outcome(windows(records, "key", combining=False, **how)) == (rows, late)
+
+
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 999), st.lists(st.integers(1, 40), max_size=6), st.integers(1, 4))
+def test_the_law(seed: int, cuts: list[int], key_groups: int) -> None:
+    records = [(key, value, name, abs(at)) for key, value, name, at in drawn(seed, "abc")]
+    records.sort(key=lambda record: record[3])
+    asked: dict[str, Any] = {"keys": pa.string(), "function": Named()}
+    wanted, _ = outcome(windows(records, lambda record: record["key"], combining=False, **asked))
+    spread = {"key_groups": key_groups, "parallelism": 2}
+    for how in (
+        {"cuts": cuts, **spread},
+        {"cuts": cuts, "backends": "paged", "restarts": True, **spread},
+        {"mode": "batch", **spread},
+    ):
+        taken.update(combined=0, fired=0)
+        assert outcome(windows(records, "key", **asked), **how)[0] == wanted, how
+        assert taken["fired"], how
+
+
+def test_keys_that_do_not_repeat_go_as_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worth, "SAMPLE", 10)
+    records = [(number, number, "x", number // 9) for number in range(200)]
+    found, _ = outcome(windows(records, "key", function=Named()), cuts=[50] * 3)
+    wanted, _ = outcome(windows(records, lambda record: record["key"], function=Named()))
+    assert found == wanted
+    assert taken["combined"] == 50
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (1 << 62, INTS),
+        ((1 << 64) - 1, pa.uint64()),
+        (Decimal("0.10"), pa.decimal128(9, 2)),
+        (math.nan, FLOATS),
+        (0.5, FLOATS),
+        (7, pa.int8()),
+        (True, pa.bool_()),
+    ],
+    ids=str,
+)
+def test_values_are_those_of_rows(value: Any, kind: Any) -> None:
+    """Integers do not overflow: where they could, records go as rows."""
+    records = [(number % 3, value, "x", number // 4) for number in range(60)]
+    asked: dict[str, Any] = {"values": kind, "function": Named()}
+    found, _ = outcome(windows(records, "key", **asked), cuts=[25])
+    assert found == outcome(windows(records, lambda record: record["key"], **asked))[0]
+    assert bool(taken["combined"]) is (kind in (pa.int8(), FLOATS) and value == value)
+
+
+def test_sums_that_only_the_receiver_finds_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each sum that is sent fits 64 bits."""
+    monkeypatch.setattr(indexed, "COLUMNS_RECORDS", 3)
+    monkeypatch.setattr(combine_columns, "MOST_RECORDS", 1)
+    big = 1 << 61
+    found = run_pipeline(windows([(1, big, "x", 4)] * 60, "key", Aggregates(total=Sum("value"))))
+    assert found.only == [Row(total=60 * big)]
+    assert taken == {"combined": 60, "fired": 0}
+
+
+@pytest.mark.parametrize(
+    ("keys", "kind"),
+    [
+        ([0.0, -0.0, 1.5], FLOATS),
+        ([True, False, None], pa.bool_()),
+        (["a", None, ""], pa.large_string()),
+        (["a", "b"], pa.dictionary(pa.int8(), pa.string())),
+    ],
+    ids=["floats", "bools", "texts", "dictionary"],
+)
+def test_keys_are_those_of_rows(keys: list[Any], kind: Any) -> None:
+    records = [(keys[number % len(keys)], 1, "x", number // 4) for number in range(60)]
+    found, _ = outcome(windows(records, "key", keys=kind, function=Named()), cuts=[25])
+    by_rows = windows(records, lambda record: record["key"], keys=kind, function=Named())
+    assert found == outcome(by_rows)[0]
+    assert bool(taken["combined"]) is (kind != FLOATS)
+
+
+def test_what_the_window_keeps_for_a_key_goes_with_it() -> None:
+    class Counting(ProcessWindowFunction[Any, Any, Any, Any]):
+        def process(self, key: Any, context: Any, elements: Any) -> Iterator[Any]:
+            from headrace.datastream.state import ValueStateDescriptor
+
+            both = [context.window_state(), context.global_state()]
+            states = [each.get_state(ValueStateDescriptor("n", Types.LONG())) for each in both]
+            for state in states:
+                state.update((state.value() or 0) + 1)
+            yield key, *(state.value() for state in states)
+
+        def clear(self, context: Any) -> None:
+            cleared.append(context.window().start)
+
+    cleared: list[int] = []
+    records = drawn(5, (1, 2))
+    function = Counting()
+    by_columns = outcome(windows(records, "key", function=function))[0]
+    assert taken["fired"]
+    assert by_columns == outcome(windows(records, lambda each: each["key"], function=function))[0]
+
+
+def test_the_plan_shows_it() -> None:
+    records = drawn(1)
+    assert "Combine columns for" in windows(records, "key").explain()
+    by_rows = windows(records, lambda record: record["key"]).explain()
+    assert "Combine for" in by_rows
+
+
+def test_results_as_batches() -> None:
+    """Results that come of columns stay columns; others are rows of the declared type."""
+    names = ["records", "values", "total"]
+    wanted = Aggregates(records=Count(), values=Count("value"), total=Sum("value"))
+    declared = Types.ROW_NAMED(names, [Types.LONG()] * 3)
+
+    def doubled(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch.select(names)
+
+    records = drawn(3)
+    stream = windows(records, "key", wanted)
+    found = outcome(stream.map_batches(doubled, input_type=declared), cuts=[30, 20])[0]
+    assert found == outcome(windows(records, "key", wanted), cuts=[30, 20])[0]
+
+
+def test_rows_have_the_names() -> None:
+    records = [(1, 5, "x", 1), (1, None, "y", 2)]
+    (row,) = run_pipeline(windows(records, "key")).only
+    assert row == Row(records=2, values=1, total=5, low=5, high=5, mean=5.0, last="y", first="x")
