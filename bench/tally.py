@@ -70,7 +70,7 @@ class Counter:
 
 
 class LastByKey:
-    """Counts keys, for job ``csv``: of the outputs (key, sum, …) of a key the last one counts.
+    """Counts keys, for job ``csv``: of the outputs (key, sum, time) of a key the last one counts.
 
     A stream gives out every sum on the way, a batch the last; what is left in the end is the same.
     """
@@ -78,9 +78,12 @@ class LastByKey:
     def __init__(self, folder: str) -> None:
         self.folder = folder
 
-    def __call__(self, values: Sequence[Any]) -> None:
-        """Note the last sum of each key among outputs that came together."""
-        self.note({value[0]: value[1] for value in values})
+    def columns(self, batch: Any) -> None:
+        """Note the last sum of each key in a pyarrow record batch: ``value`` by ``key``."""
+        import pyarrow as pa
+
+        last = pa.Table.from_batches([batch]).group_by("key").aggregate([("value", "max")])
+        self.note(dict(zip(last["key"].to_pylist(), last["value_max"].to_pylist(), strict=True)))
 
     def note(self, sums: Mapping[int, int]) -> None:
         """Write sums by their keys down in this process's file."""

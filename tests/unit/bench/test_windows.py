@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from bench import expectation, report, workload
@@ -127,8 +128,8 @@ def test_two_halves_of_the_numbers_are_every_index_in_turn() -> None:
 
 def test_the_last_sum_of_a_key_counts(tmp_path: Path) -> None:
     tally = LastByKey(str(tmp_path))
-    tally([(1, 10, 0), (2, 5, 0), (1, 12, 0)])
-    tally([(2, 9, 0), (3, 0, 0)])
+    tally.columns(pa.record_batch({"key": [1, 2, 1], "value": [10, 5, 12]}))
+    tally.columns(pa.record_batch({"key": [2, 3], "value": [9, 0]}))
     assert tally.total() == [3, 6, 21]
 
 
