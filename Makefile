@@ -65,7 +65,7 @@ lock: ## pin every dependency anew from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
 	$(COMPILE) --all-extras pyproject.toml --output-file requirements/dev.txt
 	$(COMPILE) --group build --constraints requirements/dev.txt --output-file requirements/build.txt
-	for peer in bench-bytewax bench-models bench-plots bench-pyflink; do \
+	for peer in bench-bytewax bench-models bench-pathway bench-plots bench-pyflink; do \
 		$(COMPILE) requirements/$$peer.in --output-file requirements/$$peer.txt || exit 1; done
 
 .PHONY: clean

@@ -74,6 +74,15 @@ def _bytewax(operator: str, thousands: int) -> Contender:
     return Contender(name, "bytewax_peer", "bytewax", options)
 
 
+def _bytewax_windows(thousands: int) -> Contender:
+    options = {"workers": "processes", "batch": str(thousands * THOUSAND)}
+    return Contender(f"bytewax-{thousands}k", "bytewax_peer", "bytewax", options, 60)
+
+
+def _pathway(name: str, windows: str) -> Contender:
+    return Contender(name, "pathway_peer", "pathway", {"windows": windows}, 60)
+
+
 CONTENDERS = {
     each.name: each
     for each in (
@@ -113,6 +122,10 @@ CONTENDERS = {
         _bytewax("flat_map", 1),
         _bytewax("batch", 5),
         _bytewax("batch", 50),
+        _bytewax_windows(50),
+        _bytewax_windows(200),
+        _pathway("pathway", "operator"),
+        _pathway("pathway-grouped", "grouped"),
     )
 }
 
@@ -148,14 +161,30 @@ _OTHERS = {
     "plain-python": (1 * MILLION, 5 * MILLION),
 }
 
-_WINDOW_PEERS: dict[str, tuple[int, int]] = {
-    # Job wt by peers that are not Python on Flink: bytewax, flink-sql, pathway and so on.
+# No run of these should take a minute. A batch of Bytewax's source is the least of its sizes.
+_WINDOW_PEERS = {
+    "flink-sql": (4 * MILLION, 16 * MILLION),
+    "flink-sql-minibatch": (4 * MILLION, 16 * MILLION),
+    "flink-sql-rocksdb": (2 * MILLION, 8 * MILLION),
+    "bytewax": (500 * THOUSAND, 2 * MILLION),
+    "bytewax-threads": (500 * THOUSAND, 2 * MILLION),
+    "bytewax-50k": (500 * THOUSAND, 2_500 * THOUSAND),
+    "bytewax-200k": (600 * THOUSAND, 2_600 * THOUSAND),
 }
-_CSV_PEERS: dict[str, tuple[int, int]] = {
-    # Job csv.
+_SLIDING_PEERS = {
+    "flink-sql": (3 * MILLION, 15 * MILLION),
+    "flink-sql-minibatch": (3 * MILLION, 15 * MILLION),
+    "flink-sql-rocksdb": (3 * MILLION, 9 * MILLION),
 }
-_CSV_WINDOW_PEERS: dict[str, tuple[int, int]] = {
-    # Job csvw.
+_SESSION_PEERS = {
+    "flink-sql": (900 * THOUSAND, 3_600 * THOUSAND),
+    "flink-sql-minibatch": (900 * THOUSAND, 3_600 * THOUSAND),
+    "flink-sql-rocksdb": (300 * THOUSAND, 1_200 * THOUSAND),
+}
+_CSV_PEERS = {"pathway": (2 * MILLION, 8 * MILLION)}
+_CSV_WINDOW_PEERS = {
+    "pathway": (1 * MILLION, 4 * MILLION),
+    "pathway-grouped": (1 * MILLION, 4 * MILLION),
 }
 _CSV = {
     "headrace": (2 * MILLION, 8 * MILLION),
@@ -210,7 +239,11 @@ CASES = {
         Case(
             "windows-sliding",
             "ws",
-            sizes={"headrace": (3 * MILLION, 12 * MILLION), **_FLINK_SLIDING},
+            sizes={
+                "headrace": (3 * MILLION, 12 * MILLION),
+                **_FLINK_SLIDING,
+                **_SLIDING_PEERS,
+            },
         ),
         Case(
             "windows-sessions",
@@ -219,6 +252,7 @@ CASES = {
                 "headrace": (3 * MILLION, 9 * MILLION),
                 "plain-python": (900 * THOUSAND, 3_600 * THOUSAND),
                 **_FLINK_SESSIONS,
+                **_SESSION_PEERS,
             },
         ),
         Case(

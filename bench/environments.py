@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".venv-bench"
 OWN = "headrace"
-PACKAGES = ("pyspark", "pyarrow", "apache-flink", "bytewax", "scikit-learn")
+PACKAGES = ("pyspark", "pyarrow", "apache-flink", "bytewax", "pathway", "scikit-learn")
 """Whose versions stand with each result, where they are installed."""
 _ASK_PACKAGES = """
 import json, platform, sys
@@ -57,6 +57,11 @@ ENVIRONMENTS = {
         "bench-bytewax.txt",
         ("3.11", "3.12"),
         "bytewax 0.21.1 has wheels for these only",
+    ),
+    "pathway": Environment(
+        "bench-pathway.txt",
+        ("3.11", "3.12", "3.13"),
+        "what pathway 0.33.0 needs is locked for these",
     ),
     "plots": Environment("bench-plots.txt", ("3.11", "3.12", "3.13"), "matplotlib is locked so"),
     "models": Environment(

@@ -38,10 +38,10 @@ _CONTENDERS = {
     "bytewax-flat-map-1k": "Bytewax, two processes, flat map",
     "bytewax-batch-5k": "Bytewax, two processes, batches of 5,000",
     "bytewax-batch-50k": "Bytewax, two processes, batches of 50,000",
-    "bytewax-50k": "Bytewax, two processes, its source gives 50,000 at a time",
-    "bytewax-200k": "Bytewax, two processes, its source gives 200,000 at a time",
+    "bytewax-50k": "Bytewax, two processes, source batches of 50,000",
+    "bytewax-200k": "Bytewax, two processes, source batches of 200,000",
     "pathway": "Pathway, two threads",
-    "pathway-grouped": "Pathway, two threads, windows as groups",
+    "pathway-grouped": "Pathway, two threads, grouped by number of the window",
     "plain-python": "Loop of plain Python, one core",
     "client-alone": "The client alone, without Headrace",
 }

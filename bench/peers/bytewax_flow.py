@@ -14,11 +14,13 @@ from bytewax.operators import StatefulBatchLogic
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
 from bench import workload
+from bench.peers import bytewax_windows
 from bench.tally import Tally
 
 PARAMETERS: dict[str, Any] = json.loads(os.environ["BENCH_FLOW"])
 RECORDS, KEYS, BATCH = PARAMETERS["records"], PARAMETERS["keys"], PARAMETERS["batch"]
-PARTITIONS = 2
+WINDOWED = PARAMETERS["job"] == "wt"
+PARTITIONS = 1 if WINDOWED else 2
 Value = tuple[int, int]
 
 
@@ -42,8 +44,24 @@ class Part(StatefulSourcePartition[tuple[str, Value], int]):
         return self._at
 
 
+class TimedPart(Part):
+    """The same with event times."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(at)
+        self._make = workload.timed_record_function(PARAMETERS["job"], KEYS)
+
+    def next_batch(self) -> Iterable[tuple[str, Any]]:
+        """Whole records, by text keys."""
+        if self._at >= RECORDS:
+            raise StopIteration
+        at, self._at = self._at, self._at + PARTITIONS * BATCH
+        made = map(self._make, range(at, min(at + BATCH, RECORDS)))
+        return [(str(record[0]), record) for record in made]
+
+
 class Records(FixedPartitionedSource[tuple[str, Value], int]):
-    """Two partitions, one for each worker."""
+    """Two partitions, one for each worker; one where they would have to be at the same time."""
 
     def list_parts(self) -> list[str]:
         """The names of the partitions."""
@@ -51,14 +69,15 @@ class Records(FixedPartitionedSource[tuple[str, Value], int]):
 
     def build_part(self, step_id: str, for_part: str, resume_state: int | None) -> Part:
         """A partition, from where it had come to."""
-        return Part(int(for_part) * BATCH if resume_state is None else resume_state)
+        at = int(for_part) * BATCH if resume_state is None else resume_state
+        return TimedPart(at) if WINDOWED else Part(at)
 
 
 class Sink(StatelessSinkPartition[tuple[str, tuple[int, int, int]]]):
     """Counts outputs in batches."""
 
     def __init__(self) -> None:
-        self._tally = Tally("a", PARAMETERS["folder"])
+        self._tally = Tally(PARAMETERS["job"], PARAMETERS["folder"])
 
     def write_batch(self, items: list[tuple[str, tuple[int, int, int]]]) -> None:
         """Count outputs."""
@@ -118,7 +137,9 @@ class CountAndSum(StatefulBatchLogic[Value, tuple[int, int, int], Value]):
 
 flow = Dataflow("bench")
 records = op.input("records", flow, Records())
-if PARAMETERS["operator"] == "flat_map":
+if WINDOWED:
+    outputs = bytewax_windows.windows(records)
+elif PARAMETERS["operator"] == "flat_map":
     outputs = op.stateful_flat_map("count", records, count_and_sum)
 elif PARAMETERS["operator"] == "batch":
     outputs = op.stateful_batch("count", records, CountAndSum)

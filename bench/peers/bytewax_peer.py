@@ -1,9 +1,9 @@
-"""Bytewax with recovery on; job (a).
+"""Bytewax with recovery on; jobs (a) and wt.
 
 Options: ``workers`` (processes: two processes, threads: two threads of one), ``operator`` (map,
 flat_map, batch: stateful_map needs a filter behind it, stateful_flat_map gives out only what
-counts, stateful_batch is called once for all of a key's records in a batch of the source),
-``batch`` (records the source gives at a time), ``snapshot`` (seconds between snapshots).
+counts, stateful_batch is called once for all of a key's records in a batch of the source; of (a)
+only), ``batch`` (records the source gives at a time), ``snapshot`` (seconds between snapshots).
 """
 
 from __future__ import annotations
@@ -43,14 +43,15 @@ def commands(task: Task, recovery: Path) -> list[list[str]]:
 
 def run(task: Task) -> Outcome:
     """Run the flow to its end."""
-    if task.job != "a":
-        raise SystemExit("this peer runs job a only")
+    if task.job not in ("a", "wt"):
+        raise SystemExit("this peer runs jobs a and wt only")
     recovery = task.folder / "recovery"
     recovery.mkdir()
     subprocess.run(
         [sys.executable, "-m", "bytewax.recovery", str(recovery), str(WORKERS)], check=True
     )
     parameters = {
+        "job": task.job,
         "records": task.records,
         "keys": task.keys,
         "distribution": task.distribution,
