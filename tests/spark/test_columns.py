@@ -10,11 +10,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace
-from headrace.common import Configuration
+from headrace.common import Configuration, WatermarkStrategy
 from headrace.connector import Source
-from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource
+from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from headrace.datastream.formats.parquet import ParquetFormat
 from headrace.runners.spark.startup.session import session_for
 from headrace.runtime.columns.selectors import ByColumns
@@ -94,3 +95,28 @@ def test_many_columns_of_many_keys_in_one_micro_batch(spark: SparkSession) -> No
     for index in range(count):
         sums[index % 10_007, (index // 100_000 + 1) * 100 - 1] += index % 5
     assert found(stream) == sorted((*key, total) for key, total in sums.items())
+
+
+def test_csv_is_summed_as_columns(spark: SparkSession, tmp_path: Path) -> None:
+    """As a stream every sum, in a batch the last of each key; one line is read as a row."""
+    count = 30_000
+    lines = [f"{index % 997},{index % 5},{index}" for index in range(count)]
+    lines[500] = f"{500 % 997},+{500 % 5},500"
+    (tmp_path / "a.csv").write_text("\n".join(["user,amount,at", *lines]) + "\n")
+    schema = CsvSchema.builder().set_use_header()
+    for name in ("user", "amount", "at"):
+        schema = schema.add_number_column(name)
+    source = FileSource.for_record_stream_format(
+        CsvReaderFormat.for_schema(schema.build()), str(tmp_path)
+    ).build()
+    wanted: Counter[int] = Counter()
+    for index in range(count):
+        wanted[index % 997] += index % 5
+    for mode in (RuntimeExecutionMode.STREAMING, RuntimeExecutionMode.BATCH):
+        env = StreamExecutionEnvironment(Configuration.from_dict({"parallelism.default": "2"}))
+        env.set_runtime_mode(mode)
+        stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "csv")
+        sums = stream.key_by("user").sum("amount")
+        results = found(sums.map(lambda row: (row["user"], row["amount"])))
+        assert len(results) == (997 if mode is RuntimeExecutionMode.BATCH else count)
+        assert dict(results) == wanted  # sorted, so the last sum of each user
