@@ -1,8 +1,11 @@
 """Values that users write: types, rows, time, watermark strategies, configuration, job clients."""
 
+from typing import TYPE_CHECKING
+
 from headrace.common.completable_future import CompletableFuture
 from headrace.common.config_options import ConfigOption, ConfigOptions
 from headrace.common.configuration import Configuration
+from headrace.common.elsewhere import found_elsewhere
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.input_dependency_constraint import InputDependencyConstraint
 from headrace.common.job_client import JobClient
@@ -55,3 +58,6 @@ __all__ = [
     "Types",
     "WatermarkStrategy",
 ]
+
+if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+    __getattr__ = found_elsewhere(__name__)

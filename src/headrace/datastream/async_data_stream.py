@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.arguments import article, positive
+from headrace.common.elsewhere import found_elsewhere
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
@@ -27,6 +28,9 @@ from headrace.operators.inspection import inspect_function
 from headrace.runtime.user_function import UserFunction
 
 __all__ = ["AsyncDataStream"]
+
+if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+    __getattr__ = found_elsewhere(__name__)
 
 Asynchronous = AsyncFunction[Any, Any] | Callable[[Any], Awaitable[Any]]
 

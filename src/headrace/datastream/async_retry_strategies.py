@@ -1,5 +1,8 @@
 """When asynchronous calls are tried again, at PyFlink's path."""
 
+from typing import TYPE_CHECKING
+
+from headrace.common.elsewhere import found_elsewhere
 from headrace.datastream._functions.retries import (
     NO_RETRY_STRATEGY,
     ExponentialBackoffDelayRetryStrategy,
@@ -15,3 +18,6 @@ __all__ = [
     "NoRetryStrategy",
     "RetryPredicate",
 ]
+
+if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+    __getattr__ = found_elsewhere(__name__)

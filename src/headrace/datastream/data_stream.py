@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, overload
 
 from headrace.common.arguments import article, at_least, positive
+from headrace.common.elsewhere import found_elsewhere
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.output_tag import OutputTag
 from headrace.common.time import TimeAmount
@@ -71,6 +72,9 @@ __all__ = [
     "KeyedStream",
     "WindowedStream",
 ]
+
+if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+    __getattr__ = found_elsewhere(__name__)
 
 
 class DataStream(StreamOperators, StreamPartitioning, StreamEnds):

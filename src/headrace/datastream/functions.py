@@ -9,8 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import partial, update_wrapper
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from headrace.common.elsewhere import found_elsewhere
 from headrace.common.time_domain import TimeDomain
 from headrace.common.unsupported import unsupported
 from headrace.datastream._functions.asynchronous import AsyncFunction, AsyncFunctionDescriptor
@@ -96,6 +97,9 @@ __all__ = [
     "WindowFunction",
     "associative",
 ]
+
+if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+    __getattr__ = found_elsewhere(__name__)
 
 
 class MapFunction(Function):

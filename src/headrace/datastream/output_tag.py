@@ -1,5 +1,11 @@
 """Names of side outputs."""
 
+from typing import TYPE_CHECKING
+
+from headrace.common.elsewhere import found_elsewhere
 from headrace.common.output_tag import OutputTag
 
 __all__ = ["OutputTag"]
+
+if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+    __getattr__ = found_elsewhere(__name__)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.common.arguments import article, non_empty
+from headrace.common.elsewhere import found_elsewhere
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream.functions import (
     AggregateFunction,
@@ -37,6 +38,9 @@ __all__ = [
     "ValueState",
     "ValueStateDescriptor",
 ]
+
+if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+    __getattr__ = found_elsewhere(__name__)
 
 T = TypeVar("T")
 K = TypeVar("K")

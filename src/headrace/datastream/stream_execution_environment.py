@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.arguments import article, non_empty
 from headrace.common.configuration import Configuration
+from headrace.common.elsewhere import found_elsewhere
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.unsupported import unsupported_method
 from headrace.common.watermark_strategy import WatermarkStrategy
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from headrace.connector import Source
 
 __all__ = ["StreamExecutionEnvironment"]
+
+if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+    __getattr__ = found_elsewhere(__name__)
 
 
 class StreamExecutionEnvironment(JobSettings, NodeList):

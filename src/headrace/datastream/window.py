@@ -3,6 +3,9 @@
 A window of a key fires when its trigger says so, by default when time passes its end.
 """
 
+from typing import TYPE_CHECKING
+
+from headrace.common.elsewhere import found_elsewhere
 from headrace.common.unsupported import unsupported
 from headrace.common.windows import (
     CountWindow,
@@ -105,6 +108,9 @@ __all__ = [
     "WindowAssigner",
     "WindowStagger",
 ]
+
+if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+    __getattr__ = found_elsewhere(__name__)
 
 WindowOperationDescriptor = unsupported(
     f"{__name__}.WindowOperationDescriptor",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.content_digest import content_digest
 from headrace.connector import Source, SplitEnumerator, SplitReader
 from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
-from headrace.runtime.plain import is_plain
+from headrace.runtime.plain import all_plain, is_plain
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,12 @@ class CollectionSource(Source):
 
     def reader(self) -> SplitReader:
         """A new reader: the values travel in the ranges, and the job gets copies of them."""
-        return IndexedReader(
-            lambda r, at, to: [
-                value if is_plain(value) else copy.deepcopy(value)
-                for value in r.payload[at - r.start : to - r.start]
-            ]
-        )
+        return IndexedReader(lambda r, at, to: _detached(r.payload[at - r.start : to - r.start]))
+
+
+def _detached(values: Sequence[Any]) -> list[Any]:
+    """The values, copied where somebody could change them."""
+    found = [*values]
+    if all_plain(found):
+        return found
+    return [value if is_plain(value) else copy.deepcopy(value) for value in found]

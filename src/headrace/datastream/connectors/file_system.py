@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from headrace.common.elsewhere import found_elsewhere
 from headrace.common.local_files import local_path
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import (
@@ -62,6 +63,9 @@ __all__ = [
     "StreamFormat",
     "StreamingFileSink",
 ]
+
+if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+    __getattr__ = found_elsewhere(__name__)
 
 DEFAULT_RANGE_BYTES = 8 * 1024 * 1024
 RAW_SHOWN_BYTES = 200

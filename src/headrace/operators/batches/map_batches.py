@@ -59,8 +59,11 @@ class MapBatchesOperator(Operator):
         take, taken, times = records.taken, self._taken, self._times
         append, stamp, complete = taken.append, times.append, self.complete
 
+        # A tuple of atoms is kept as it is: a call less, and a quarter of what this function costs.
+        as_it_is = None if records.single or records.nested else tuple
+
         def push(value: Any, timestamp: int | None, node: Any = self.node) -> None:
-            append(take(value))
+            append(value if type(value) is as_it_is else take(value))
             stamp(timestamp)
             if len(taken) >= batch_size:
                 complete()
