@@ -197,15 +197,15 @@ class Aggregates(AggregateFunction):
         ]
         return pa.RecordBatch.from_arrays(arrays, names=[*self.names])
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _aggregates, (self.aggregates,)
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_folds"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._folds = [*map(_folding, self._slots)]
 
     def __repr__(self) -> str:
         return f"Aggregates({', '.join(f'{n}={a!r}' for n, a in self.aggregates.items())})"
-
-
-def _aggregates(found: dict[str, Aggregate]) -> Aggregates:
-    return Aggregates(**found)
 
 
 def _folding(slot: Slot) -> Callable[[Any, Any], Any]:

@@ -15,6 +15,7 @@ from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.slots import Slot
 from headrace.operators.windows.combine import CombineWindowsOperator, CombineWindowsSpec, SentKey
 from headrace.runtime.columns.selectors import key_columns_of
+from headrace.runtime.exchange.outbox import BYTES_GATHERED
 from headrace.runtime.loops import Push, calling, pushing_all
 from headrace.runtime.operator import Operator, Outputs, Signal, Traits
 from headrace.runtime.user_function import UserFunction
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 MOST_RECORDS = 1 << 19
 """So many are combined at once: the more there are, the more of them have the same key."""
+
+MOST_BYTES = 4 * BYTES_GATHERED
+"""Records of more bytes are not gathered: columns may hold on to others that came with them."""
 
 _MOST = (1 << 63) - 1
 
@@ -77,7 +81,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
         super().__init__(spec)
         self._columns_spec = spec
         self._gathered: list[Taken] = []
-        self._records = self._reach = 0
+        self._records = self._bytes = self._reach = 0
 
     def bind(self, outputs: Outputs) -> Push:
         """The function that takes a single record."""
@@ -137,7 +141,8 @@ class CombineColumnsOperator(CombineWindowsOperator):
         gathered.append(taken)
         self._reach += taken.reach
         self._records += len(taken)
-        if self._records >= MOST_RECORDS:
+        self._bytes += taken.columns.nbytes
+        if self._records >= MOST_RECORDS or self._bytes >= MOST_BYTES:
             self._release()
 
     def restore(self, state: Any | None) -> None:
@@ -147,7 +152,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
 
     def _forget(self) -> None:
         self._gathered.clear()
-        self._records = self._reach = 0
+        self._records = self._bytes = self._reach = 0
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Let a watermark wait for the records before it."""
