@@ -64,7 +64,8 @@ class ColumnWindowOperator(AlignedWindowOperator):
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         """Keep partial results, those that were sent, or those of the records that were."""
-        from headrace.operators.windows.partials import COUNT_COLUMN, partials_of
+        from headrace.operators.windows.partials import COUNT_COLUMN
+        from headrace.operators.windows.wanted_partials import partials_of
 
         partials = partials_of(self._wanted, keys.names, self._grid, columns)
         if partials != self._partials:

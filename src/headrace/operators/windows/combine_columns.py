@@ -95,7 +95,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
         """The function that takes columns."""
-        from headrace.operators.windows.partials import partials_of
+        from headrace.operators.windows.wanted_partials import partials_of
 
         spec, self._outputs = self._columns_spec, outputs
 

@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.operators.slots import COUNT, GREATEST, LEAST, SUM, Slot, Wanted
+from headrace.operators.slots import COUNT, GREATEST, LEAST, SUM, Slot
 from headrace.operators.windows.combine import COMBINED
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.shapes import NAMED_ROWS, Dicts, NamedRows, Shape, python_values
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from headrace.operators.windows.grid import Grid
 
 PANE = "__headrace_pane"
 COUNT_COLUMN = "__headrace_count"
@@ -207,19 +205,6 @@ class Taken:
         indices = pa.array(places)
         arrays = [array.take(indices) for array in self.arrays]
         return Taken(arrays, self.columns.take(places), self.reach)
-
-
-def partials_of(wanted: Wanted, keys: tuple[str, ...], grid: Grid, columns: Columns) -> Partials:
-    """What makes the partial results of some columns, or merges them."""
-    shape, names = columns.shape, columns.batch.schema.names
-    if not wanted.first_record:
-        return Partials(wanted.slots, keys, grid.pane_ms, grid.offset_ms)
-    from headrace.operators.windows.first_records import FirstRecords, PartialRecords
-
-    fields = names
-    if isinstance(shape, PartialRecords):
-        shape, fields = shape.records, names[:-2]
-    return FirstRecords(wanted.slots, keys, grid.pane_ms, grid.offset_ms, (*fields,), shape)
 
 
 def key_of(batch: Any, name: str) -> Any | None:
