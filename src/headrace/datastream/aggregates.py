@@ -148,7 +148,7 @@ class Aggregates(AggregateFunction):
         self.names = (*aggregates,)
         wanted = [slot for each in aggregates.values() for slot in each.slots]
         self._slots = (*dict.fromkeys(wanted),)
-        self._folds = [(_field(slot), _FOLDS[slot.how]) for slot in self._slots]
+        self._folds = [*map(_folding, self._slots)]
         self._merges = [_MERGES[slot.how] for slot in self._slots]
         self._results = [
             (each.result, [self._slots.index(slot) for slot in each.slots])
@@ -167,10 +167,7 @@ class Aggregates(AggregateFunction):
     def add(self, value: Any, accumulator: Accumulator) -> Accumulator:
         """With one more record."""
         return tuple(
-            [
-                fold(held, get(value))
-                for held, (get, fold) in zip(accumulator, self._folds, strict=True)
-            ]
+            [fold(held, value) for fold, held in zip(self._folds, accumulator, strict=True)]
         )
 
     def merge(self, acc_a: Accumulator, acc_b: Accumulator) -> Accumulator:
@@ -200,28 +197,34 @@ class Aggregates(AggregateFunction):
         ]
         return pa.RecordBatch.from_arrays(arrays, names=[*self.names])
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _aggregates, (self.aggregates,)
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_folds"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._folds = [*map(_folding, self._slots)]
 
     def __repr__(self) -> str:
         return f"Aggregates({', '.join(f'{n}={a!r}' for n, a in self.aggregates.items())})"
 
 
-def _aggregates(found: dict[str, Aggregate]) -> Aggregates:
-    return Aggregates(**found)
-
-
-def _field(slot: Slot) -> Callable[[Any], Any]:
-    field = slot.field
+def _folding(slot: Slot) -> Callable[[Any, Any], Any]:
+    """A function that takes what a slot holds, and a record."""
+    field, fold = slot.field, _FOLDS[slot.how]
     if field is None:
-        return _one
-    if field == 0:
-        return lambda value: field_of(value, 0) if has_fields(value) else value
-    return lambda value: field_of(value, field)
+        return lambda held, record: held + 1
+    if isinstance(field, int):
+        return lambda held, record: fold(held, _at(record, field))
+
+    def add_named(held: Any, record: Any) -> Any:
+        # Mostly it is a dictionary.
+        return fold(held, record[field] if type(record) is dict else field_of(record, field))
+
+    return add_named
 
 
-def _one(value: Any) -> int:
-    return 1
+def _at(record: Any, place: int) -> Any:
+    return record if place == 0 and not has_fields(record) else field_of(record, place)
 
 
 def _counted(held: int, value: Any) -> int:

@@ -22,13 +22,24 @@ class Slot:
     field: str | int | None = None
 
 
-def slots_of(function: UserFunction) -> tuple[Slot, ...] | None:
-    """The slots of an ``AggregateFunction`` that is made of such; None for any other.
+@dataclass(frozen=True)
+class Wanted:
+    """What of records is wanted: slots; or the first record, with one slot's value in its field."""
+
+    slots: tuple[Slot, ...]
+    first_record: bool = False
+
+
+def aggregates_wanted(function: UserFunction) -> Wanted | None:
+    """What an ``AggregateFunction`` wants that is made of slots; None of any other.
 
     A subclass may do something else with records.
     """
     target: Any = function.target
-    if "slots" not in vars(type(target)):
-        return None
-    found: tuple[Slot, ...] = target.slots
-    return found
+    return Wanted(target.slots) if "slots" in vars(type(target)) else None
+
+
+def field_wanted(function: UserFunction) -> Wanted | None:
+    """What a reduction wants that changes one field of the first record; None of any other."""
+    target: Any = function.target
+    return Wanted((target.slot,), first_record=True) if "slot" in vars(type(target)) else None

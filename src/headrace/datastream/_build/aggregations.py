@@ -13,6 +13,7 @@ from typing import Any
 
 from headrace.common.types import Row, row_of
 from headrace.errors import PlanError, TypeMismatchError
+from headrace.operators.slots import GREATEST, LEAST, SUM, Slot
 
 Combine = Callable[[Any, Any], Any]
 
@@ -32,6 +33,9 @@ def greatest(first: Any, second: Any) -> Any:
     return second if second > first else first
 
 
+_HOW: dict[Combine, str] = {add: SUM, least: LEAST, greatest: GREATEST}
+
+
 class FieldAggregation:
     """Puts ``combine`` of both records' field into the first record; neither is changed."""
 
@@ -40,6 +44,11 @@ class FieldAggregation:
     def __init__(self, field: int | str, combine: Combine) -> None:
         self.field = checked_field(field)
         self.combine = combine
+
+    @property
+    def slot(self) -> Slot:
+        """What becomes of the field, for columns."""
+        return Slot(_HOW[self.combine], self.field)
 
     def __call__(self, first: Any, second: Any) -> Any:
         """The first record with the combined field."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.common.windows import TimeWindow
-from headrace.operators.slots import Slot
+from headrace.operators.slots import Wanted
 from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.grid import Grid
 from headrace.operators.windows.windowing import Windowing
@@ -31,11 +31,11 @@ MOST_PARTIALS = 1 << 19
 
 
 class ColumnWindowOperator(AlignedWindowOperator):
-    """Merges columns of partial results. ``slots``: what an accumulator holds."""
+    """Merges columns of partial results. ``wanted``: what comes of records."""
 
-    def __init__(self, windowing: Windowing, grid: Grid, slots: tuple[Slot, ...]) -> None:
+    def __init__(self, windowing: Windowing, grid: Grid, wanted: Wanted) -> None:
         super().__init__(windowing, grid)
-        self._slots = slots
+        self._wanted = wanted
         self._waiting: list[Any] = []
         """Batches of partial results whose windows have not fired."""
         self._partials: Partials | None = None
@@ -64,10 +64,14 @@ class ColumnWindowOperator(AlignedWindowOperator):
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         """Keep partial results, those that were sent, or those of the records that were."""
-        from headrace.operators.windows.partials import COUNT_COLUMN, PartialRows, panes_of
+        from headrace.operators.windows.partials import COUNT_COLUMN
+        from headrace.operators.windows.wanted_partials import partials_of
 
-        partials = self._of_keys(keys.names)
-        if type(columns.shape) is PartialRows:
+        partials = partials_of(self._wanted, keys.names, self._grid, columns)
+        if partials != self._partials:
+            self._to_tables()
+            self._partials = partials
+        if columns.shape == partials.shape:
             batch = columns.batch
         else:
             taken = partials.taken(columns)
@@ -76,23 +80,13 @@ class ColumnWindowOperator(AlignedWindowOperator):
                 self.process([*keys], columns.rows(), None if times is None else [*times])
                 return
             batch = partials.made([taken])
-        late = panes_of(batch.columns, len(keys.names)) <= (
-            self.cell.watermark - self._grid.size_ms + 1
-        )
+        late = _panes(batch) <= self.cell.watermark - self._grid.size_ms + 1
         if late.any():
             counts = batch.column(COUNT_COLUMN).to_numpy()
             self._late.inc(int(counts[late].sum()))
             batch = _where(batch, ~late)
         if batch.num_rows:
             self._keep(batch)
-
-    def _of_keys(self, names: tuple[str, ...]) -> Partials:
-        if self._partials is None or self._partials.keys != names:
-            from headrace.operators.windows.partials import Partials
-
-            self._to_tables()
-            self._partials = Partials(self._slots, names, self._grid.pane_ms, self._grid.offset_ms)
-        return self._partials
 
     def _keep(self, batch: Any) -> None:
         waiting = self._waiting
@@ -207,14 +201,14 @@ class ColumnWindowOperator(AlignedWindowOperator):
             return
         import pyarrow.compute as pc
 
+        from headrace.operators.windows.partials import PANE
         from headrace.runtime.columns.batch import Columns
-        from headrace.runtime.columns.shapes import NAMED_ROWS
 
         node = self.node  # noqa: F841  for ``annotate``
         function: Any = self._windowing.contents.functions[0].target
-        results = function.result_columns(partials.slot_columns(batch))
-        times = pc.add(batch.columns[len(partials.keys)], self._grid.size_ms - 1)
-        self._outputs.columns(Columns(results, NAMED_ROWS, None, times))
+        results, shape = partials.results(batch, function)
+        times = pc.add(batch.column(PANE), self._grid.size_ms - 1)
+        self._outputs.columns(Columns(results, shape, None, times))
 
     def _call_each(self, found: Iterable[tuple[Any, int, Any]]) -> None:
         start: int | None = None

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
-from headrace.operators.slots import Slot
+from headrace.operators.slots import Wanted
 from headrace.operators.windows.combine import CombineWindowsOperator, CombineWindowsSpec
 from headrace.operators.windows.combined import SentKey
 from headrace.runtime.columns.selectors import key_columns_of
+from headrace.runtime.exchange.outbox import BYTES_GATHERED
 from headrace.runtime.loops import Push, calling, pushing_all
 from headrace.runtime.operator import Operator, Outputs, Signal, Traits
 from headrace.runtime.user_function import UserFunction
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 MOST_RECORDS = 1 << 19
 """So many are combined at once: the more there are, the more of them have the same key."""
+
+MOST_BYTES = 4 * BYTES_GATHERED
+"""Records of more bytes are not gathered: columns may hold on to others that came with them."""
 
 _MOST = (1 << 63) - 1
 
@@ -47,10 +50,10 @@ def named_key(selector: UserFunction, key_type: Any) -> tuple[str, ...] | None:
 
 @dataclass(frozen=True)
 class CombineColumnsSpec(CombineWindowsSpec):
-    """Before windows of a grid, where columns name the key. ``slots``: an accumulator's."""
+    """Before windows of a grid, where columns name the key. ``wanted``: what comes of them."""
 
     key_columns: tuple[str, ...]
-    slots: tuple[Slot, ...]
+    wanted: Wanted
     traits = Traits(takes_columns=True)
 
     @property
@@ -59,13 +62,6 @@ class CombineColumnsSpec(CombineWindowsSpec):
 
     def build(self) -> Operator:
         return CombineColumnsOperator(self)
-
-    @cached_property
-    def partials(self) -> Partials:
-        """Makes the partial results."""
-        from headrace.operators.windows.partials import Partials  # jobs with rows start without it
-
-        return Partials(self.slots, self.key_columns, self.grid.pane_ms, self.grid.offset_ms)
 
 
 class CombineColumnsOperator(CombineWindowsOperator):
@@ -77,8 +73,9 @@ class CombineColumnsOperator(CombineWindowsOperator):
     def __init__(self, spec: CombineColumnsSpec) -> None:
         super().__init__(spec)
         self._columns_spec = spec
+        self._partials: Partials | None = None
         self._gathered: list[Taken] = []
-        self._records = self._reach = 0
+        self._records = self._bytes = self._reach = 0
 
     def bind(self, outputs: Outputs) -> Push:
         """The function that takes a single record."""
@@ -99,7 +96,9 @@ class CombineColumnsOperator(CombineWindowsOperator):
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
         """The function that takes columns."""
-        self._outputs, self._partials = outputs, self._columns_spec.partials
+        from headrace.operators.windows.wanted_partials import partials_of
+
+        spec, self._outputs = self._columns_spec, outputs
 
         def push(columns: Columns) -> None:
             if self._tables or self._ended:
@@ -108,20 +107,20 @@ class CombineColumnsOperator(CombineWindowsOperator):
                 self._release()
                 outputs.columns(columns)
                 return
-            taken = self._partials.taken(columns)
+            partials = partials_of(spec.wanted, spec.key_columns, spec.grid, columns)
+            if partials != self._partials:
+                self._release()
+                self._partials = partials
+            taken = partials.taken(columns)
             if taken is None:
                 self._push_rows(columns.rows(), columns.timestamps and [*columns.timestamps])
                 return
-            self._take(taken)
+            self._take(taken, partials)
 
         return push
 
-    def _take(self, taken: Taken) -> None:
-        from headrace.operators.windows.partials import panes_of
-
-        late = panes_of(taken.arrays, len(self._columns_spec.key_columns)) <= (
-            self._watermark - self._grid.pane_ms + 1
-        )
+    def _take(self, taken: Taken, partials: Partials) -> None:
+        late = taken.panes(partials) <= self._watermark - self._grid.pane_ms + 1
         if not late.any():
             self._gather(taken)
             return
@@ -138,7 +137,8 @@ class CombineColumnsOperator(CombineWindowsOperator):
         gathered.append(taken)
         self._reach += taken.reach
         self._records += len(taken)
-        if self._records >= MOST_RECORDS:
+        self._bytes += taken.columns.nbytes
+        if self._records >= MOST_RECORDS or self._bytes >= MOST_BYTES:
             self._release()
 
     def restore(self, state: Any | None) -> None:
@@ -148,7 +148,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
 
     def _forget(self) -> None:
         self._gathered.clear()
-        self._records = self._reach = 0
+        self._records = self._bytes = self._reach = 0
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Let a watermark wait for the records before it."""
@@ -164,9 +164,10 @@ class CombineColumnsOperator(CombineWindowsOperator):
         signal(watermark, idle)
 
     def _release(self) -> None:
-        if self._gathered:
-            found = self._partials.made(self._gathered)
+        partials = self._partials
+        if self._gathered and partials is not None:
+            found = partials.made(self._gathered)
             self._worth.note(self._records, found.num_rows)
             self._forget()
-            self._outputs.columns(self._partials.columns(found))
+            self._outputs.columns(partials.columns(found))
         super()._release()

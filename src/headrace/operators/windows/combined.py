@@ -89,7 +89,7 @@ def held_in(key: Any, combined: Combined) -> Iterator[tuple[Any, ...]]:
 
     ``key``: the first of the keys, as the exchange has it.
     """
-    if type(combined.content) is tuple:
+    if not isinstance(combined.content, bytes):
         return iter(((key, *combined.content),))
     keys, about, values, layouts = pickle.loads(combined.content)
     if layouts is not None:

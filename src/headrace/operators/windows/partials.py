@@ -6,6 +6,7 @@ slot, and ``COUNT``, the number of records. Read as rows it is what the combiner
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.operators.slots import COUNT, GREATEST, LEAST, SUM, Slot
 from headrace.operators.windows.combined import Combined
 from headrace.runtime.columns.batch import Columns
-from headrace.runtime.columns.shapes import Dicts, NamedRows, python_values
+from headrace.runtime.columns.shapes import NAMED_ROWS, Dicts, NamedRows, Shape, python_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,33 +22,37 @@ if TYPE_CHECKING:
 PANE = "__headrace_pane"
 COUNT_COLUMN = "__headrace_count"
 _SLOT = "__headrace_slot_"
-_MOST = (1 << 63) - 1
+MOST = (1 << 63) - 1
 _FAR = 1 << 62
 """Timestamps beyond this could not be divided into panes within 64 bits."""
 
 _SUMMED = {COUNT: "sum", SUM: "sum", LEAST: "min", GREATEST: "max"}
 """How partial results are put together."""
 
-_MADE = {COUNT: "count", SUM: "sum", LEAST: "min", GREATEST: "max"}
+MADE = {COUNT: "count", SUM: "sum", LEAST: "min", GREATEST: "max"}
 """How they are made of records."""
 
 
-@dataclass(frozen=True)
-class PartialRows:
-    """A ``Combined`` of one key for each partial result.
-
-    ``keys``: the number of key columns.
-    """
-
-    keys: int
+class CombinedRows(ABC):
+    """Makes a ``Combined`` of one key for each partial result."""
 
     def __call__(self, batch: Any) -> list[Any]:
         """The records of a batch."""
         rows = self.held(batch)
         return [Combined(key, pane, count, (held,)) for key, pane, held, count in rows]
 
+    @abstractmethod
     def held(self, batch: Any) -> Iterator[tuple[Any, int, Any, int]]:
-        """Key, pane, accumulator and the number of records, for each partial result."""
+        """Key, pane, what is held, and the number of records, for each partial result."""
+
+
+@dataclass(frozen=True)
+class PartialRows(CombinedRows):
+    """Those that hold accumulators. ``keys``: the number of key columns."""
+
+    keys: int
+
+    def held(self, batch: Any) -> Iterator[tuple[Any, int, Any, int]]:
         columns = [*map(python_values, batch.columns)]
         keys: Any = columns[0] if self.keys == 1 else zip(*columns[: self.keys], strict=True)
         panes, *slots, counts = columns[self.keys :]
@@ -67,7 +72,7 @@ class Partials:
     offset_ms: int
 
     @property
-    def shape(self) -> PartialRows:
+    def shape(self) -> Any:
         """How partial results read as rows."""
         return PartialRows(len(self.keys))
 
@@ -78,27 +83,28 @@ class Partials:
         differently: keys that are neither numbers without a fraction nor texts, decimals, and
         integers whose sum would not fit 64 bits.
         """
-        if columns.row_kind is not None or type(columns.shape) not in (Dicts, NamedRows):
-            return None
-        panes = self._panes(columns)
-        keys = [_key(columns.batch, name) for name in self.keys]
+        panes = self.panes(columns)
+        keys = [key_of(columns.batch, name) for name in self.keys]
         if panes is None or any(key is None for key in keys):
             return None
         arrays, reach = [], 0
         for slot in self.slots:
-            found = (panes, 0) if slot.field is None else _input(columns, slot)
+            found = (panes, 0) if slot.field is None else input_of(columns, slot)
             if found is None:
                 return None
             arrays.append(found[0])
             reach = max(reach, found[1])
         return Taken([*keys, panes, *arrays], columns, reach)
 
-    def _panes(self, columns: Columns) -> Any | None:
+    def panes(self, columns: Columns) -> Any | None:
+        """Where the pane of each record starts; None where the records must be looked at."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         times = columns.times
-        if times is None or times.null_count:
+        if times is None or times.null_count or not len(columns):
+            return None
+        if columns.row_kind is not None or type(columns.shape) not in (Dicts, NamedRows):
             return None
         ends = pc.min_max(times)
         if ends["min"].as_py() < -_FAR or ends["max"].as_py() > _FAR:
@@ -106,9 +112,10 @@ class Partials:
         found = times.to_numpy()
         return pa.array(found - (found - self.offset_ms) % self.pane_ms)
 
-    def last_of(self, pane: int) -> int:
-        """The last moment of a pane (ms)."""
-        return pane + self.pane_ms - 1
+    @property
+    def pane_at(self) -> int:
+        """Which array or column has the panes."""
+        return len(self.keys)
 
     def made(self, taken: Sequence[Taken]) -> Any:
         """The partial results of records: one for each key and pane, as a record batch."""
@@ -117,7 +124,7 @@ class Partials:
         names = self._names[:-1]
         batches = [pa.RecordBatch.from_arrays(each.arrays, names=names) for each in taken]
         wanted = [
-            ([], "count_all") if slot.field is None else (name, _MADE[slot.how])
+            ([], "count_all") if slot.field is None else (name, MADE[slot.how])
             for name, slot in zip(self._slot_names, self.slots, strict=True)
         ]
         return self._grouped(pa.Table.from_batches(batches), [*wanted, ([], "count_all")])
@@ -128,7 +135,7 @@ class Partials:
 
         table = pa.Table.from_batches(batches)
         for name, slot in zip(self._slot_names, self.slots, strict=True):
-            if slot.how == SUM and _reach(table.column(name)) * table.num_rows > _MOST:
+            if slot.how == SUM and reach_of(table.column(name)) * table.num_rows > MOST:
                 return None
         wanted = [
             (name, _SUMMED[slot.how])
@@ -168,9 +175,10 @@ class Partials:
         """Triples of key, pane and accumulator, for each partial result."""
         return [(key, pane, held) for key, pane, held, _ in self.shape.held(batch)]
 
-    def slot_columns(self, batch: Any) -> list[Any]:
-        """The columns of the slots."""
-        return [batch.column(name) for name in self._slot_names]
+    def results(self, batch: Any, function: Any) -> tuple[Any, Shape]:
+        """What comes of partial results, as a record batch and how it reads as rows."""
+        found = [batch.column(name) for name in self._slot_names]
+        return function.result_columns(found), NAMED_ROWS
 
 
 class Taken:
@@ -179,18 +187,23 @@ class Taken:
     ``reach``: no sum of their integers is further from 0 than that.
     """
 
-    __slots__ = ("arrays", "columns", "keys", "reach")
+    __slots__ = ("arrays", "columns", "kinds", "reach")
 
     def __init__(self, arrays: list[Any], columns: Columns, reach: int) -> None:
         self.arrays, self.columns, self.reach = arrays, columns, reach
-        self.keys = [array.type for array in arrays]
+        self.kinds = [array.type for array in arrays]
+
+    def panes(self, partials: Partials) -> np.ndarray[Any, Any]:
+        """Where the pane of each record starts."""
+        found: np.ndarray[Any, Any] = self.arrays[partials.pane_at].to_numpy()
+        return found
 
     def __len__(self) -> int:
         return len(self.columns)
 
     def is_like(self, other: Taken) -> bool:
         """Whether records of both can be put together."""
-        return self.keys == other.keys
+        return self.kinds == other.kinds
 
     def where(self, wanted: np.ndarray[Any, Any]) -> Taken:
         """The records at some places (an array of bool)."""
@@ -203,13 +216,7 @@ class Taken:
         return Taken(arrays, self.columns.take(places), self.reach)
 
 
-def panes_of(arrays: Any, keys: int) -> np.ndarray[Any, Any]:
-    """The panes in the arrays of ``Taken``, or in the columns of partial results."""
-    found: np.ndarray[Any, Any] = arrays[keys].to_numpy()
-    return found
-
-
-def _key(batch: Any, name: str) -> Any | None:
+def key_of(batch: Any, name: str) -> Any | None:
     """A key column whose values Arrow and Python hold for equal alike; None for any other."""
     from pyarrow import types
 
@@ -224,19 +231,20 @@ def _key(batch: Any, name: str) -> Any | None:
     return column if any(is_of_kind(kind) for is_of_kind in alike) else None
 
 
-def _input(columns: Columns, slot: Slot) -> tuple[Any, int] | None:
+def input_of(columns: Columns, slot: Slot) -> tuple[Any, int] | None:
     """The column that a slot is made of, and how far from 0 a sum of it may be."""
     import pyarrow as pa
     from pyarrow import types
 
-    column = _field(columns, slot.field)
-    if column is None:
+    name = name_of(columns, slot.field)
+    if name is None:
         return None
+    column = columns.batch.column(name)
     kind = column.type
     if types.is_integer(kind) and not types.is_uint64(kind):
         column = column.cast(pa.int64())
-        reach = _reach(column) * len(column) if slot.how == SUM else 0
-        return (column, reach) if reach <= _MOST else None
+        reach = reach_of(column) * len(column) if slot.how == SUM else 0
+        return (column, reach) if reach <= MOST else None
     if types.is_float64(kind) or types.is_float32(kind):
         return _floats(column.cast(pa.float64()), slot)
     if slot.how == COUNT:
@@ -245,13 +253,14 @@ def _input(columns: Columns, slot: Slot) -> tuple[Any, int] | None:
     return (column, 0) if slot.how != SUM and ordered else None
 
 
-def _field(columns: Columns, field: str | int | None) -> Any | None:
-    batch = columns.batch
+def name_of(columns: Columns, field: str | int | None) -> str | None:
+    """The column that has a field of the records; None where none has."""
+    names = columns.batch.schema.names
     if isinstance(field, int):
-        by_place = type(columns.shape) is NamedRows and 0 <= field < batch.num_columns
-        return batch.column(field) if by_place else None
-    at = batch.schema.get_field_index(field)
-    return None if at < 0 else batch.column(at)
+        return (
+            names[field] if type(columns.shape) is NamedRows and 0 <= field < len(names) else None
+        )
+    return field if field in names else None
 
 
 def _floats(column: Any, slot: Slot) -> tuple[Any, int] | None:
@@ -262,7 +271,7 @@ def _floats(column: Any, slot: Slot) -> tuple[Any, int] | None:
     return column, 0
 
 
-def _reach(column: Any) -> int:
+def reach_of(column: Any) -> int:
     """The largest distance of an integer from 0; 0 for other types."""
     import pyarrow.compute as pc
     from pyarrow import types

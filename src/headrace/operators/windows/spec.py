@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
-from headrace.operators.slots import Slot, slots_of
+from headrace.operators.slots import Wanted, aggregates_wanted, field_wanted
 from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.aligned_columns import ColumnWindowOperator
 from headrace.operators.windows.clocks import clocks_of
@@ -18,7 +18,7 @@ from headrace.operators.windows.combine_columns import (
 )
 from headrace.operators.windows.combine_sessions import CombineSessionsSpec
 from headrace.operators.windows.combined import SentKey
-from headrace.operators.windows.contents import Aggregated, Contents
+from headrace.operators.windows.contents import Aggregated, Contents, Reduced
 from headrace.operators.windows.evicting import EvictingWindowOperator
 from headrace.operators.windows.folding import merges_in_any_order, merges_in_order
 from headrace.operators.windows.grid import grid_of
@@ -62,19 +62,19 @@ class WindowSpec(Windowing, OperatorSpec):
             event_time=event_time,
             side_outputs=True,
             keeps_emitted=True,
-            takes_columns=self.slots is not None,
+            takes_columns=self.wanted is not None,
             gives_rows=True,
         )
 
     @property
-    def slots(self) -> tuple[Slot, ...] | None:
+    def wanted(self) -> Wanted | None:
         """What is computed of columns; None where the window needs the records themselves."""
         grid = grid_of(self)
         if grid is None or grid.size_ms != grid.slide_ms:
             return None
         if self.allowed_lateness_ms or self.late_tag is not None:
             return None
-        return _slots_of(self.contents)
+        return _wanted(self.contents)
 
     @property
     def label(self) -> str:
@@ -109,9 +109,11 @@ class WindowSpec(Windowing, OperatorSpec):
         sender = SentKey(selector)
         if grid is not None:
             spec = CombineWindowsSpec(selector, contents, grid, key_type=key_type)
-            names, slots = named_key(selector, key_type), _slots_of(contents)
-            if names is not None and slots is not None and grid.slide_ms <= grid.size_ms:
-                spec = CombineColumnsSpec(selector, contents, grid, names, slots, key_type=key_type)
+            names, wanted = named_key(selector, key_type), _wanted(contents)
+            if names is not None and wanted is not None and grid.slide_ms <= grid.size_ms:
+                spec = CombineColumnsSpec(
+                    selector, contents, grid, names, wanted, key_type=key_type
+                )
                 sender = SentKeyColumns(selector, names)
         elif isinstance(gap, int):
             spec = CombineSessionsSpec(selector, contents, gap, key_type=key_type)
@@ -123,9 +125,9 @@ class WindowSpec(Windowing, OperatorSpec):
     def build(self) -> Operator:
         grid = grid_of(self)
         if grid is not None:
-            slots = self.slots
-            if slots is not None:
-                return ColumnWindowOperator(self, grid, slots)
+            wanted = self.wanted
+            if wanted is not None:
+                return ColumnWindowOperator(self, grid, wanted)
             return AlignedWindowOperator(self, grid)
         gap = gap_of(self)
         if gap is not None:
@@ -133,8 +135,10 @@ class WindowSpec(Windowing, OperatorSpec):
         return WindowOperator(self) if self.evictor is None else EvictingWindowOperator(self)
 
 
-def _slots_of(contents: Contents) -> tuple[Slot, ...] | None:
-    """What an aggregate is made of that columns suffice for; None for any other contents."""
-    if not isinstance(contents, Aggregated) or contents.accumulator_type is not None:
-        return None
-    return slots_of(contents.function)
+def _wanted(contents: Contents) -> Wanted | None:
+    """What of records is wanted, where columns suffice for it; None for any other contents."""
+    if isinstance(contents, Reduced):
+        return field_wanted(contents.function)
+    if isinstance(contents, Aggregated) and contents.accumulator_type is None:
+        return aggregates_wanted(contents.function)
+    return None
