@@ -2,7 +2,8 @@
 
 The operators' loops hold no ``try``: when an exception arrives at the task, the frames of its
 traceback tell which operator was at work on which record. A frame belongs to an operator when
-it has a local variable ``node`` that is a ``NodeProgram``; the innermost such frame counts.
+it has a local variable ``node`` that is a ``NodeProgram``; the innermost such frame counts. What
+fires windows tells its ``key`` and ``window`` besides.
 """
 
 from __future__ import annotations
@@ -20,21 +21,24 @@ from headrace.runtime.program import SinkProgram
 
 _SHOWN_CHARACTERS = 500
 _OURS = "headrace."
+_WINDOWS = "headrace.operators.windows."
+_FIRED = ("key", "window")
 
 
 def annotate(error: BaseException) -> None:
-    """Add operator, uid, key and record to an exception that came out of a chain (once)."""
+    """Add operator, uid, key, window and record to an exception that came out of a chain (once)."""
     _hint_at_local_class(error)
     if getattr(error, "_headrace_noted", False):
         return
-    frame = _operator_frame(error.__traceback__)
-    if frame is None:
+    variables = _at_work(error.__traceback__)
+    if variables is None:
         return
-    variables = frame.f_locals
     node: NodeProgram = variables["node"]
     lines = [f"operator: {node.name} (uid={node.uid or 'none'}), built at {node.site}"]
     if "key" in variables:
         lines.append(f"key:      {_shown(variables['key'])}")
+    if "window" in variables:
+        lines.append(f"window:   {_shown(variables['window'])}")
     if "value" in variables:
         lines.append(f"record:   {_shown(variables['value'])}")
     stamp = variables.get("timestamp")
@@ -166,11 +170,15 @@ def user_frames(error: BaseException) -> TracebackType | None:
     return innermost
 
 
-def _operator_frame(trace: TracebackType | None) -> FrameType | None:
-    found = None
+def _at_work(trace: TracebackType | None) -> dict[str, Any] | None:
+    """The variables of the innermost operator, with the key and window that it fired."""
+    found: dict[str, Any] | None = None
     while trace is not None:
-        if isinstance(trace.tb_frame.f_locals.get("node"), NodeProgram):
-            found = trace.tb_frame
+        frame = trace.tb_frame
+        if isinstance(frame.f_locals.get("node"), NodeProgram):
+            found = dict(frame.f_locals)
+        elif found is not None and str(frame.f_globals.get("__name__")).startswith(_WINDOWS):
+            found |= {name: frame.f_locals[name] for name in _FIRED if name in frame.f_locals}
         trace = trace.tb_next
     return found
 

@@ -224,3 +224,25 @@ def test_timers_of_a_users_own_trigger(backend: Any) -> None:
 )
 def test_which_clocks_a_trigger_needs(trigger: Any, clocks: tuple[bool, bool]) -> None:
     assert clocks_of(trigger) == Clocks(*clocks)
+
+
+class Forgetful(NeverTrigger):
+    """Has a way through ``on_element`` that gives nothing."""
+
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Any) -> Any:
+        return TriggerResult.FIRE if element[1] else None
+
+
+def test_a_trigger_that_gives_no_result_is_named() -> None:
+    with triggered(HUNDRED, Forgetful()) as task:
+        task.process(("a", 1), 3)
+        with pytest.raises(WrongFunctionError, match="Forgetful gave None, and no Trig") as caught:
+            task.process(("a", 0), 4)
+        (note,) = caught.value.__notes__
+        assert note.splitlines()[1:] == [
+            "key:      'a'",
+            "window:   TimeWindow(start=0, end=100)",
+            "record:   ('a', 0)",
+            "time:     4 ms",
+        ]
+        assert numbers(task) == [[1]]

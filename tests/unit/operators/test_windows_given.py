@@ -185,3 +185,40 @@ def test_state_of_a_window_goes_with_it_though_it_was_made_in_another_run() -> N
         assert [*second._backend().in_namespaces.scan()]
         second.advance_watermark(60)
         assert not [*second._backend().in_namespaces.scan()]
+
+
+class Failing(Kept):
+    """Cannot say what it has."""
+
+    def get_result(self, accumulator: Any) -> Any:
+        raise KeyError(accumulator[1])
+
+
+class FailingCall(Spoiling):
+    """Cannot take what it gets."""
+
+    def process(self, key: str, context: Any, elements: Any) -> Any:
+        raise KeyError(key)
+
+
+@pytest.mark.parametrize("build", [lambda k: k.window(TEN), lambda k: k.window(SESSIONS)])
+@pytest.mark.parametrize("contents", ["result", "call", "elements"])
+def test_what_fails_when_windows_fire_is_told_with_key_and_window(
+    build: Build, contents: str
+) -> None:
+    def made(keyed: KeyedStream) -> DataStream:
+        windows = build(keyed)
+        if contents == "result":
+            return windows.aggregate(Failing())
+        return (
+            windows.process(FailingCall())
+            if contents == "elements"
+            else windows.aggregate(Kept(), FailingCall())
+        )
+
+    with windowed(made) as task:
+        task.process(["b", 2], 0)
+        with pytest.raises(KeyError) as caught:
+            task.advance_watermark(50)
+        (note,) = caught.value.__notes__
+        assert note.splitlines()[1:3] == ["key:      'b'", "window:   TimeWindow(start=0, end=10)"]

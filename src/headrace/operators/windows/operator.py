@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.common.windows import TriggerResult, namespace_of, window_of
-from headrace.errors import PlanError
+from headrace.errors import PlanError, WrongFunctionError
 from headrace.operators.emission import side_sender
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.windows.contents import Contents
@@ -186,12 +186,21 @@ class WindowOperator(StatefulOperator):
 
         ``ends``: the window is forgotten afterwards.
         """
+        if not isinstance(result, TriggerResult):
+            raise self._no_result(result)
         fires, purges = result.value
         self._states.enter(of_records)
         if fires:
             self._fire(window, keeps=not (ends or purges) and self._firing.calls)
         if purges:
             self._contents.clear()
+
+    def _no_result(self, given: Any) -> WrongFunctionError:
+        return WrongFunctionError(
+            f"the trigger {type(self._trigger).__name__} gave {given!r}, and no TriggerResult",
+            hint="every way through its on_element, on_event_time and on_processing_time ends with"
+            " one: return TriggerResult.CONTINUE",
+        )
 
     def _fire(self, window: Any, keeps: bool) -> None:
         """Call the window function, unless there is nothing to give it, and emit its results.
