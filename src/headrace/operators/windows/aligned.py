@@ -327,8 +327,7 @@ class AlignedWindowOperator(StatefulOperator):
         return held
 
     def _results(self, window: TimeWindow, found: Iterable[tuple[Any, Any]]) -> None:
-        node = self.node  # noqa: F841
-        self._firing.fire_all(window, found)
+        self._firing.fire_all(self.node, window, found)
 
     # The end of windows
 
