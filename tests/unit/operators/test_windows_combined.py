@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from typing import Any
 
 import pytest
 
-from headrace.common import Configuration, WatermarkStrategy
+from headrace.common import Configuration, Row, Types, WatermarkStrategy
 from headrace.common.time import Duration, Time
 from headrace.common.watermark_generators import BoundedOutOfOrderness
 from headrace.datastream import DataStream, StreamExecutionEnvironment
@@ -22,6 +23,7 @@ from headrace.datastream.window import (
 from headrace.operators import combine, worth
 from headrace.operators.windows import combine as windows_combine
 from headrace.operators.windows import combine_sessions
+from headrace.operators.windows.combined import Combined
 from headrace.testing import run_pipeline
 
 from .test_windows_aligned import APPLIED, LATE, Lists
@@ -129,6 +131,120 @@ def test_several_channels() -> None:
             for combining in (True, False)
         ]
         assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("assigner", ASSIGNERS)
+def test_in_a_batch(assigner: str) -> None:
+    """Nothing is late there, so lateness does not stand in the way; an order of records does."""
+    found = {}
+    for apply in ("aggregate", "aggregate, lists", "sum"):
+        for combining in (True, False):
+            given = {
+                "headrace.combining.enabled": str(combining).lower(),
+                "execution.runtime-mode": "BATCH",
+            }
+            env = StreamExecutionEnvironment.get_execution_environment(
+                Configuration.from_dict(given)
+            )
+            windows = stream(env, records(5), False, 2).key_by(Key()).window(ASSIGNERS[assigner])
+            result = APPLIED[apply](windows.allowed_lateness(5))
+            two_phases = combining and apply != "sum" and "sessions" not in assigner
+            assert ("Combine for" in result.explain()) is two_phases
+            results = run_pipeline(result, mode="batch", key_groups=3, parallelism=2)
+            found[combining] = sorted(map(repr, results.only))
+        assert found[True] == found[False]
+        assert found[True]
+
+
+class Failing(Total):
+    """Raises where it is told to; ``merge`` cannot be seen to raise."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def add(self, value: Any, accumulator: Any) -> Any:
+        self._fail("add")
+        return (lambda: 1) if self.where == "pickle" else super().add(value, accumulator)
+
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        self._fail("merge")
+        return super().merge(acc_a, acc_b)
+
+    def get_result(self, accumulator: Any) -> Any:
+        self._fail("get_result")
+        return super().get_result(accumulator)
+
+    def _fail(self, where: str) -> None:
+        if where == self.where:
+            raise ValueError(f"{where} failed")
+
+
+@pytest.mark.parametrize("assigner", ["tumbling", "sessions"])
+@pytest.mark.parametrize(
+    ("where", "noted"),
+    [
+        ("add", "record:   ('a', 0, 5)"),
+        ("merge", "key:      'a'"),
+        ("get_result", "key:      'a'"),
+        ("pickle", "key:      'a'"),
+    ],
+)
+def test_errors_name_what_the_user_knows(assigner: str, where: str, noted: str) -> None:
+    """The record or the key, and nothing of how records are sent."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    keyed = stream(env, [("a", 0, 5)] * 4, False, 2).key_by(Key())
+    result = keyed.window(ASSIGNERS[assigner]).aggregate(Failing(where))
+    with pytest.raises((ValueError, AttributeError)) as raised:
+        run_pipeline(result)
+    (note,) = (note for note in raised.value.__notes__ if "operator:" in note)
+    assert noted in note
+    assert "Combined(" not in note
+
+
+def test_a_combined_record_says_what_it_is() -> None:
+    shown = repr(Combined("a", 0, 7, b"..."))
+    assert shown == "7 combined records of 'a' and keys of its key group"
+
+
+FROZEN = dataclasses.make_dataclass("FROZEN", ["one"], frozen=True, eq=False)
+FROZEN.__module__ = __name__
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda number: number % 3,
+        lambda number: float("nan"),
+        lambda number: (number % 2, "a"),
+        lambda number: FROZEN(number % 2),
+        lambda number: [number % 2],
+        lambda number: Row(number % 2, "a"),
+    ],
+    ids=["int", "nan", "tuple", "no stable hash", "list", "row"],
+)
+@pytest.mark.parametrize("declared", [False, True])
+def test_any_key(key: Any, declared: bool) -> None:
+    """A key leads to the same state, in whatever form records of it are sent."""
+    found = []
+    for combining in (True, False):
+        given = {"headrace.combining.enabled": str(combining).lower()}
+        env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(given))
+        source = [(number, 1, number // 4) for number in range(40)]
+        type_info = Types.PICKLED_BYTE_ARRAY() if declared else None
+        keyed = stream(env, source, False, 1).key_by(lambda value: key(value[0]), type_info)
+        result = keyed.window(ASSIGNERS["tumbling"]).aggregate(Total())
+        found.append(sorted(run_pipeline(result, key_groups=4, cuts=[9, 9, 9]).only))
+    assert found[0] == found[1]
+
+
+def test_keys_of_a_declared_type() -> None:
+    """Keys that become equal in their type are one."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    source = [(0.1 + number % 2 * 1e-10, 1, 3) for number in range(8)]
+    keyed = stream(env, source, False, 1).key_by(lambda value: value[0], Types.FLOAT())
+    result = keyed.window(ASSIGNERS["tumbling"]).aggregate(Total())
+    assert "Combine for" in result.explain()
+    assert run_pipeline(result, key_groups=4).only == [8]
 
 
 @pytest.mark.parametrize(

@@ -177,32 +177,44 @@ class AlignedWindowOperator(StatefulOperator):
         node = self.node  # noqa: F841
         offset, pane_ms = self._grid.offset_ms, self._grid.pane_ms
         places: dict[int, _Place] = {}
-        at, place = None, _Place((), ())
+        at = place = enter = changed = None
         for key, value, time in zip(keys, values, times, strict=True):
             if time is None:
                 raise no_time()
             start = time - (time - offset) % pane_ms
             if start != at:
-                at = start
-                if start not in places:
-                    places[start] = self._place(start)
-                place = places[start]
-            if not place.targets:
-                self._dropped(value, time)
-                continue
-            seen = False
-            for enter, changed in place.targets:
-                mine = copied(value) if seen else value
-                seen = True
+                at, place, enter = start, places.get(start), None
+                if place is None:
+                    place = places[start] = self._place(start)
+                if len(place.targets) == 1 and not place.fired:
+                    ((enter, changed),) = place.targets
+            if enter is not None:  # the usual case, written out
                 entry = enter(key)
                 held = entry.get(SLOT)
                 if held is None:
-                    entry[SLOT] = [mine]
+                    entry[SLOT] = [value]
                 else:
-                    held.append(mine)
-                changed(key)
-            for window in place.fired:
-                self._fire_key(window, key)
+                    held.append(value)
+                changed(key)  # type: ignore[misc]
+            elif place.targets:  # type: ignore[union-attr]
+                self._collect_into(place, key, value)
+            else:
+                self._dropped(value, time)
+
+    def _collect_into(self, place: Any, key: Any, value: Any) -> None:
+        seen = False
+        for enter, changed in place.targets:
+            mine = copied(value) if seen else value
+            seen = True
+            entry = enter(key)
+            held = entry.get(SLOT)
+            if held is None:
+                entry[SLOT] = [mine]
+            else:
+                held.append(mine)
+            changed(key)
+        for window in place.fired:
+            self._fire_key(window, key)
 
     def _place(self, pane: int) -> _Place:
         """Where records of a pane go now."""
@@ -327,8 +339,7 @@ class AlignedWindowOperator(StatefulOperator):
         return held
 
     def _results(self, window: TimeWindow, found: Iterable[tuple[Any, Any]]) -> None:
-        node = self.node  # noqa: F841
-        self._firing.fire_all(window, found)
+        self._firing.fire_all(self.node, window, found)
 
     # The end of windows
 

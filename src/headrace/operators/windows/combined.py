@@ -79,8 +79,8 @@ def content_of(node: NodeProgram, held: Held) -> bytes:
         return pickled_plain(whole, (*held.keys[-1:], *held.values[:1]))
     layouts: dict[RecordLayout, int] = {}
     apart = []
-    for key, value in zip(held.keys, held.values, strict=True):  # noqa: B007  for ``annotate``
-        apart.append(detached(value, layouts))
+    for key, kept in zip(held.keys, held.values, strict=True):  # noqa: B007  for ``annotate``
+        apart.append(detached(kept, layouts))
     return pickle.dumps((others, held.about, apart, [*layouts]), 5)
 
 

@@ -12,7 +12,7 @@ from headrace.operators.windows.contents import Contents
 from headrace.operators.windows.contexts import FunctionContext
 from headrace.operators.windows.folding import Folding
 from headrace.runtime.detached import copied
-from headrace.runtime.operator import Outputs
+from headrace.runtime.operator import NodeProgram, Outputs
 from headrace.runtime.state.handles import KeyContext
 
 
@@ -55,8 +55,11 @@ class Firing:
         """Whether the function wants to know the end of a window."""
         return self._clear is not None
 
-    def fire_all(self, window: TimeWindow, found: Any) -> None:
-        """The results of a window for several keys: pairs of a key and what it holds, or None."""
+    def fire_all(self, node: NodeProgram, window: TimeWindow, found: Any) -> None:
+        """The results of a window for several keys: pairs of a key and what it holds, or None.
+
+        ``node``: the operator that an error names, beside the key.
+        """
         moment, main, cell = window.max_timestamp(), self._main, self._cell
         if self._call is None:
             result = self._result

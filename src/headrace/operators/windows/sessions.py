@@ -139,11 +139,20 @@ class SessionOperator(StatefulOperator):
         """Put a record, or a piece, into the sessions of its key; False where it is late."""
         backend = self.cell.backend
         sessions = () if kept is None else kept[1]
-        near = [one for one in sessions if start <= one[1] and one[0] <= end]
+        near = [i for i, one in enumerate(sessions) if start <= one[1] and one[0] <= end]
         if not near and end - 1 <= self.cell.watermark:
             return False
         due = MAX_WATERMARK if kept is None else kept[0]
-        if near:
+        if len(near) == 1:
+            at = near[0]
+            from_, to, held = sessions[at]
+            held = first(value) if held is None else add(held, value)
+            if from_ <= start and end <= to:
+                sessions = (*sessions[:at], (from_, to, held), *sessions[at + 1 :])
+            else:
+                joined = (min(start, from_), max(end, to), held)
+                sessions = (*sessions[:at], *sessions[at + 1 :], joined)
+        elif near:
             sessions = self._joined(sessions, near, start, end, value, first, add)
         else:
             sessions = (*sessions, (start, end, first(value)))
@@ -157,25 +166,23 @@ class SessionOperator(StatefulOperator):
     def _joined(
         self,
         sessions: tuple[Session, ...],
-        near: list[Session],
+        near: list[int],
         start: int,
         end: int,
         value: Any,
         first: Callable[[Any], Any],
         add: Callable[[Any, Any], Any],
     ) -> tuple[Session, ...]:
-        """The sessions after a record that belongs to one or several of them."""
-        merge = self._folding.merge
-        held = near[0][2]
-        for _, _, other in near[1:]:
+        """The sessions after a record that belongs to several of them."""
+        merge, joined = self._folding.merge, [sessions[at] for at in near]
+        held = joined[0][2]
+        for _, _, other in joined[1:]:
             held = other if held is None else held if other is None else merge(held, other)
         held = first(value) if held is None else add(held, value)
-        extent = min(start, *[one[0] for one in near]), max(end, *[one[1] for one in near])
-        joined = (*extent, held)
-        if len(near) == 1 and near[0][:2] == extent:
-            return tuple(joined if one is near[0] else one for one in sessions)
+        extent = min(start, *[one[0] for one in joined]), max(end, *[one[1] for one in joined])
         # In the order of the last change, as windows that merge are mapped in ``merging``.
-        return (*(one for one in sessions if one not in near), joined)
+        others = (one for at, one in enumerate(sessions) if at not in near)
+        return (*others, (*extent, held))
 
     def _dropped(self, value: Any, time: int) -> None:
         tag = self._windowing.late_tag

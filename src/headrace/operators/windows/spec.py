@@ -93,10 +93,12 @@ class WindowSpec(Windowing, OperatorSpec):
     def combiner(self, selector: UserFunction, key_type: Any, is_batch: bool) -> Combiner | None:
         """The first of two phases, where records can be merged and only time fires windows.
 
-        Not where a record that comes late is needed by itself. Nor in a batch, which takes records
-        in the order of their time.
+        Not where a record that comes late is needed by itself. In a batch nothing is late, but
+        records are taken in the order of their time: only what merges in any order is combined.
         """
-        if is_batch or self.allowed_lateness_ms or self.late_tag is not None:
+        if is_batch and not merges_in_any_order(self.contents):
+            return None
+        if not is_batch and (self.allowed_lateness_ms or self.late_tag is not None):
             return None
         if not merges_in_order(self.contents):
             return None
