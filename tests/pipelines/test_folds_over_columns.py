@@ -24,11 +24,13 @@ from headrace.datastream import (
 from headrace.datastream.connectors import indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource
+from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.formats import lines
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from headrace.operators import combine, combine_columns, worth
 from headrace.operators.reduce import ReduceOperator
 from headrace.runners.launch import program_of
+from headrace.runtime.columns.selectors import TimestampColumn
 from headrace.testing import pipeline, run_pipeline
 
 RECORDS = 120
@@ -43,6 +45,7 @@ def records(indexes: Any) -> dict[str, Any]:
     return {"user": indexes * 7919 % 7, "amount": indexes * 31 % 11 - 4, "at": indexes}
 
 
+TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(TimestampColumn("at"))
 AS_COLUMNS = DataGeneratorSource.of_columns(records, RECORDS)
 AS_ROWS = DataGeneratorSource(record, RECORDS)
 
@@ -242,3 +245,23 @@ def test_the_other_fields_are_those_of_the_first_record() -> None:
         {"key": "a", "n": 1.6, "text": "x"},
         {"key": "b", "n": 2.2, "text": None},
     ]
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_columns_go_to_a_sink_as_the_records_they_hold(batch: bool) -> None:
+    """Several micro-batches and chunks, and a source of rows beside that of columns."""
+    written: dict[str, list[Any]] = {}
+    for name, sources in (("columns", (AS_COLUMNS, AS_ROWS)), ("rows", (AS_ROWS, AS_ROWS))):
+        found = written[name] = []
+        settings = {"execution.target": "local", "headrace.source.max-records-per-batch": "50"}
+        env = StreamExecutionEnvironment(Configuration.from_dict(settings))
+        if batch:
+            env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+        first, second = (env.from_source(s, TIMES, "s") for s in sources)
+        sums = first.union(second).key_by("user").sum("amount")
+        sums.sink_to(FunctionSink(found.extend))
+        env.execute()
+        assert all(type(each) is dict for each in found)
+    final = [{key: each[-1]["amount"] for key, each in by_key(found).items()}
+             for found in written.values()]  # fmt: skip
+    assert final[0] == final[1] and len(written["columns"]) == len(written["rows"])

@@ -284,4 +284,5 @@ class LocalRun:
 
 
 def _records(envelope: Envelope) -> Records:
-    return values_of(envelope.payload), envelope.payload.timestamps
+    times = envelope.payload.timestamps
+    return values_of(envelope.payload), times and [*times]

@@ -276,7 +276,12 @@ class ChainParts:
     def _sink(self, sink_id: str) -> Endpoint:
         if sink_id not in self.sinks:
             stage = self._job.sink_stage
-            self.sinks[sink_id] = Endpoint(self._outbox, stage, sink_id, 1, False, None)
+            make: type[Endpoint] = Endpoint
+            if self.takes_columns:
+                from headrace.runtime.columns.sinks import SinkEndpoint, takes_columns
+
+                make = SinkEndpoint if takes_columns(self._job, sink_id) else Endpoint
+            self.sinks[sink_id] = make(self._outbox, stage, sink_id, 1, False, None)
         return self.sinks[sink_id]
 
     def _signal_after(self, node: NodeProgram) -> Signal:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from headrace.runtime.chain.build import ChainParts
 from headrace.runtime.columns.batch import Columns, PushColumns
 from headrace.runtime.columns.exchange import ColumnsEndpoint
+from headrace.runtime.columns.sinks import SinkEndpoint
 from headrace.runtime.operator import Link, NodeProgram
 
 
@@ -71,6 +72,9 @@ class ColumnPaths:
             endpoint = parts.exchanges[link.target]
             assert isinstance(endpoint, ColumnsEndpoint)
             return lambda columns: endpoint.push_columns(columns, rows)
+        sink = parts.sinks.get(link.target) if link.kind == "sink" else None
+        if isinstance(sink, SinkEndpoint):
+            return sink.push_columns
         return lambda columns: rows(columns.rows(), columns.timestamps and [*columns.timestamps])
 
     def _into_operator(self, node: NodeProgram) -> PushColumns:

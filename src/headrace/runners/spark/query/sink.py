@@ -117,7 +117,7 @@ def write_to(job: WorkerJob, sink: SinkProgram, received: Iterable[Envelope], ba
 
 def _records(envelope: Envelope) -> Records:
     block = payload_of(Kind.DATA, envelope.payload)
-    return values_of(block), block.timestamps
+    return values_of(block), block.timestamps and [*block.timestamps]
 
 
 def sink_tasks(program: JobProgram) -> int:

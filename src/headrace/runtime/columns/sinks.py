@@ -1,0 +1,51 @@
+"""The end of a chain for columns that go to a sink: the sink's task makes rows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headrace.connector import ServedBy
+from headrace.runtime.block import Block, Envelope, Kind
+from headrace.runtime.channel import Channel
+from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.exchange.endpoint import Endpoint, waiting_in
+from headrace.runtime.program import JobProgram
+
+
+def takes_columns(job: JobProgram, sink_id: str) -> bool:
+    """Whether a sink's records may travel as columns: where a task of ours gives them to it."""
+    return any(sink.id == sink_id and sink.sink.served_by is ServedBy.TASKS for sink in job.sinks)
+
+
+class SinkEndpoint(Endpoint):
+    """Gathers columns or rows for a sink, in their order. ``records`` counts rows only."""
+
+    _gathered: list[Columns]
+
+    def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
+        """Start a task run (see ``Endpoint.begin``)."""
+        super().begin(channel, merged, appends)
+        if not appends:
+            self._gathered = []
+
+    def push_columns(self, columns: Columns) -> None:
+        """Gather columns; what waits as rows, or as other columns, is put aside."""
+        found = self._gathered
+        if waiting_in(self.buffers) or (found and not found[-1].is_like(columns)):
+            for envelope in self.drain():
+                self.outbox.overflow.put(envelope)
+        self._gathered.append(columns)
+        self.outbox.weight_bytes += columns.nbytes
+
+    def drain(self) -> Iterator[Envelope]:
+        """Everything gathered: columns came before the rows that wait."""
+        gathered, self._gathered = self._gathered, []
+        if gathered:
+            columns, outbox = joined(gathered), self.outbox
+            times = columns.timestamps
+            block = Block(None, columns, times, False, [], None, outbox.now_ms)
+            yield Envelope(
+                *(self.stage, outbox.current_group, self.target, Kind.DATA),
+                *(outbox.sender, next(outbox.seq), block),
+            )
+        yield from super().drain()
