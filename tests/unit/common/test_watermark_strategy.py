@@ -174,7 +174,7 @@ def test_a_record_without_timestamp_has_the_lowest():
     assert seen == [MIN_WATERMARK]
 
 
-@pytest.mark.parametrize("assigner", [lambda: 1, lambda a, b, c: 1, 3, "name", None])
+@pytest.mark.parametrize("assigner", [lambda: 1, lambda a, b, c: 1, 3, b"name", None])
 def test_other_functions_are_refused_when_built(assigner):
     with pytest.raises(PlanError):
         WatermarkStrategy.no_watermarks().with_timestamp_assigner(assigner)

@@ -30,7 +30,6 @@ from headrace.operators.batches.map_batches import MapBatchesSpec
 from headrace.operators.batches.records import RecordColumns
 from headrace.operators.batches.results import ResultColumns
 from headrace.runtime.columns.shapes import NAMED_ROWS, PlainValues, Shape, Tuples, python_values
-from headrace.runtime.user_function import UserFunction
 
 VALUE = "value"
 """The name of the only column of records that are no rows."""

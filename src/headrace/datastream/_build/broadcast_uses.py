@@ -20,9 +20,7 @@ _BETWEEN = frozenset({"CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "PUSH_NULL"})
 """What may stand between an argument and its call, in some versions of Python."""
 
 
-def require_declared(
-    function: Any, declared: Sequence[str], stream: str, site: CallSite
-) -> None:
+def require_declared(function: Any, declared: Sequence[str], stream: str, site: CallSite) -> None:
     """Check that the broadcast states that a function asks for are declared.
 
     Seen are descriptors in the function's attributes, in globals and in enclosing functions. Others
@@ -34,9 +32,7 @@ def require_declared(
     for descriptor in _asked_for(function):
         if descriptor.name not in declared:
             name = type(function).__name__
-            raise not_declared(
-                descriptor.name, declared, f"{name} on {stream}, given at {site}"
-            )
+            raise not_declared(descriptor.name, declared, f"{name} on {stream}, given at {site}")
 
 
 def _asked_for(function: Any) -> Iterator[MapStateDescriptor]:

@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 Sinks = Sequence[SinkTransformation]
 
 
-def execute(
-    sinks: Sinks, configuration: Configuration, job_name: str | None
-) -> JobExecutionResult:
+def execute(sinks: Sinks, configuration: Configuration, job_name: str | None) -> JobExecutionResult:
     """The result of a job with these sinks, which runs to its end."""
-    result: JobExecutionResult = _launch().execute(_graph(sinks, configuration), configuration, job_name)
+    result: JobExecutionResult = _launch().execute(
+        _graph(sinks, configuration), configuration, job_name
+    )
     return result
 
 
 def execute_async(sinks: Sinks, configuration: Configuration, job_name: str | None) -> JobClient:
     """The client of a job with these sinks, which has been started."""
-    client: JobClient = _launch().execute_async(_graph(sinks, configuration), configuration, job_name)
+    client: JobClient = _launch().execute_async(
+        _graph(sinks, configuration), configuration, job_name
+    )
     return client
 
 
@@ -38,7 +40,9 @@ def execute_and_collect(
 ) -> tuple[Iterator[Any], Callable[[], None]]:
     """The collected records of a job with these sinks, and a function that ends the job early."""
     results: Iterator[Any]
-    results, cancel = _launch().execute_and_collect(_graph(sinks, configuration), configuration, job_name, limit)
+    results, cancel = _launch().execute_and_collect(
+        _graph(sinks, configuration), configuration, job_name, limit
+    )
     return results, cancel
 
 

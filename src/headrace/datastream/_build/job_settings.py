@@ -6,14 +6,14 @@ import json
 import os
 from typing import Self
 
+from headrace.common.accepted import accepted
+from headrace.common.arguments import non_empty, one_of, positive
+from headrace.common.configuration import Configuration
+from headrace.common.execution_config import ExecutionConfig
 from headrace.common.options import catalogue as options
 from headrace.common.options import dependencies
 from headrace.common.options.option import ConfigOption
-from headrace.common.configuration import Configuration
-from headrace.common.execution_config import ExecutionConfig
 from headrace.common.time import TimeAmount, milliseconds_of
-from headrace.common.accepted import accepted
-from headrace.common.arguments import non_empty, one_of, positive
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.execution_mode import RuntimeExecutionMode

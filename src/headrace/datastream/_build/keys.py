@@ -6,8 +6,8 @@ import operator
 from typing import Any
 
 from headrace.common.typeinfo import TypeInformation
-from headrace.datastream.functions import Function, KeySelector
 from headrace.datastream._build.user_functions import user_function
+from headrace.datastream.functions import Function, KeySelector
 from headrace.errors import UnstableKeyError
 from headrace.graph.transformation import CallSite, Edge, Forward, SourceTransformation
 from headrace.operators.coerce import CoerceSpec

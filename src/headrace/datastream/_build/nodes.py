@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from headrace.common.arguments import article
 from headrace.common.typeinfo import TypeInformation
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.common.arguments import article
 from headrace.datastream._build.node_list import NodeList
 from headrace.datastream._build.operator_settings import follower_name
 from headrace.datastream._build.pickling import require_picklable

@@ -6,9 +6,9 @@ import re
 from abc import ABC, abstractmethod
 from typing import Self
 
-from headrace.common.time import TimeAmount
 from headrace.common.accepted import accepted
 from headrace.common.arguments import non_empty, positive
+from headrace.common.time import TimeAmount
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
 from headrace.errors import PlanError
 from headrace.graph.transformation import Transformation

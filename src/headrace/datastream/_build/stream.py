@@ -52,7 +52,7 @@ class Stream(OperatorSettings):
                 f"{call}() needs an operator, but this stream is made by union, a side output or a"
                 " way of partitioning",
                 where={"stream": self._described()},
-                hint=f"call {call}() on the stream before, or on the stream after the next operator",
+                hint=f"call {call}() on the stream before it, or after the next operator",
             )
         return self._own
 

@@ -10,7 +10,6 @@ from headrace.errors import WrongFunctionError
 from headrace.graph.transformation import CallSite
 from headrace.runtime.user_function import UserFunction
 
-
 _OURS = ("headrace.datastream.functions", "headrace.datastream._functions.")
 
 
