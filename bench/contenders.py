@@ -122,7 +122,6 @@ CONTENDERS = {
         _bytewax("flat_map", 1),
         _bytewax("batch", 5),
         _bytewax("batch", 50),
-        _bytewax_windows(50),
         _bytewax_windows(200),
         _pathway("pathway", "operator"),
         _pathway("pathway-grouped", "grouped"),
@@ -168,19 +167,10 @@ _WINDOW_PEERS = {
     "flink-sql-rocksdb": (2 * MILLION, 8 * MILLION),
     "bytewax": (500 * THOUSAND, 2 * MILLION),
     "bytewax-threads": (500 * THOUSAND, 2 * MILLION),
-    "bytewax-50k": (500 * THOUSAND, 2_500 * THOUSAND),
     "bytewax-200k": (600 * THOUSAND, 2_600 * THOUSAND),
 }
-_SLIDING_PEERS = {
-    "flink-sql": (3 * MILLION, 15 * MILLION),
-    "flink-sql-minibatch": (3 * MILLION, 15 * MILLION),
-    "flink-sql-rocksdb": (3 * MILLION, 9 * MILLION),
-}
-_SESSION_PEERS = {
-    "flink-sql": (900 * THOUSAND, 3_600 * THOUSAND),
-    "flink-sql-minibatch": (900 * THOUSAND, 3_600 * THOUSAND),
-    "flink-sql-rocksdb": (300 * THOUSAND, 1_200 * THOUSAND),
-}
+_SLIDING_PEERS = {"flink-sql": (3 * MILLION, 15 * MILLION)}
+_SESSION_PEERS = {"flink-sql": (900 * THOUSAND, 3_600 * THOUSAND)}
 _CSV_PEERS = {"pathway": (2 * MILLION, 8 * MILLION)}
 _CSV_WINDOW_PEERS = {
     "pathway": (1 * MILLION, 4 * MILLION),

@@ -38,7 +38,6 @@ _CONTENDERS = {
     "bytewax-flat-map-1k": "Bytewax, two processes, flat map",
     "bytewax-batch-5k": "Bytewax, two processes, batches of 5,000",
     "bytewax-batch-50k": "Bytewax, two processes, batches of 50,000",
-    "bytewax-50k": "Bytewax, two processes, source batches of 50,000",
     "bytewax-200k": "Bytewax, two processes, source batches of 200,000",
     "pathway": "Pathway, two threads",
     "pathway-grouped": "Pathway, two threads, grouped by number of the window",
