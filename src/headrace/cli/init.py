@@ -22,6 +22,7 @@ class Template(StrEnum):
     WEARABLES = "wearables"
     TOP_SELLERS = "top-sellers"
     REAL_ESTATE = "real-estate"
+    CARD_FRAUD = "card-fraud"
 
     @property
     def module(self) -> str:
