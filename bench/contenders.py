@@ -144,9 +144,9 @@ _FLINK = {
 }
 _FLINK_SLOW = dict.fromkeys(_FLINK, (40 * THOUSAND, 200 * THOUSAND))
 # A window of 10 s holds 100,000 records, a slide 600,000, the turn of a block of sessions 150,000.
-_FLINK_WINDOWS = dict.fromkeys(_FLINK, (100 * THOUSAND, 300 * THOUSAND))
+_FLINK_WINDOWS = dict.fromkeys(_FLINK, (60 * THOUSAND, 180 * THOUSAND))
 _FLINK_SLIDING = dict.fromkeys(_FLINK, (30 * THOUSAND, 90 * THOUSAND))
-_FLINK_SESSIONS = dict.fromkeys(_FLINK, (150 * THOUSAND, 450 * THOUSAND))
+_FLINK_SESSIONS = dict.fromkeys(_FLINK, (150 * THOUSAND, 300 * THOUSAND))
 _BYTEWAX = (1 * MILLION, 5 * MILLION)
 _INTERVAL = TIMER_RECORDS_PER_KEY * FEW_KEYS
 _OTHERS = {
@@ -166,11 +166,8 @@ _WINDOW_PEERS = {
     "flink-sql-minibatch": (4 * MILLION, 16 * MILLION),
     "flink-sql-rocksdb": (2 * MILLION, 8 * MILLION),
     "bytewax": (500 * THOUSAND, 2 * MILLION),
-    "bytewax-threads": (500 * THOUSAND, 2 * MILLION),
     "bytewax-200k": (600 * THOUSAND, 2_600 * THOUSAND),
 }
-_SLIDING_PEERS = {"flink-sql": (3 * MILLION, 15 * MILLION)}
-_SESSION_PEERS = {"flink-sql": (900 * THOUSAND, 3_600 * THOUSAND)}
 _CSV_PEERS = {"pathway": (2 * MILLION, 8 * MILLION)}
 _CSV_WINDOW_PEERS = {
     "pathway": (1 * MILLION, 4 * MILLION),
@@ -232,7 +229,6 @@ CASES = {
             sizes={
                 "headrace": (3 * MILLION, 12 * MILLION),
                 **_FLINK_SLIDING,
-                **_SLIDING_PEERS,
             },
         ),
         Case(
@@ -242,7 +238,6 @@ CASES = {
                 "headrace": (3 * MILLION, 9 * MILLION),
                 "plain-python": (900 * THOUSAND, 3_600 * THOUSAND),
                 **_FLINK_SESSIONS,
-                **_SESSION_PEERS,
             },
         ),
         Case(
@@ -250,8 +245,7 @@ CASES = {
             "wt",
             MANY_KEYS,
             sizes={
-                "headrace": (10 * MILLION, 30 * MILLION),
-                "headrace-local": (10 * MILLION, 20 * MILLION),
+                "headrace": (6 * MILLION, 20 * MILLION),
             },
         ),
         Case("windows-columns", "wc", sizes={"headrace": (10 * MILLION, 40 * MILLION)}),

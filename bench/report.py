@@ -79,13 +79,8 @@ WINDOWS_IN_SHORT = (
     ("tumbling: a loop of plain Python, one core", _of("windows", "plain-python")),
     ("whole windows: PyFlink, the better of its modes", _best_in("windows-process", "pyflink")),
     ("sliding: PyFlink, the better of its modes", _best_in("windows-sliding", "pyflink")),
-    ("sliding: Flink SQL (no Python), its best settings", _best_in("windows-sliding", "flink-sql")),
     ("sessions: PyFlink, the better of its modes", _best_in("windows-sessions", "pyflink")),
     ("sessions: a loop of plain Python, one core", _of("windows-sessions", "plain-python")),
-    (
-        "sessions: Flink SQL (no Python), its best settings",
-        _best_in("windows-sessions", "flink-sql"),
-    ),
     ("CSV, sums by key: Headrace, batch", _of("csv", "headrace-batch")),
     ("CSV, sums by key: Pathway", _best_in("csv", "pathway")),
     ("CSV, sums by window: Pathway", _best_in("csv-windows", "pathway")),
