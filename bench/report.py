@@ -101,10 +101,10 @@ FAIRNESS = """\
 - **Flink SQL**: source, sum and sink (a black hole) in the JVM, state on its heap or in RocksDB, as
   the name says. The black hole cannot count, so nothing is counted in the timed run; a second
   statement, over the first 100,000 records (in windows 1,000,000), is read back and checked. With
-  mini-batches it gives out fewer intermediate sums than (a) asks for. Windows are `TUMBLE`, `HOP`
-  and `SESSION` as table functions; the first two are summed up before the exchange by each of the
-  settings, as Flink has it, sessions by none. Columns and watermarks are computed in the JVM, the
-  time zone is UTC, which spares Flink a shift for each record.
+  mini-batches it gives out fewer intermediate sums than (a) asks for. Windows are those of the
+  table function `TUMBLE`, summed up before the exchange by each of the settings. Columns and
+  watermarks are computed in the JVM, the time zone is UTC, which spares Flink a shift for each
+  record.
 - **Spark's transformWithState**: a source in the JVM; state is read and written once per key and
   micro-batch, whose size is in the name. Headrace's settings are the JVM's first compiler
   only, and no code made for queries.
