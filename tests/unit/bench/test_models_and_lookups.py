@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ def test_the_client_alone_asks_for_each_number_once(monkeypatch: pytest.MonkeyPa
 
 
 def test_ways_take_turns_and_each_has_its_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookups.gc, "collect", int)  # slow after thousands of tests
+    monkeypatch.setattr(gc, "collect", int)  # slow after thousands of tests
     called: list[str] = []
     found = lookups.best_in_turns([lambda: called.append("a"), lambda: called.append("b")], 2)
     assert called == ["a", "b", "a", "b"]
