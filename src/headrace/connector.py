@@ -263,6 +263,11 @@ class Source(ABC):
         return None
 
     @property
+    def record_type(self) -> Any | None:
+        """The ``TypeInformation`` of the records; None where only reading them tells."""
+        return None
+
+    @property
     def served_by(self) -> ServedBy:
         """Who reads it."""
         return ServedBy.TASKS

@@ -469,7 +469,7 @@ def records(draw: Any) -> tuple[Record, ...]:
             st.tuples(
                 st.integers(0, 4), st.integers(0, 30), st.integers(0, 15), st.integers(0, BOUND_MS)
             ),
-            min_size=6,
+            min_size=1,
             max_size=30,
         )
     )

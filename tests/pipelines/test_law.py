@@ -69,7 +69,21 @@ def check(program: Program, **how: Any) -> None:
 cuts = st.lists(st.integers(1, 9), max_size=12)
 
 
+BRANCHES_MEET = Program(
+    (((0, 0, 1000),),),
+    (Step("co_process", (0, 0), 11), Step("union", (0, 1), 0), Step("window", (0, 0), 0)),
+)
+"""A stream meets its own branch after an operator where branches met."""
+
+BRANCHES_MEET_AND_PART = Program(
+    (((0, 0, 1000),) * 6,) * 2,
+    (*BRANCHES_MEET.steps[:2], Step("map", (3, 0), 0), Step("window", (1, 0), 0)),
+)
+"""The same of one of two sources."""
+
+
 @settings(max_examples=20)
+@example(BRANCHES_MEET, [], [], 1, 1)
 @given(programs, cuts, cuts, st.integers(1, 5), st.integers(1, 3))
 def test_the_law(
     program: Program,
@@ -130,6 +144,7 @@ ENDED_BEFORE = Program(
 
 @settings(max_examples=15)
 @example(ENDED_BEFORE, [1, 1, 1, 1, 4], [[3]], [(1, 1)], "heap")
+@example(BRANCHES_MEET_AND_PART, [4, 1, 7], [[1]], [(1, 1)], "heap")
 @given(programs, cuts, versions, spreads, st.sampled_from(["heap", "paged"]))
 def test_the_law_of_changed_programs(
     program: Program,

@@ -62,10 +62,15 @@ REKEYED = Rekeyed()
 
 
 class KeyOfSent:
-    """The key of what a combiner sends: that of its records, whatever they were reduced to."""
+    """The key of what a combiner sends: that of its records, whatever they were reduced to.
+
+    ``sent_key_columns``: the columns with the key, where the selector names them. What is sent in
+    columns has kept its key.
+    """
 
     def __init__(self, selector: UserFunction) -> None:
         self._selector = selector
+        self.sent_key_columns = key_columns_of(selector.target)
 
     def open(self, context: Any) -> None:
         """Open the selector."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,14 @@ from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
+    from headrace.operators.reduce_columns import ReducedColumns
     from headrace.runtime.columns.batch import Columns
     from headrace.runtime.columns.keys import ColumnKeys
 
 SLOT = RESERVED_NAMES + "reduce"
+
+_EMITTED = 10_000
+"""So many values are emitted at once at the end of a batch."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class ReduceSpec(OperatorSpec):
         if fold is not None and (fold.whole or (names and _leaves(fold, names))):
             spec = CombineSpec(selector, self.function, fold)
             return Combiner(spec, selector, key_type, self)
-        spec = CombineSpec(selector, self.function, sends_keys=True)
+        spec = CombineSpec(selector, self.function, fold, sends_keys=True)
         sent_key = UserFunction(KeyOfSent(selector), "get_key")
         return Combiner(spec, sent_key, key_type, replace(self, combined=True))
 
@@ -80,6 +85,8 @@ class ReduceOperator(StatefulOperator):
 
     def __init__(self, spec: ReduceSpec) -> None:
         self._spec = spec
+        self._reduced: ReducedColumns | None = None
+        """Makes columns of results; None where nobody wants columns, or none came so far."""
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
@@ -97,11 +104,16 @@ class ReduceOperator(StatefulOperator):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Reduce each record of a block into its key's value."""
+        self._reduce(keys, values, timestamps, self._down)
+
+    def _reduce(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None, down: Push
+    ) -> None:
         if self._spec.combined:
             values = without_keys(values)
         # Only an object is opened, and could have asked for state.
         cell, may_use_state = self.cell, self._spec.function.method is not None
-        backend, down, only_last = self.cell.backend, self._down, self.context.is_batch
+        backend, only_last = self.cell.backend, self.context.is_batch
         reduce, enter, changed = self._spec.function.bound(), backend.enter, backend.changed
         node = self.node  # noqa: F841
         for key, value, timestamp in zip(
@@ -119,24 +131,45 @@ class ReduceOperator(StatefulOperator):
                 down(value, timestamp)
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
-        """Reduce the records of a block of columns: as columns where these suffice."""
-        from headrace.operators.reduce_columns import ColumnsReduction
+        """Reduce the records of a block of columns: as columns where these suffice.
+
+        If not, records are reduced, and their results are made columns for those who want them.
+        """
+        from headrace.operators.reduce_columns import ColumnsReduction, ReducedColumns
 
         assert self._spec.fold is not None
         only_last, backend = self.context.is_batch, self.cell.backend
+        if self._outputs.wants_columns:
+            self._reduced = ReducedColumns.like(columns, self._spec.fold)
         reduction = ColumnsReduction(self._spec.fold, SLOT)
         reduced = reduction.of(keys, columns, backend, only_last)
         if reduced is None:
             stamps = columns.timestamps
-            self.process([*keys], columns.rows(), None if stamps is None else [*stamps])
+            made: list[tuple[Any, int | None]] = []
+            self._reduce(
+                [*keys],
+                columns.rows(),
+                None if stamps is None else [*stamps],
+                lambda value, timestamp: made.append((value, timestamp)),
+            )
+            self._emit(made)
         elif not only_last:
             self._outputs.columns(reduced)
 
-    def finish(self, backend: StateBackend) -> None:
-        """Emit the last value of each key."""
-        for key in list(backend.keys()):
-            value, timestamp = backend.enter(key)[SLOT]
+    def _emit(self, results: Sequence[tuple[Any, int | None]]) -> None:
+        """Emit pairs (value, timestamp): as columns where these are wanted and can hold them."""
+        columns = None if self._reduced is None else self._reduced.of(results)
+        if columns is not None:
+            self._outputs.columns(columns)
+            return
+        for value, timestamp in results:
             self._down(value, timestamp)
+
+    def finish(self, backend: StateBackend) -> None:
+        """Emit the last value of each key: as columns if the records were, as in a stream."""
+        keys = list(backend.keys())
+        for start in range(0, len(keys), _EMITTED):
+            self._emit([backend.enter(key)[SLOT] for key in keys[start : start + _EMITTED]])
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """A reduction sets no timers."""

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from headrace.common.types import Row, RowKind
 from headrace.operators.field_fold import FieldFold, final, running
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keys import ColumnKeys
-from headrace.runtime.columns.shapes import Dicts, NamedRows, python_values
+from headrace.runtime.columns.shapes import Dicts, NamedRows, Shape, python_values
 from headrace.runtime.state.backend import EntrySpace
 
 MISFITS = (TypeError, ValueError, OverflowError, ArithmeticError)
@@ -75,6 +75,51 @@ class ColumnsReduction:
         return reduced
 
 
+@dataclass(frozen=True)
+class ReducedColumns:
+    """Makes columns of results that were reduced as records.
+
+    ``schema`` and ``shape`` are those of the columns that a ``ColumnsReduction`` gives.
+    """
+
+    schema: Any
+    shape: Shape
+
+    @classmethod
+    def like(cls, columns: Columns, fold: FieldFold) -> Self | None:
+        """For results of such columns; None where they have no place for the folded field."""
+        import pyarrow as pa
+        from pyarrow import types
+
+        at, schema = fold.column_in(columns), columns.batch.schema
+        if at is None:
+            return None
+        field = schema.field(at)
+        if types.is_integer(field.type) and not types.is_uint64(field.type):
+            schema = schema.set(at, pa.field(field.name, pa.int64()))
+        elif types.is_float32(field.type):
+            schema = schema.set(at, pa.field(field.name, pa.float64()))
+        return cls(schema, columns.shape)
+
+    def of(self, results: Sequence[tuple[Any, int | None]]) -> Columns | None:
+        """Pairs (record, timestamp) as columns; None where a record would read otherwise."""
+        import pyarrow as pa
+
+        fields = _fields(self.schema.names, self.shape, [record for record, _ in results])
+        if not fields:
+            return None
+        arrays = []
+        for values, field in zip(fields, self.schema, strict=True):
+            array = _equal_array(values, field.type)
+            if array is None:
+                return None
+            arrays.append(array)
+        batch = pa.RecordBatch.from_arrays(arrays, names=self.schema.names)
+        times = pa.array([stamp for _, stamp in results], pa.int64())
+        known = times.null_count < len(times)
+        return Columns(batch, self.shape, None, times if known else None)
+
+
 def _at(times: Any, rows: Any) -> list[int | None]:
     import pyarrow as pa
 
@@ -106,12 +151,13 @@ def _with_held(
     """
     import numpy as np
     import pyarrow as pa
+    from pyarrow import types
 
     batch = columns.batch
     numbers = fold.numbers(batch.column(at))
     if numbers is None or not held:
         return None if numbers is None else ([*batch.columns], numbers)
-    values = _fields(columns, held)
+    values = _fields(batch.schema.names, columns.shape, held)
     if values is None or {*map(type, values[at])} != {int if numbers.dtype == np.int64 else float}:
         return None
     try:
@@ -126,15 +172,14 @@ def _with_held(
             fields.append(column)
             continue
         array = _equal_array(values[number], column.type)
-        if array is None:
-            return None
+        if array is None or types.is_dictionary(column.type):
+            return None  # two dictionaries are not one column
         fields.append(pa.concat_arrays([array, column]))
     return fields, np.concatenate([before, numbers])
 
 
-def _fields(columns: Columns, records: Sequence[Any]) -> list[Sequence[Any]] | None:
+def _fields(names: list[str], shape: Shape, records: Sequence[Any]) -> list[Sequence[Any]] | None:
     """The fields of records, column by column; None where one is not of the columns' shape."""
-    names, shape = columns.batch.schema.names, columns.shape
     if isinstance(shape, Dicts):
         fits = all(type(record) is dict and [*record] == names for record in records)
         rows: Sequence[Any] = [record.values() for record in records] if fits else ()
@@ -160,8 +205,6 @@ def _equal_array(values: Sequence[Any], kind: Any) -> Any | None:
     import pyarrow as pa
     from pyarrow import types
 
-    if types.is_dictionary(kind):
-        return None
     try:
         array = pa.array(values, kind)
     except MISFITS:

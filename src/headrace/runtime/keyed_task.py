@@ -150,7 +150,7 @@ class KeyedTask:
         try:
             if header.get("program", self.job.fingerprint) != self.job.fingerprint:
                 # Receivers may be others than before, so the time is sent to them again.
-                chain.signal(MIN_WATERMARK)
+                chain.announce()
                 chain.signal(watermark, self._watermarks.idle)
             yield from self._fire_processing_timers(now_ms)
             for step in self._in_order(task):

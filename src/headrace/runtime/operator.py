@@ -26,15 +26,17 @@ Signal = Callable[[int, bool], None]
 class Outputs:
     """Where an operator emits: ``main``, or ``side`` by tag id (a tag nobody reads is dropped).
 
-    ``columns`` takes ``Columns`` for the main output, of an operator that takes them itself.
+    ``columns`` takes ``Columns`` for the main output, of an operator that takes them itself;
+    ``wants_columns``: what follows would have columns rather than rows.
     ``key_groups``: over how many the main output is divided, where it is a single key exchange.
     """
 
-    __slots__ = ("_sides", "columns", "key_groups", "main", "signal")
+    __slots__ = ("_sides", "columns", "key_groups", "main", "signal", "wants_columns")
 
     def __init__(self, main: Push, sides: Mapping[str, Push], signal: Signal) -> None:
         self.main = main
         self.columns: PushColumns = self._as_rows
+        self.wants_columns = False
         self.key_groups = 1
         self.signal = signal
         self._sides = dict(sides)
@@ -61,7 +63,8 @@ class Traits:
     ``inputs``: how many inputs it has; a union is one. ``shared``: it keeps state that a whole
     task shares, and that a broadcast input changes. ``takes_columns``: if its input has columns it
     gets these (``bind_columns``, ``process_columns``). If not, or with several inputs, it gets
-    records. ``gives_rows``: its results may be rows also where it takes columns.
+    records. ``gives_rows``: its results may be rows also where it takes columns. ``gives_columns``:
+    they are columns also where it takes rows.
     ``passes_columns``: it can take columns, but it gets them only if an operator after it takes
     them. ``waits``: it keeps records until something outside has answered. It gets copies of
     those that someone could still change, and after a keyed operator it has a task of its own.
@@ -81,6 +84,7 @@ class Traits:
     shared: bool = False
     takes_columns: bool = False
     gives_rows: bool = False
+    gives_columns: bool = False
     passes_columns: bool = False
     waits: bool = False
     operator_state: bool = False

@@ -166,7 +166,7 @@ class SourceTask:
         chain.begin_channel(work.split, work.state.nodes)
         try:
             if work.announce:
-                chain.signal(MIN_WATERMARK)  # operators that make watermarks send theirs
+                chain.announce()
             if work.idle is False:
                 chain.signal(work.state.watermark, False)
             if work.ranges:

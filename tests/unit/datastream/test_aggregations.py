@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any, NamedTuple
 
 import pytest
@@ -68,6 +69,38 @@ def test_plain_values() -> None:
             FieldAggregation(wrong, aggregations.add)(2, 3)
         with pytest.raises(TypeMismatchError, match="which has no fields"):
             RecordSelection(wrong, aggregations.least)(2, 3)
+
+
+@pytest.mark.parametrize("kind", [FieldAggregation, RecordSelection])
+@pytest.mark.parametrize(
+    ("record", "field", "said"),
+    [
+        (("x", 1), 7, "a tuple has no field 7.*'x', 1.*positions 0 to 1$"),
+        (("x", 1), "f2", "a tuple has no field 'f2'.*'x', 1.*positions 0 to 1$"),
+        (["x", 1], 2, "a list has no field 2"),
+        (Row("x", 1), "b", "a Row has no field 'b'.*'x', 1.*positions 0 to 1$"),
+        (Row(a="x", n=1), "b", "a Row has no field 'b'.*0 to 1, named a, n"),
+        ({"a": "x", "n": 1}, "b", "a dict has no field 'b'.*named a, n"),
+        (Named("x", 1), 3, "a Named has no field 3.*named"),
+        (Sale("x", 1), "b", "a Sale has no field 'b'.*named shop, price"),
+    ],
+)
+def test_a_field_that_is_missing_is_named_with_the_record(
+    kind: Any, record: Any, field: Any, said: str
+) -> None:
+    with pytest.raises(TypeMismatchError) as told:
+        kind(field, aggregations.least)(record, record)
+    assert re.search(said, str(told.value), re.DOTALL), told.value
+
+
+def test_an_error_of_a_value_stays_as_it_is() -> None:
+    class Odd:
+        def __lt__(self, other: Any) -> bool:
+            raise IndexError("within")
+
+    for kind in (FieldAggregation, RecordSelection):
+        with pytest.raises(IndexError, match="within"):
+            kind(0, aggregations.least)((Odd(),), (Odd(),))
 
 
 def test_a_row_keeps_its_kind() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import operator
+import re
 from typing import Any, NamedTuple
 
 import pytest
@@ -250,3 +251,40 @@ def test_what_cannot_be_tried_is_left_to_the_job(env: StreamExecutionEnvironment
         assert isinstance(pairs.key_by(selector), KeyedStream)
     assert isinstance(pairs.map(lambda v: v).key_by(lambda v: lambda: v), KeyedStream)
     assert isinstance(env.from_collection([]).key_by(lambda v: lambda: v), KeyedStream)
+
+
+PAIR = [Types.STRING(), Types.LONG()]
+FOLDS = ("sum", "min", "max", "min_by", "max_by")
+
+
+@pytest.mark.parametrize("call", FOLDS)
+@pytest.mark.parametrize(
+    ("declared", "record", "fields", "said"),
+    [
+        (Types.TUPLE(PAIR), ("x", 1), (7, 2, -3, "f1"), "positions 0 to 1$"),
+        (Types.ROW(PAIR), Row("x", 1), (2, "f2", "price"), "named f0, f1"),
+        (Types.ROW_NAMED(["a", "b"], PAIR), Row("x", 1), (2, "f1"), "named a, b"),
+        (Types.LONG(), 1, (1, "f0"), "position 0, the value itself"),
+    ],
+)
+def test_a_field_that_a_declared_type_has_not_is_refused(
+    env: StreamExecutionEnvironment, call: str, declared: Any, record: Any, fields: Any, said: str
+) -> None:
+    values = env.from_collection([record], declared)
+    keyed = values.key_by(lambda value: 1)
+    for stream in (keyed, keyed.count_window(2), values.count_window_all(2)):
+        for field in fields:
+            with pytest.raises(PlanError, match=f"have no field {field!r}") as told:
+                getattr(stream, call)(field)
+            assert told.value.hint is not None and re.search(said, told.value.hint)
+
+
+@pytest.mark.parametrize("call", FOLDS)
+def test_a_field_that_a_declared_type_has_is_taken(
+    env: StreamExecutionEnvironment, call: str
+) -> None:
+    rows = env.from_collection([Row("x", 1)], Types.ROW_NAMED(["a", "b"], PAIR))
+    for field in (1, "b", -1):
+        assert getattr(rows.key_by(lambda value: 1), call)(field).get_type() == rows.get_type()
+    unknown = env.from_collection([("x", 1)]).key_by(lambda value: 1)
+    assert isinstance(getattr(unknown, call)(7), DataStream), "nobody said what the records are"

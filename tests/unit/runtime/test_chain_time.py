@@ -7,13 +7,14 @@ from typing import Any
 
 from headrace.common import WatermarkStrategy
 from headrace.common.output_tag import OutputTag
-from headrace.common.watermark_strategy import MAX_WATERMARK
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.process import ProcessSpec
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.program import ChainProgram
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import (
     Mark,
@@ -217,3 +218,45 @@ def test_behind_a_keyed_stage_one_group_marks_its_own_number() -> None:
     chain.push(far, None)
     (again,) = chain.drain()
     assert again.payload.first_watermark_ms == 10
+
+
+def meeting(log: list[Any]) -> ChainProgram:
+    """A chain whose branches meet twice, with an exchange before, between and after."""
+    return chain_of(
+        node(1, None, to_node(2), to_node(3), to_exchange(0)),
+        node(2, Spy("left", log), to_node(3), to_node(4)),
+        node(3, Spy("met", log), to_node(4), to_exchange(1)),
+        node(4, Spy("met again", log), to_exchange(2)),
+        exchanges=[exchange(number, groups=1) for number in range(3)],
+    )
+
+
+def marks_of(chain: Chain) -> list[Any]:
+    return [envelope.payload.marks for envelope in chain.drain()]
+
+
+def test_where_streams_meet_a_channel_is_announced_to_every_receiver() -> None:
+    log: list[Any] = []
+    chain = running(meeting(log))
+    log.clear()
+    chain.begin_channel("split", {})
+    chain.announce()
+    least = (MIN_WATERMARK, False)
+    assert [(name, *at) for name, _, *at in log] == [
+        ("left", *least),
+        ("met", *least),
+        ("met again", *least),
+    ]
+    assert marks_of(chain) == [[Mark(0, f"{number}:split", MIN_WATERMARK)] for number in range(3)]
+
+
+def test_another_programs_receivers_get_the_watermark_where_streams_meet() -> None:
+    before = running(meeting([]))
+    before.begin_channel("split", {})
+    before.signal(5)
+    known = pickle.loads(pickle.dumps(before.snapshot()))
+    chain = running(meeting([]))
+    chain.begin_channel("split", known)
+    chain.announce()
+    chain.signal(5)
+    assert marks_of(chain) == [[Mark(0, f"{number}:split", 5)] for number in range(3)]

@@ -8,11 +8,19 @@ a tuple, list or Row, a name in a Row, dict, named tuple or dataclass, or 0 for 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from headrace.common.typeinfo import (
+    BasicTypeInfo,
+    ExternalTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+    TypeInformation,
+)
 from headrace.common.types import Row, row_of
 from headrace.errors import PlanError, TypeMismatchError
+from headrace.graph.transformation import CallSite
 from headrace.operators.slots import GREATEST, LEAST, SUM, Slot
 
 Combine = Callable[[Any, Any], Any]
@@ -54,7 +62,11 @@ class FieldAggregation:
         """The first record with the combined field."""
         if type(first) is tuple and type(second) is tuple and type(self.field) is int:
             place, items = self.field, [*first]  # the usual case, at a third of the price
-            items[place] = self.combine(items[place], second[place])
+            try:
+                items[place] = self.combine(items[place], second[place])
+            except IndexError:
+                _require_position(place, first, second)
+                raise  # from an operator of the values
             return tuple(items)
         if not has_fields(second):
             _require_whole(self.field, second)
@@ -75,8 +87,12 @@ class RecordSelection:
     def __call__(self, first: Any, second: Any) -> Any:
         """One of the two records."""
         if type(first) is tuple and type(second) is tuple and type(self.field) is int:
-            held = first[self.field]
-            return first if self.choose(held, second[self.field]) is held else second
+            try:
+                held = first[self.field]
+                return first if self.choose(held, second[self.field]) is held else second
+            except IndexError:
+                _require_position(self.field, first, second)
+                raise  # from an operator of the values
         if not has_fields(second):
             _require_whole(self.field, second)
             return self.choose(first, second)
@@ -111,13 +127,47 @@ def has_fields(record: Any) -> bool:
     return isinstance(record, tuple | list | Row | dict) or _is_dataclass(record)
 
 
+def require_declared(
+    field: int | str, declared: TypeInformation | None, call: str, stream: str, site: CallSite
+) -> None:
+    """Check that records of a declared type have a field; ``declared`` None: it is not known.
+
+    Raises:
+        PlanError: they have not.
+    """
+    if isinstance(declared, ExternalTypeInfo):
+        declared = declared._parts()[0]
+    if isinstance(declared, BasicTypeInfo):
+        missing, hint = field != 0, "use position 0, the value itself"
+    elif isinstance(declared, RowTypeInfo | TupleTypeInfo):
+        count = len(declared.get_field_types())
+        names = declared.get_field_names() if isinstance(declared, RowTypeInfo) else []
+        missing = field not in names if isinstance(field, str) else not -count <= field < count
+        hint = _fields_there(count, names)
+    else:
+        return
+    if missing:
+        raise PlanError(
+            f"{call}({field!r}): the records have no field {field!r}",
+            where={"stream": stream, "called": str(site), "type of the records": str(declared)},
+            hint=hint,
+        )
+
+
 def field_of(record: Any, field: int | str) -> Any:
-    """The value of one field."""
-    if isinstance(field, str):
-        return record[field] if isinstance(record, Row | dict) else getattr(record, field)
-    if _is_dataclass(record):
-        return getattr(record, dataclasses.fields(record)[field].name)
-    return record[field]
+    """The value of one field.
+
+    Raises:
+        TypeMismatchError: the record has no such field.
+    """
+    try:
+        if isinstance(field, str):
+            return record[field] if isinstance(record, Row | dict) else getattr(record, field)
+        if _is_dataclass(record):
+            return getattr(record, dataclasses.fields(record)[field].name)
+        return record[field]
+    except (LookupError, AttributeError):
+        raise _missing(field, record) from None
 
 
 def with_field(record: Any, field: int | str, value: Any) -> Any:
@@ -143,6 +193,39 @@ def with_field(record: Any, field: int | str, value: Any) -> Any:
 
 def _is_dataclass(record: Any) -> bool:
     return dataclasses.is_dataclass(record) and not isinstance(record, type)
+
+
+def _require_position(field: int, *records: tuple[Any, ...]) -> None:
+    for record in records:
+        if not -len(record) <= field < len(record):
+            raise _missing(field, record) from None
+
+
+def _missing(field: int | str, record: Any) -> TypeMismatchError:
+    names: list[Any] = []
+    if isinstance(record, dict):
+        names = [*record]
+    elif isinstance(record, Row):
+        names = [*(record._names() or ())]
+    elif hasattr(record, "_fields"):
+        names = [*record._fields]
+    elif _is_dataclass(record):
+        names = [each.name for each in dataclasses.fields(record)]
+    elif not isinstance(record, tuple | list):
+        names = [*getattr(record, "__dict__", ())]
+    count = len(record) if isinstance(record, tuple | list | Row) else len(names)
+    return TypeMismatchError(
+        f"a {type(record).__name__} has no field {field!r}",
+        where={"record": repr(record)[:120]},
+        hint=_fields_there(count, names),
+    )
+
+
+def _fields_there(count: int, names: Sequence[Any]) -> str:
+    if not count:
+        return "it has no fields"
+    positions = f"it has the positions 0 to {count - 1}"
+    return f"{positions}, named {', '.join(map(str, names))}" if names else positions
 
 
 def _require_whole(field: int | str, record: Any) -> None:

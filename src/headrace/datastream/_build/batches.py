@@ -17,6 +17,7 @@ from headrace.common.typeinfo import (
     TupleTypeInfo,
     TypeInformation,
 )
+from headrace.datastream._build.known_types import known_type
 from headrace.datastream._build.nodes import checked_type
 from headrace.datastream._build.stream import Stream
 from headrace.datastream._build.user_functions import user_function
@@ -24,11 +25,19 @@ from headrace.datastream.connectors.collection import CollectionSource
 from headrace.datastream.formats.arrow_types import arrow_type, arrow_values, from_arrow
 from headrace.datastream.functions import KeyedMapBatchesFunction, MapBatchesFunction
 from headrace.errors import PlanError
-from headrace.graph.transformation import ByKey, CallSite, Edge, Forward, SourceTransformation
+from headrace.graph.transformation import (
+    ByKey,
+    CallSite,
+    Edge,
+    Forward,
+    SourceTransformation,
+    Transformation,
+)
 from headrace.operators.batches.keyed_map_batches import KeyedMapBatchesSpec
 from headrace.operators.batches.map_batches import MapBatchesSpec
 from headrace.operators.batches.records import RecordColumns
 from headrace.operators.batches.results import ResultColumns
+from headrace.runtime.columns.selectors import key_columns
 from headrace.runtime.columns.shapes import NAMED_ROWS, PlainValues, Shape, Tuples, python_values
 
 VALUE = "value"
@@ -91,7 +100,7 @@ def keyed_map_batches_spec(
 def _parts(
     options: BatchOptions, stream: Stream, edges: Sequence[Edge], site: CallSite
 ) -> tuple[RecordColumns | None, ResultColumns, int, bool]:
-    given = options.input_type or stream._type()
+    given = options.input_type or stream._type() or known_type(edges)
     if given is None:
         require_known_type(edges, stream._described(), site)
     return (
@@ -108,7 +117,7 @@ def require_known_type(edges: Sequence[Edge], stream: str, site: CallSite) -> No
     Raises:
         PlanError: rows come, and nobody knows what they hold.
     """
-    if not all(map(_may_have_columns, edges)):
+    if not all(_may_have_columns(edge) and _keeps_columns(edge) for edge in edges):
         raise PlanError(
             "map_batches() needs the type of the records, and none is declared",
             where={"stream": stream, "called": str(site)},
@@ -124,11 +133,35 @@ def _may_have_columns(edge: Edge) -> bool:
     if isinstance(node, SourceTransformation):
         return not isinstance(node.source, CollectionSource)
     traits = node.spec.traits if node.spec is not None else None
-    if traits is None or traits.inputs > 1:
+    if traits is None or traits.inputs > 1 or traits.gives_rows:
         return False
-    return (traits.takes_columns and not traits.gives_rows) or (
-        traits.passes_columns and all(map(_may_have_columns, node.inputs))
+    if traits.gives_columns:
+        return True
+    if not (traits.takes_columns or traits.passes_columns):
+        return False
+    return all(
+        _may_have_columns(given) and (not traits.keyed or _keeps_columns(given))
+        for given in node.inputs
     )
+
+
+def _keeps_columns(edge: Edge) -> bool:
+    """Whether columns cross an edge to a keyed operator as columns.
+
+    They hold its keys, and do not come from a task with keys: what such a task sends are rows.
+    """
+    by = edge.partitioning
+    if not isinstance(by, ByKey):
+        return True
+    return key_columns(by.selector, by.key_type) is not None and not _has_keys(edge.source)
+
+
+def _has_keys(node: Transformation) -> bool:
+    """Whether a node is in a task with keys that makes no watermarks of its own."""
+    traits = node.spec.traits if node.spec is not None else None
+    if traits is None or traits.assigns_time:
+        return False
+    return traits.keyed or any(_has_keys(edge.source) for edge in node.inputs)
 
 
 def _columns_of(declared: TypeInformation) -> tuple[Any, Sequence[TypeInformation], bool]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build import aggregations
 from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.known_types import known_type
 from headrace.datastream._build.user_functions import is_associative, user_function
 from headrace.datastream._streams.operators import MakeSpec, StreamOperators
 from headrace.datastream.functions import (
@@ -154,8 +155,12 @@ class KeyedOperators(StreamOperators):
     def _add_fold(
         self, reduce: Callable[[Any, Any], Any], fold: FieldFold, name: str, call: str
     ) -> DataStream:
+        site = call_site()
+        aggregations.require_declared(
+            fold.field, known_type(self._edges), call, self._described(), site
+        )
         spec = ReduceSpec(UserFunction(reduce), name, True, fold)
-        return self._add_reduction(spec, call_site(), call)
+        return self._add_reduction(spec, site, call)
 
     def _add_reduction(self, spec: ReduceSpec, site: CallSite, call: str) -> DataStream:
         return self._add(spec, site, call, kept_type=self._type(), inputs=self._keyed_edges())

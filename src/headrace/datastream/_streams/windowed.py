@@ -12,6 +12,7 @@ from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream._build import aggregations
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.known_types import known_type
 from headrace.datastream._build.user_functions import user_function
 from headrace.datastream.functions import (
     AggregateFunction,
@@ -198,6 +199,10 @@ class _Windowed:
         return self._stream._type()
 
     def _folded(self, fold: Any, site: CallSite, call: str) -> DataStream:
+        stream = self._stream
+        aggregations.require_declared(
+            fold.field, known_type(stream._edges), call, stream._described(), site
+        )
         contents = Reduced(None, UserFunction(fold))
         return self._windowed(contents, site, call, kept_type=self._kept_type())
 

@@ -139,6 +139,11 @@ class FileSource(Source):
         return self.discovery_interval_ms is None
 
     @property
+    def record_type(self) -> Any | None:
+        """The type of the rows, where the format says it."""
+        return self.format.record_type
+
+    @property
     def bad_record_tag(self) -> Any | None:
         """The tag for records that cannot be decoded."""
         return self.error_tag

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import IO, Any
 
+from headrace.common.typeinfo import RowTypeInfo
 from headrace.common.types import row_of
 from headrace.connector import BadRecord, Chunk, ColumnChunk
 from headrace.datastream.formats.csv_columns import BOM, CsvColumns, has_columns
@@ -48,6 +49,11 @@ class CsvReaderFormat(StreamFormat):
         if not schema.names:
             raise PlanError("a CSV schema needs columns to read", hint="use add_string_column …")
         return CsvReaderFormat(schema, multiline)
+
+    @property
+    def record_type(self) -> RowTypeInfo:
+        """That of the schema's rows."""
+        return self.schema.row_type
 
     @property
     def header_lines(self) -> int:

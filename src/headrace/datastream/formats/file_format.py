@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from headrace.common.typeinfo import TypeInformation
 from headrace.connector import Chunk, ColumnChunk
 
 CHUNK_RECORDS = 4096
@@ -36,6 +37,11 @@ class FileFormat(ABC):
     Positions are integers from 0 to the file's extent: bytes for lines, rows for Parquet. The
     records of ``[a, b)`` followed by those of ``[b, c)`` are those of ``[a, c)``, for any b.
     """
+
+    @property
+    def record_type(self) -> TypeInformation | None:
+        """The type of the records; None where only the file tells."""
+        return None
 
     @abstractmethod
     def measure(self, path: str, extent: int | None = None) -> Measure:

@@ -27,7 +27,7 @@ class KeyedMapBatchesSpec(OperatorSpec):
     results: ResultColumns
     batch_size: int
     pandas: bool = False
-    traits = Traits(keyed=True, state=True, takes_columns=True)
+    traits = Traits(keyed=True, state=True, takes_columns=True, gives_columns=True)
     kind = "keyed-map-batches"
 
     @property

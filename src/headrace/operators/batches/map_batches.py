@@ -27,7 +27,7 @@ class MapBatchesSpec(OperatorSpec):
     results: ResultColumns
     batch_size: int
     pandas: bool = False
-    traits = Traits(takes_columns=True)
+    traits = Traits(takes_columns=True, gives_columns=True)
     kind = "map-batches"
 
     @property

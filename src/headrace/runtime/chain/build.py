@@ -42,7 +42,8 @@ class ChainParts:
     ``push_alls``: for each input of the root, a function that takes a chunk of records;
     ``push_all`` is the first of them. ``merged``: the exchanges whose senders all go through one
     sequence of watermarks. ``inputs``: by node id, the watermarks of a node that several
-    nodes feed, or that has several inputs. ``ticking``: operators whose ``tick`` follows a chunk.
+    nodes feed, or that has several inputs. ``unannounced``: those that pass the next watermark on
+    even if it changes nothing. ``ticking``: operators whose ``tick`` follows a chunk.
     ``holding``: those that may hold results back (``complete``), each before those that it feeds.
     """
 
@@ -65,6 +66,7 @@ class ChainParts:
         self.pushes: dict[str, Push] = {}
         self.signals: dict[str, Signal] = {}
         self.inputs: dict[str, NodeInputs] = {}
+        self.unannounced: set[str] = set()
         self._root_inputs, self._shared = root_inputs, shared
         self.exchanges = {
             e.id: (KeyedEndpoint if e.id in merged else Endpoint)(
@@ -372,9 +374,12 @@ class ChainParts:
         inputs = self.inputs.setdefault(child, NodeInputs(1))
         channel = Channel(parent, group=number if inputs.several else None)
         inputs.add(channel)
+        unannounced = self.unannounced
 
         def into(watermark: int, idle: bool) -> None:
-            if inputs.update(channel, watermark, idle):
+            changed = inputs.update(channel, watermark, idle)
+            if changed or child in unannounced:
+                unannounced.discard(child)
                 signal(inputs.all.current, inputs.all.idle)
 
         return into

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.connector import ColumnChunk
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Envelope
@@ -86,6 +87,15 @@ class Chain:
     def signal(self, watermark: int, idle: bool = False) -> None:
         """Pass a watermark (and idleness) through the chain and out to its receivers."""
         self._parts.signals[self.program.root](watermark, idle)
+
+    def announce(self) -> None:
+        """Tell every receiver the watermark that it has from here, though it may know it.
+
+        One that has none yet gets the least there is, and waits for what this chain sends. Where
+        branches meet, and where watermarks are made, the one that holds there is sent.
+        """
+        self._parts.unannounced.update(self._parts.inputs)
+        self.signal(MIN_WATERMARK)
 
     def tick(self) -> None:
         """A chunk has passed: let watermark generators emit."""

@@ -28,7 +28,9 @@ class ColumnPaths:
             self._wanted[node_id] = self._wants(nodes[node_id])
         for node_id in reversed(parts.program.order()):
             if self._wanted[node_id] and nodes[node_id].spec is not None:
-                parts.outputs(nodes[node_id]).columns = self._after(nodes[node_id])
+                outputs = parts.outputs(nodes[node_id])
+                outputs.columns = self._after(nodes[node_id])
+                outputs.wants_columns = any(map(self._is_wanted_by, nodes[node_id].links))
         root = nodes[parts.program.root]
         self.push: PushColumns | None = None
         if self._wanted[root.id] and not (root.spec and root.spec.traits.keyed):

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from headrace.common.timestamp_column import TimestampColumn, field_of
 
 if TYPE_CHECKING:
+    from headrace.common.typeinfo import TypeInformation
     from headrace.runtime.program import ExchangeProgram, JobProgram
+    from headrace.runtime.user_function import UserFunction
 
 
 class ByColumns:
@@ -60,16 +62,25 @@ def timestamp_column_of(assign: Any) -> str | None:
     return assign.timestamp_column if type(assign) is TimestampColumn else None
 
 
+def key_columns(selector: UserFunction, key_type: TypeInformation | None) -> tuple[str, ...] | None:
+    """The columns that hold the keys of a stream; None where keys must be made of records.
+
+    A declared type of the key may make other values of what the columns hold.
+    """
+    if key_type is not None and key_type.coercer() is not None:
+        return None
+    return key_columns_of(selector.target)
+
+
 def columns_of_exchange(program: ExchangeProgram, job: JobProgram) -> tuple[str, ...] | None:
     """The key columns of an exchange that takes columns; None for one that takes rows.
 
-    Columns are of use if the receiver begins with an operator that takes them. A declared type of
-    the key may make other values of what the columns hold, so such an exchange takes rows.
+    Columns are of use if the receiver begins with an operator that takes them.
     """
     if program.mode != "key" or program.selector is None:
         return None
-    names = key_columns_of(program.selector.target)
-    if names is None or (program.key_type is not None and program.key_type.coercer() is not None):
+    names = key_columns(program.selector, program.key_type)
+    if names is None:
         return None
     chain = job.vertex(program.target).chain
     head = chain.nodes[chain.root].spec

@@ -1,0 +1,49 @@
+"""Types of records that nobody declared: those that a source knows, as far as they stay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headrace.common.typeinfo import BasicType, BasicTypeInfo, RowTypeInfo, TypeInformation, Types
+from headrace.graph.transformation import Edge, SourceTransformation
+from headrace.operators.field_fold import FieldFold
+from headrace.operators.filter import FilterSpec
+from headrace.operators.reduce import ReduceSpec
+from headrace.operators.timestamps import TimestampsSpec
+
+_WHOLE_NUMBERS = {BasicType.BYTE, BasicType.SHORT, BasicType.INT}
+
+
+def known_type(edges: Iterable[Edge]) -> TypeInformation | None:
+    """The type of the records of some edges; None where it is not known, or not one type."""
+    types = [*map(_type_of, edges)]
+    return types[0] if all(one == types[0] for one in types) else None
+
+
+def _type_of(edge: Edge) -> TypeInformation | None:
+    node = edge.source
+    if edge.tag is not None:
+        return edge.tag.type_info
+    if node.output_type is not None:
+        return node.output_type
+    if isinstance(node, SourceTransformation):
+        found: TypeInformation | None = node.source.record_type
+        return found
+    if isinstance(node.spec, TimestampsSpec | FilterSpec):
+        return known_type(node.inputs)
+    if isinstance(node.spec, ReduceSpec) and node.spec.fold is not None:
+        kept = known_type(node.inputs)
+        return _folded(kept, node.spec.fold) if isinstance(kept, RowTypeInfo) else kept
+    return None
+
+
+def _folded(kept: RowTypeInfo, fold: FieldFold) -> RowTypeInfo:
+    """With the field's type as arrays fold it: in 64 bits."""
+    names, kinds = kept.get_field_names(), [*kept.get_field_types()]
+    for number, (name, kind) in enumerate(zip(names, kinds, strict=True)):
+        if fold.field in (number, name) and isinstance(kind, BasicTypeInfo):
+            if kind._basic_type in _WHOLE_NUMBERS:
+                kinds[number] = Types.LONG()
+            elif kind._basic_type is BasicType.FLOAT:
+                kinds[number] = Types.DOUBLE()
+    return Types.ROW_NAMED(names, kinds)
