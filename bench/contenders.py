@@ -145,7 +145,7 @@ _FLINK = {
 _FLINK_SLOW = dict.fromkeys(_FLINK, (40 * THOUSAND, 200 * THOUSAND))
 # A window of 10 s holds 100,000 records, a slide 600,000, the turn of a block of sessions 150,000.
 _FLINK_WINDOWS = dict.fromkeys(_FLINK, (60 * THOUSAND, 180 * THOUSAND))
-_FLINK_SLIDING = dict.fromkeys(_FLINK, (30 * THOUSAND, 90 * THOUSAND))
+_FLINK_SLIDING = dict.fromkeys(_FLINK, (5 * THOUSAND, 20 * THOUSAND))
 _FLINK_SESSIONS = dict.fromkeys(_FLINK, (150 * THOUSAND, 300 * THOUSAND))
 _BYTEWAX = (1 * MILLION, 5 * MILLION)
 _INTERVAL = TIMER_RECORDS_PER_KEY * FEW_KEYS
