@@ -150,15 +150,13 @@ class Combining(Operator):
         push_all = pushing_all((step, calling(outputs.main)), self.node.name)
         return lambda value, timestamp: push_all([value], [timestamp])
 
-    @property
-    def combines(self) -> bool:
-        """Whether records are combined now."""
-        return self._worth.pays
+    def begin(self, count: int) -> bool:
+        """Whether a chunk of so many records is combined."""
+        return self._worth.begin(count)
 
     def complete(self) -> None:
         """Send what is held."""
         self._release()
-        self._worth.end_run()
 
     @abstractmethod
     def _release(self) -> None:
@@ -175,7 +173,8 @@ class CombineOperator(Combining):
         super().__init__()
         self._spec = spec
         self._held: dict[Any, Any] = {}
-        self._came = 0
+        self.came = 0
+        """How many records what is held stands for."""
         self._columns: CombinedColumns | None = None
         """What is held as columns; then no record is held, and the other way round."""
 
@@ -188,7 +187,7 @@ class CombineOperator(Combining):
         self._outputs = outputs
 
         def push(columns: Columns) -> None:
-            fitting = held.fitting(columns) if self.combines else None
+            fitting = held.fitting(columns) if self._worth.begin(len(columns)) else None
             if self._held or fitting is None or not held.takes(fitting):
                 self._release()
             if fitting is None:
@@ -231,27 +230,27 @@ class CombineOperator(Combining):
         return Step(
             lines,
             names,
-            prologue=("$combines, $came = $operator.begin()",),
+            prologue=("$combines, $came = $operator.begin(len(values)), $operator.came",),
             epilogue=("$operator.pause($came)",),
         )
 
-    def begin(self) -> tuple[bool, int]:
-        """Whether records are combined, and how many came so far."""
+    def begin(self, count: int) -> bool:
+        """Whether a chunk of so many records is combined."""
         if self._columns:
             self._release()  # they came before the records
-        return self.combines, self._came
+        return super().begin(count)
 
     def pause(self, came: int) -> None:
         """A chunk has ended: send what is held, where it is too much."""
-        self._came = came
+        self.came = came
         if len(self._held) >= MOST_KEYS:
             self._release()
 
     def _let_pass(self, came: int) -> int:
         """A record will pass: what is held goes before it."""
-        self._came = came
+        self.came = came
         self._release()
-        return self._came
+        return self.came
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """No record may come after the watermark that it came before."""
@@ -261,7 +260,7 @@ class CombineOperator(Combining):
     def _release(self) -> None:
         held, main = self._held, self._main
         if held:
-            self._worth.note(self._came, len(held))
+            self._worth.note(self.came, len(held))
             if self._spec.sends_keys:
                 key_of, node = self._spec.selector.bound(), self.node  # noqa: F841
                 for key, value in held.items():
@@ -270,7 +269,7 @@ class CombineOperator(Combining):
                 for value in held.values():
                     main(value, None)
             held.clear()
-        self._came = 0
+        self.came = 0
         columns = self._columns
         if columns:
             came = columns.came

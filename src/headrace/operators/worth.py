@@ -8,8 +8,15 @@ SAMPLE = 10_000
 LEAST = 3
 """It pays where a record that is sent stands for at least so many."""
 
-RESTS = 20
-"""Once it did not, so many task runs go without."""
+RESTS = 10
+"""Once it did not, so many times as many records go without; after each further time twice as many.
+
+A job's first micro-batches are small, and the more records there are in one, the more repeat: what
+does not pay in these may pay soon after.
+"""
+
+MOST_RESTS = 640
+"""No rest is longer than so many times the records that showed it."""
 
 
 class Worth:
@@ -17,22 +24,26 @@ class Worth:
 
     def __init__(self) -> None:
         self._came = self._sent = 0
-        self._rests = 0
+        self._rests = RESTS
+        self._resting = 0
+        """So many records go without."""
 
-    @property
-    def pays(self) -> bool:
-        """Whether to combine."""
-        return self._rests == 0
+    def begin(self, count: int) -> bool:
+        """Whether to combine the next records, of which there are so many."""
+        if self._resting <= 0:
+            return True
+        self._resting -= count
+        return False
 
     def note(self, came: int, sent: int) -> None:
         """So many records were sent in place of those that came."""
         self._came += came
         self._sent += sent
-        if self._came >= SAMPLE:
-            if self._sent * LEAST > self._came:
-                self._rests = RESTS
-            self._came = self._sent = 0
-
-    def end_run(self) -> None:
-        """A task run has ended."""
-        self._rests = max(0, self._rests - 1)
+        if self._came < SAMPLE:
+            return
+        if self._sent * LEAST > self._came:
+            self._resting = self._came * self._rests
+            self._rests = min(self._rests * 2, MOST_RESTS)
+        else:
+            self._rests = RESTS
+        self._came = self._sent = 0

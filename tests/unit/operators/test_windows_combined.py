@@ -279,11 +279,15 @@ def test_keys_that_do_not_repeat_stop_it(monkeypatch: pytest.MonkeyPatch) -> Non
     keyed = stream(env, found, False, 1).key_by(Key())
     result = run_pipeline(keyed.window(ASSIGNERS["tumbling"]).aggregate(Total()), cuts=[20] * 9)
     assert result.only == [1] * 200
-    assert worth.Worth().pays
     tried = worth.Worth()
+    rests = worth.RESTS
+    for _ in range(2):
+        assert tried.begin(1)
+        tried.note(10, 9)
+        chunks = [tried.begin(5) for _ in range(2 * rests + 1)]
+        assert chunks == [False] * (2 * rests) + [True]
+        rests *= 2
+    tried.note(10, 1)
     tried.note(10, 9)
-    assert not tried.pays
-    for _ in range(worth.RESTS):
-        tried.end_run()
-    assert tried.pays
+    assert [tried.begin(10) for _ in range(worth.RESTS + 1)] == [False] * worth.RESTS + [True]
     assert combine.MOST_KEYS == windows_combine.MOST_KEYS

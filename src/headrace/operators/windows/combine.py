@@ -167,7 +167,7 @@ class CombineWindowsOperator(CombineContents):
             prologue=(
                 "$at = $at_2 = $table = $table_2 = None",
                 "$count = $count_2 = 0",
-                "$combines = $operator.combines",
+                "$combines = $operator.begin(len(values))",
             ),
             epilogue=(
                 "if $count: $counts[$at] += $count",

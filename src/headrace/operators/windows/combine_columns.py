@@ -87,12 +87,11 @@ class CombineColumnsOperator(CombineWindowsOperator):
         )
         return push
 
-    @property
-    def combines(self) -> bool:
-        """Whether records are combined now. A chunk of rows asks: columns before it are sent."""
+    def begin(self, count: int) -> bool:
+        """Whether a chunk of so many rows is combined. Columns that came before it are sent."""
         if self._gathered:
             self._release()
-        return super().combines
+        return super().begin(count)
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
         """The function that takes columns."""
@@ -103,7 +102,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
         def push(columns: Columns) -> None:
             if self._tables or self._ended:
                 self._release()
-            if not self._worth.pays:
+            if not self._worth.begin(len(columns)):
                 self._release()
                 outputs.columns(columns)
                 return

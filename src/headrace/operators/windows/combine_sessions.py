@@ -89,7 +89,7 @@ class CombineSessionsOperator(CombineContents):
         return Step(
             lines,
             names,
-            prologue=("$combines, $after = $operator.combines, $operator.reached + 1",),
+            prologue=("$combines, $after = $operator.begin(len(values)), $operator.reached + 1",),
             epilogue=("$relieve()",),
         )
 
