@@ -5,7 +5,7 @@ from __future__ import annotations
 SAMPLE = 10_000
 """So many records show whether it pays."""
 
-LEAST = 3
+LEAST = 1.5
 """It pays where a record that is sent stands for at least so many."""
 
 RESTS = 10
