@@ -191,6 +191,10 @@ class CheckpointedOperator(Operator):
         self._number, self._digest = number, digest
         self._instance.operator.restore(inner)
 
+    def reopen(self) -> None:
+        assert self._instance is not None, "restore() comes before reopen()"
+        self._instance.operator.reopen()
+
     def _made(self, number: int, restored: bool) -> _Instance:
         function = self._spec.function.copied()
         spec = self._spec.make(function)

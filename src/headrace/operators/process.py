@@ -107,5 +107,8 @@ class ProcessOperator(Operator):
         """The watermark, so that the next micro-batch starts with it."""
         return self._context._watermark
 
+    def reopen(self) -> None:
+        self.restore(None)
+
     def restore(self, state: Any | None) -> None:
         self._context._watermark = MIN_WATERMARK if state is None else state

@@ -26,6 +26,7 @@ from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push, Step
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.watermarks import before_the_end
 
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns, PushColumns
@@ -245,6 +246,9 @@ class TimestampsOperator(Operator, WatermarkOutput):
         if self._is_users:
             return self._generator
         return (_HIGHEST, getattr(self._generator, "max_timestamp", None))
+
+    def reopen(self) -> None:
+        self._last = before_the_end(self._last)
 
     def restore(self, state: Any | None) -> None:
         """Go on with the generator of a snapshot, or start a new one."""

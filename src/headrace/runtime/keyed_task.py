@@ -30,6 +30,7 @@ from headrace.runtime.watermarks import (
     ChannelWatermarks,
     InputWatermarks,
     QuietChannels,
+    before_the_end,
 )
 
 if TYPE_CHECKING:
@@ -147,6 +148,8 @@ class KeyedTask:
         else:
             cell.backend, cell.entry = backend, None
         chain.restore(header.get("nodes", {}))
+        if self._may_go_on(header):
+            chain.reopen()
         try:
             if header.get("program", self.job.fingerprint) != self.job.fingerprint:
                 # Receivers may be others than before, so the time is sent to them again.
@@ -189,6 +192,7 @@ class KeyedTask:
         """Where the channels stood at the end of the last micro-batch.
 
         If another program ran then, channels of old exchanges are dropped, and new ones are added.
+        One that had ended may go on: if it does not, its end is sent again.
         """
         state: ChannelState = header.get("channels", {})
         if header.get("program") != self.job.fingerprint:
@@ -199,14 +203,23 @@ class KeyedTask:
                 if channel in expected or (channel[0] in exchanges and channel[1] is not None)
             }
             for channel in expected:
-                state.setdefault(channel, (MIN_WATERMARK, False))
+                watermark, idle = state.get(channel, (MIN_WATERMARK, False))
+                state[channel] = before_the_end(watermark), idle
         current = header.get("watermark", MIN_WATERMARK)
-        if current >= MAX_WATERMARK and header.get("program") != self.job.fingerprint:
-            current = MIN_WATERMARK  # its input had ended; another program may read more
+        if self._may_go_on(header):
+            current = MIN_WATERMARK
         if self._inputs is None:
             return ChannelWatermarks(state, current)
-        self._inputs.restart(state, current, header.get("inputs", ()))
+        reached = header.get("inputs", ())
+        if header.get("program") != self.job.fingerprint:
+            reached = [before_the_end(at) for at in reached]
+        self._inputs.restart(state, current, reached)
         return self._inputs
+
+    def _may_go_on(self, header: Mapping[str, Any]) -> bool:
+        """True where the input had ended under another program: this one may read more."""
+        ended: bool = header.get("watermark", MIN_WATERMARK) >= MAX_WATERMARK
+        return ended and header.get("program") != self.job.fingerprint
 
     @property
     def _keyed_uses_clock(self) -> bool:

@@ -244,6 +244,9 @@ class Operator:
     def restore(self, state: Any | None) -> None:
         """Go on from a snapshot; None starts afresh. Called before each task run."""
 
+    def reopen(self) -> None:
+        """After ``restore``: the input had ended, and may go on. No watermark was reached yet."""
+
     def close(self) -> None:
         """Release what user functions hold."""
         for function in self.node.spec.functions if self.node.spec else ():

@@ -11,6 +11,12 @@ from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.program import JobProgram, VertexProgram
 
+
+def before_the_end(watermark: int) -> int:
+    """The watermark (ms) of what may go on though it had ended: the least there is."""
+    return MIN_WATERMARK if watermark >= MAX_WATERMARK else watermark
+
+
 ChannelState = dict[Channel, tuple[int, bool]]
 """Channel to (watermark in ms, idle)."""
 
@@ -180,6 +186,15 @@ class NodeInputs:
         state = {c: known.get(_name_of(c), (MIN_WATERMARK, False)) for c in self.all.state}
         if self.several:
             self._each.restart(state, current, *reached or ((),))
+        else:
+            self.all.restart(state, current)
+
+    def reopen(self) -> None:
+        """Let what has ended go on."""
+        state = {c: (before_the_end(at), idle) for c, (at, idle) in self.all.state.items()}
+        current = before_the_end(self.all.current)
+        if self.several:
+            self._each.restart(state, current, [*map(before_the_end, self._each.reached())])
         else:
             self.all.restart(state, current)
 

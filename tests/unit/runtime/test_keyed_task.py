@@ -363,13 +363,18 @@ def test_in_another_program_a_task_tells_the_time_again() -> None:
 
 
 def test_time_begins_again_where_another_program_reads_on_after_the_end() -> None:
-    """All input had ended; a source was added, and its records must not be late."""
+    """All input had ended; a source was added, and its records must not be late.
+
+    The task upstream may be fed by it, or else sends its end again.
+    """
     desk = Desk(Timers(), "0", paged=True)
     desk.advance(block(marks=[Mark(0, "0", MAX_WATERMARK)]))
     assert desk.backend(0).header["watermark"] == MAX_WATERMARK
     desk.job = replace(desk.job, fingerprint="another", stages=((feeding("0"), desk.vertex),))
     desk.task = desk.new_task()
-    desk.advance(block(marks=[Mark(0, "0:new", 40)]))
+    desk.advance(block(marks=[Mark(0, "0", 30), Mark(0, "0:new", 40)]))
+    assert desk.backend(0).header["watermark"] == 30
+    desk.advance(block(marks=[Mark(0, "0", MAX_WATERMARK)]))
     assert desk.backend(0).header["watermark"] == 40
     desk.advance(block(marks=[Mark(0, "0:new", MAX_WATERMARK)]))
     assert desk.backend(0).header["watermark"] == MAX_WATERMARK

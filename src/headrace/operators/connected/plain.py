@@ -91,6 +91,9 @@ class TimedOperator(Operator):
         """The watermark, so that the next micro-batch starts with it."""
         return self._watermark
 
+    def reopen(self) -> None:
+        self.restore(None)
+
     def restore(self, state: Any | None) -> None:
         self._watermark = MIN_WATERMARK if state is None else state
         self._reached(self._watermark)

@@ -164,6 +164,13 @@ class Chain:
         for node_id, inputs in self._parts.inputs.items():
             inputs.restore(states.get(inputs_of(node_id)))
 
+    def reopen(self) -> None:
+        """Let time begin again: the input had ended, and another program may read more."""
+        for operator in self.operators.values():
+            operator.reopen()
+        for inputs in self._parts.inputs.values():
+            inputs.reopen()
+
     def snapshot(self) -> dict[str, Any]:
         """What operators must find again in the next micro-batch, by node id.
 
