@@ -146,7 +146,7 @@ _FLINK_SLOW = dict.fromkeys(_FLINK, (40 * THOUSAND, 200 * THOUSAND))
 # A window of 10 s holds 100,000 records, a slide 600,000, the turn of a block of sessions 150,000.
 _FLINK_WINDOWS = dict.fromkeys(_FLINK, (60 * THOUSAND, 180 * THOUSAND))
 _FLINK_SLIDING = dict.fromkeys(_FLINK, (5 * THOUSAND, 20 * THOUSAND))
-_FLINK_SESSIONS = dict.fromkeys(_FLINK, (150 * THOUSAND, 300 * THOUSAND))
+_FLINK_SESSIONS = dict.fromkeys(_FLINK, (40 * THOUSAND, 120 * THOUSAND))
 _BYTEWAX = (1 * MILLION, 5 * MILLION)
 _INTERVAL = TIMER_RECORDS_PER_KEY * FEW_KEYS
 _OTHERS = {
@@ -174,8 +174,8 @@ _CSV_WINDOW_PEERS = {
     "pathway-grouped": (1 * MILLION, 4 * MILLION),
 }
 _CSV = {
-    "headrace": (2 * MILLION, 8 * MILLION),
-    "headrace-batch": (2 * MILLION, 8 * MILLION),
+    "headrace": (8 * MILLION, 32 * MILLION),
+    "headrace-batch": (8 * MILLION, 32 * MILLION),
     "plain-python": (500 * THOUSAND, 2 * MILLION),
 }
 
@@ -248,7 +248,7 @@ CASES = {
                 "headrace": (6 * MILLION, 20 * MILLION),
             },
         ),
-        Case("windows-columns", "wc", sizes={"headrace": (10 * MILLION, 40 * MILLION)}),
+        Case("windows-columns", "wc", sizes={"headrace": (20 * MILLION, 80 * MILLION)}),
         Case("csv", "csv", sizes={**_CSV, **_CSV_PEERS}),
         Case("csv-windows", "csvw", sizes={**_CSV, **_CSV_WINDOW_PEERS}),
         Case(
@@ -265,7 +265,7 @@ CASES = {
             "broadcast",
             "rules",
             sizes=dict.fromkeys(
-                ("headrace", "headrace-constant-rules"), (2 * MILLION, 8 * MILLION)
+                ("headrace", "headrace-constant-rules"), (4 * MILLION, 16 * MILLION)
             ),
         ),
         Case(
