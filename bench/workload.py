@@ -11,7 +11,8 @@ import os
 import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from itertools import accumulate, pairwise
+from contextlib import ExitStack
+from itertools import accumulate, cycle, pairwise
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -213,16 +214,36 @@ def csv_lines(records: int, keys: int) -> Iterator[str]:
 def json_folder(records: int, parent: Path) -> Path:
     """A folder with the lines in a few files of equal length, made on first use."""
     folder = parent / f"json-{records}-{SEED}"
-    if not folder.exists():
-        _write(folder, ".jsonl", JSON_FILES, records, json_lines(records))
+    if folder.exists():
+        return folder
+    making, per_file = _folder_beside(folder), -(-records // JSON_FILES)
+    lines = json_lines(records)
+    for number in range(JSON_FILES):
+        with (making / f"part-{number}.jsonl").open("w") as file:
+            file.writelines(line for _, line in zip(range(per_file), lines, strict=False))
+    making.rename(folder)
     return folder
 
 
 def csv_folder(records: int, keys: int, parent: Path) -> Path:
-    """The same for the CSV jobs; each file has the header, and begins where the last one ended."""
-    folder = parent / f"csv-{records}-{keys}-{SEED}"
-    if not folder.exists():
-        _write(folder, ".csv", CSV_FILES, records, csv_lines(records, keys), CSV_HEADER + "\n")
+    """The same for the CSV jobs; each file has the header, and every eighth row.
+
+    So all files are at the same event time, as the partitions of a topic would be.
+    """
+    folder = parent / f"csv-turns-{records}-{keys}-{SEED}"
+    if folder.exists():
+        return folder
+    making = _folder_beside(folder)
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context((making / f"part-{number}.csv").open("w"))
+            for number in range(CSV_FILES)
+        ]
+        for file in files:
+            file.write(CSV_HEADER + "\n")
+        for file, line in zip(cycle(files), csv_lines(records, keys), strict=False):
+            file.write(line)
+    making.rename(folder)
     return folder
 
 
@@ -233,14 +254,7 @@ def input_of(job: str, records: int, keys: int, parent: Path) -> Path | None:
     return csv_folder(records, keys, parent) if job.startswith("csv") else None
 
 
-def _write(
-    folder: Path, ending: str, files: int, records: int, lines: Iterator[str], header: str = ""
-) -> None:
+def _folder_beside(folder: Path) -> Path:
     making = folder.parent / f".{folder.name}-{os.getpid()}"
     making.mkdir(parents=True)
-    per_file = -(-records // files)
-    for number in range(files):
-        with (making / f"part-{number}{ending}").open("w") as file:
-            file.write(header)
-            file.writelines(line for _, line in zip(range(per_file), lines, strict=False))
-    making.rename(folder)
+    return making

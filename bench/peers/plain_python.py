@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from heapq import heappop, heappush
+from itertools import chain, zip_longest
 from typing import Any
 
 from bench import two_streams, workload
@@ -152,13 +154,19 @@ def sessions(task: Task, counter: Counter) -> None:
 
 
 def csv_records(task: Task) -> Iterator[tuple[int, int, int]]:
-    """The records of the CSV jobs, in their order."""
+    """The records of the CSV jobs, in their order: a row of each file in turn."""
     folder = workload.csv_folder(task.records, task.keys, task.scratch)
-    for path in sorted(folder.iterdir()):
-        with path.open(newline="") as lines:
-            rows = csv.reader(lines)
+    with ExitStack() as stack:
+        files = [
+            csv.reader(stack.enter_context(path.open(newline="")))
+            for path in sorted(folder.iterdir())
+        ]
+        for rows in files:
             next(rows)
-            for key, value, time_ms in rows:
+        # None stands where the files have one row less than others.
+        for row in chain.from_iterable(zip_longest(*files)):
+            if row is not None:
+                key, value, time_ms = row
                 yield int(key), int(value), int(time_ms)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -133,12 +133,13 @@ def test_the_last_sum_of_a_key_counts(tmp_path: Path) -> None:
     assert tally.total() == [3, 6, 21]
 
 
-def test_every_file_has_the_header_and_they_follow_each_other(tmp_path: Path) -> None:
+def test_every_file_has_the_header_and_rows_in_turn(tmp_path: Path) -> None:
     folder = workload.input_of("csvw", 1_000, 10, tmp_path)
     assert folder is not None
     files = [path.read_text().splitlines() for path in sorted(folder.iterdir())]
     assert {lines[0] for lines in files} == {workload.CSV_HEADER}
-    rows = [tuple(map(int, row.split(","))) for lines in files for row in lines[1:]]
+    in_turn = zip(*(lines[1:] for lines in files), strict=True)
+    rows = [tuple(map(int, row.split(","))) for row in chain.from_iterable(in_turn)]
     assert rows == [*map(workload.timed_record_function("csvw", 10), range(1_000))]
     assert workload.input_of("wt", 1_000, 10, tmp_path) is None
 
