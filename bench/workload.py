@@ -12,7 +12,7 @@ import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from itertools import accumulate, cycle, pairwise
+from itertools import accumulate, pairwise
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -204,11 +204,11 @@ def summary(order: dict[str, Any]) -> tuple[int, str, int]:
     return order["id"], order["symbol"], order["price"] * order["quantity"]
 
 
-def csv_lines(records: int, keys: int) -> Iterator[str]:
-    """Lines of the CSV jobs, about 23 bytes each, without their header."""
+def csv_lines(records: int, keys: int) -> Iterator[tuple[int, str]]:
+    """Keys and lines of the CSV jobs, about 23 bytes each, without their header."""
     make = timed_record_function("csv", keys)
     for key, value, time_ms in map(make, range(records)):
-        yield f"{key},{value},{time_ms}\n"
+        yield key, f"{key},{value},{time_ms}\n"
 
 
 def json_folder(records: int, parent: Path) -> Path:
@@ -226,11 +226,11 @@ def json_folder(records: int, parent: Path) -> Path:
 
 
 def csv_folder(records: int, keys: int, parent: Path) -> Path:
-    """The same for the CSV jobs; each file has the header, and every eighth row.
+    """The same for the CSV jobs; each file has the header, and the rows of an eighth of the keys.
 
-    So all files are at the same event time, as the partitions of a topic would be.
+    As the partitions of a topic they are at the same event time, but for a second or two.
     """
-    folder = parent / f"csv-turns-{records}-{keys}-{SEED}"
+    folder = parent / f"csv-by-key-{records}-{keys}-{SEED}"
     if folder.exists():
         return folder
     making = _folder_beside(folder)
@@ -241,8 +241,8 @@ def csv_folder(records: int, keys: int, parent: Path) -> Path:
         ]
         for file in files:
             file.write(CSV_HEADER + "\n")
-        for file, line in zip(cycle(files), csv_lines(records, keys), strict=False):
-            file.write(line)
+        for key, line in csv_lines(records, keys):
+            files[key % CSV_FILES].write(line)
     making.rename(folder)
     return folder
 

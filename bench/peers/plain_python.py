@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from heapq import heappop, heappush
-from itertools import chain, zip_longest
 from typing import Any
 
 from bench import two_streams, workload
@@ -46,7 +44,7 @@ def two_stream(task: Task, counter: Counter) -> None:
 
 
 def windows(task: Task, counter: Counter) -> None:
-    """Jobs (wt), (wp), (ws), (csvw): windows end with the watermark; in (wp) they hold values."""
+    """Jobs (wt), (wp), (ws): windows end with the watermark; in (wp) they hold values."""
     slides = task.job == "ws"
     size = workload.SLIDING_MS if slides else workload.TUMBLING_MS
     slide = workload.SLIDE_MS if slides else size
@@ -61,8 +59,7 @@ def windows(task: Task, counter: Counter) -> None:
         return min(tables, default=float("inf")) + size - 1
 
     make = workload.timed_record_function(task.job, task.keys)
-    made = csv_records(task) if task.job == "csvw" else map(make, range(task.records))
-    for key, value, time_ms in made:
+    for key, value, time_ms in map(make, range(task.records)):
         last = time_ms - time_ms % slide
         for start in range(last, time_ms - size, -slide):
             table = tables.get(start)
@@ -154,19 +151,13 @@ def sessions(task: Task, counter: Counter) -> None:
 
 
 def csv_records(task: Task) -> Iterator[tuple[int, int, int]]:
-    """The records of the CSV jobs, in their order: a row of each file in turn."""
+    """The records of job (csv), file by file."""
     folder = workload.csv_folder(task.records, task.keys, task.scratch)
-    with ExitStack() as stack:
-        files = [
-            csv.reader(stack.enter_context(path.open(newline="")))
-            for path in sorted(folder.iterdir())
-        ]
-        for rows in files:
+    for path in sorted(folder.iterdir()):
+        with path.open(newline="") as lines:
+            rows = csv.reader(lines)
             next(rows)
-        # None stands where the files have one row less than others.
-        for row in chain.from_iterable(zip_longest(*files)):
-            if row is not None:
-                key, value, time_ms = row
+            for key, value, time_ms in rows:
                 yield int(key), int(value), int(time_ms)
 
 
@@ -194,7 +185,6 @@ def run(task: Task) -> Outcome:
 
 
 JOBS = {"a": keyed, "d": stateless, "we": sessions, **dict.fromkeys(("wt", "wp", "ws"), windows)}
-JOBS["csvw"] = windows
 JOBS |= dict.fromkeys(two_streams.JOBS, two_stream)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from itertools import accumulate, chain
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ def test_each_job_gives_out_what_is_expected(job: str, tmp_path: Path) -> None:
     records, keys = 15_000, 20
     wanted = expectation.expected(job, records, keys, "uniform", tmp_path)
     for name, run in (("own", headrace_peer.run), ("plain", plain_python.run)):
-        if (job, name) == ("wc", "plain"):
-            continue  # it has no columns
+        if job in ("wc", "csvw") and name == "plain":
+            continue  # it has no columns, and reads file after file
         folder = tmp_path / name
         folder.mkdir()
         outcome = run(Task(job, records, keys, "uniform", LOCAL, tmp_path, folder))
@@ -133,14 +133,17 @@ def test_the_last_sum_of_a_key_counts(tmp_path: Path) -> None:
     assert tally.total() == [3, 6, 21]
 
 
-def test_every_file_has_the_header_and_rows_in_turn(tmp_path: Path) -> None:
+def test_every_file_has_the_header_and_its_keys(tmp_path: Path) -> None:
     folder = workload.input_of("csvw", 1_000, 10, tmp_path)
     assert folder is not None
     files = [path.read_text().splitlines() for path in sorted(folder.iterdir())]
     assert {lines[0] for lines in files} == {workload.CSV_HEADER}
-    in_turn = zip(*(lines[1:] for lines in files), strict=True)
-    rows = [tuple(map(int, row.split(","))) for row in chain.from_iterable(in_turn)]
-    assert rows == [*map(workload.timed_record_function("csvw", 10), range(1_000))]
+    rows = [[tuple(map(int, row.split(","))) for row in lines[1:]] for lines in files]
+    records = [*map(workload.timed_record_function("csvw", 10), range(1_000))]
+    assert rows == [
+        [record for record in records if record[0] % workload.CSV_FILES == number]
+        for number in range(workload.CSV_FILES)
+    ]
     assert workload.input_of("wt", 1_000, 10, tmp_path) is None
 
 
