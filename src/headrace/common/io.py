@@ -1,12 +1,17 @@
-"""Names at PyFlink's path that wrap objects of Flink's JVM."""
+"""What ``StreamExecutionEnvironment.create_input`` reads, at PyFlink's path."""
 
 from __future__ import annotations
 
-from headrace.common.unsupported import unsupported
+from abc import ABC, abstractmethod
+
+from headrace.connector import Source
 
 __all__ = ["InputFormat"]
 
-InputFormat = unsupported(
-    "headrace.common.io.InputFormat",
-    "it wraps a JVM object; use a source of headrace.datastream.connectors",
-)
+
+class InputFormat(ABC):
+    """A way to read records, with what it reads: ``AvroInputFormat``, say."""
+
+    @abstractmethod
+    def source(self) -> Source:
+        """The source that reads them."""
