@@ -16,7 +16,12 @@ from headrace.common.typeinfo import RowTypeInfo
 from headrace.connector import BadRecord, Chunk
 from headrace.datastream.formats.arrow_types import arrow_schema, arrow_values
 from headrace.datastream.formats.csv_fields import fields_of
-from headrace.datastream.formats.file_format import CHUNK_RECORDS, BulkFormat, Measure
+from headrace.datastream.formats.file_format import (
+    CHUNK_RECORDS,
+    BulkFormat,
+    Measure,
+    refuse_hadoop,
+)
 from headrace.errors import DecodeError, PlanError
 from headrace.runtime.columns.shapes import DICTS
 
@@ -147,8 +152,7 @@ class OrcBulkWriters:
         Raises:
             PlanError: another property, or a type that ORC has no form for: a time of day.
         """
-        if hadoop_config is not None:
-            raise PlanError("ORC is written by pyarrow: a Hadoop configuration has no effect")
+        refuse_hadoop(hadoop_config, "ORC is written")
         for field in arrow_schema(row_type):
             if pa.types.is_time(field.type):
                 raise PlanError(f"ORC has no form for a time of day (field {field.name!r})")

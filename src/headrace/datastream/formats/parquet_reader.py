@@ -17,8 +17,9 @@ from headrace.datastream.formats.file_format import (
     COLUMNS_RECORDS,
     BulkFormat,
     Measure,
+    refuse_hadoop,
 )
-from headrace.errors import DecodeError, PlanError, TypeMismatchError
+from headrace.errors import DecodeError, TypeMismatchError
 from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS
 
 MISFITS = (TypeError, ValueError, KeyError, ArithmeticError)
@@ -163,8 +164,7 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
         is_utc_timestamp: bool = True,
         is_case_sensitive: bool = True,
     ) -> None:
-        if hadoop_config is not None:
-            raise PlanError("Parquet is read by pyarrow: a Hadoop configuration has no effect")
+        refuse_hadoop(hadoop_config, "Parquet is read")
         names = arrow_schema(row_type).names
         super().__init__(names, batch_size)
         object.__setattr__(self, "row_type", row_type)

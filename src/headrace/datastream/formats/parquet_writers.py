@@ -14,7 +14,7 @@ from headrace.common.serialization import BulkWriterFactory
 from headrace.common.typeinfo import RowTypeInfo
 from headrace.datastream.formats.arrow_types import arrow_schema, arrow_values
 from headrace.datastream.formats.csv_fields import fields_of
-from headrace.errors import PlanError
+from headrace.datastream.formats.file_format import refuse_hadoop
 
 ROW_GROUP_ROWS = 1 << 17
 
@@ -36,8 +36,7 @@ class ParquetBulkWriters:
         its Table API. With ``utc_timestamp``, timestamps are written as instants in UTC, else
         without a zone. A ``Types.BIG_DEC()`` is a decimal of 38 digits, 18 after the point.
         """
-        if hadoop_config is not None:
-            raise PlanError("Parquet is written by pyarrow: a Hadoop configuration has no effect")
+        refuse_hadoop(hadoop_config, "Parquet is written")
         arrow_schema(row_type, utc_timestamp)
         return ParquetWriterFactory(row_type, utc_timestamp, compression)
 
