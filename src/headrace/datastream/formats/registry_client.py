@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import threading
 import time
 from collections.abc import Iterable, Mapping
@@ -180,5 +181,7 @@ def _unknown(identifier: int) -> DecodeError:
 def _secrets(properties: Mapping[str, Any]) -> list[str]:
     """Every text among the properties that must not be shown, longest first."""
     texts = [str(held) for key, held in properties.items() if key not in _NO_SECRETS]
-    parts = {part for text in texts for part in (text, text.partition(":")[2]) if len(part) > 2}
-    return sorted(parts, key=len, reverse=True)
+    # A server may tell the header that it was sent: user and password in base64.
+    encoded = [base64.b64encode(text.encode()).decode().rstrip("=") for text in texts]
+    parts = {part for text in texts for part in (text, text.partition(":")[2])}
+    return sorted({part for part in (*parts, *encoded) if len(part) > 2}, key=len, reverse=True)

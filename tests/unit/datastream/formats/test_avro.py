@@ -104,7 +104,8 @@ MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}
         (
             record(("a", {"type": "array", "items": record(("x", "int"), name="I")})),
             {"a": [{"x": 1}]},
-            record(("a", {"type": "array", "items": record(("x", "long"), ("y", "int", 2), name="I")})),
+            record(("a", {"type": "array",
+                          "items": record(("x", "long"), ("y", "int", 2), name="I")})),
             {"a": [{"x": 1, "y": 2}]},
         ),
         (
@@ -119,7 +120,8 @@ MONEY = {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}
         (record(("t", STAMP)), {"t": MOMENT}, record(("t", MICROS)), {"t": MOMENT}),
         (record(("t", STAMP)), {"t": 5}, record(("t", "long")), {"t": 5}),
         # names of records count in unions only
-        (record(("a", "int"), name="com.Old"), {"a": 1}, record(("a", "int"), name="New"), {"a": 1}),
+        (record(("a", "int"), name="com.Old"), {"a": 1}, record(("a", "int"), name="New"),
+         {"a": 1}),
         # not of a record
         ("int", 5, "double", 5.0),
     ],
@@ -241,23 +243,7 @@ class Leg:
 @dataclass
 class Order:
     id: int
-    side: Side
-    legs: list[Leg]
-    sent: datetime.datetime
-    seen: Instant
-    day: datetime.date
-    tags: tuple[str, ...] = ()
-    limit: float | None = None
-    count: Annotated[int, AvroType("int")] = 1
-    note: str | None = "none"
-    marks: dict[str, int] = field(default_factory=dict)
-    key: uuid.UUID = uuid.UUID(int=1)
-
-
-ORDER = Order(
-    1, Side.SELL, [Leg("x", Decimal("1.25"))], MOMENT, Instant(3, 4000), datetime.date(2024, 1, 2),
-    ("a", "b"), None, 2, None, {"k": 1}, uuid.UUID(int=5),
-)  # fmt: skip
+    at: datetime.date = datetime.date.min
 
 
 def test_dataclasses_have_schemas_and_come_back() -> None:
@@ -403,7 +389,7 @@ def test_bytes_that_hold_no_record_say_why(data: bytes, why: str) -> None:
     assert "\n" not in raised.value.message
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.binary(max_size=12))
 def test_any_bytes_give_a_record_or_a_decode_error(data: bytes) -> None:
     newer = record(("id", "double"), ("t", STAMP, 0), ("s", ["null", "string"]))
@@ -468,7 +454,7 @@ def evolutions(draw: st.DrawFn, depth: int = 1) -> tuple[Any, Any, Any]:
     return {**named, "fields": writer}, {**named, "fields": list(reader)}, value
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(evolutions())
 def test_evolution_gives_what_fastavro_gives(case: tuple[Any, Any, Any]) -> None:
     writer, reader, value = case
@@ -508,7 +494,8 @@ def test_a_schema_comes_from_a_file(tmp_path: Any) -> None:
 # PyFlink's row schemas
 
 ROWS = record(
-    ("id", "long"), ("side", SIDE), ("raw", "bytes"), ("at", MICROS), ("day", {"type": "int", "logicalType": "date"}),
+    ("id", "long"), ("side", SIDE), ("raw", "bytes"), ("at", MICROS),
+    ("day", {"type": "int", "logicalType": "date"}),
     ("clock", {"type": "long", "logicalType": "time-micros"}), ("price", MONEY),
     ("inner", record(("x", "int"), name="I")), ("many", {"type": "array", "items": "int"}),
     ("by", {"type": "map", "values": "long"}), ("note", ["null", "string"]),

@@ -1,4 +1,4 @@
-"""Avro container files: any cuts give the same records, damage is reported, programs read and write."""
+"""Avro container files: any cuts give the same records, and damage is reported."""
 
 from __future__ import annotations
 
