@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-
-from headrace.connector import Source
+from typing import Any
 
 __all__ = ["InputFormat"]
 
 
 class InputFormat(ABC):
-    """A way to read records, with what it reads: ``AvroInputFormat``, say."""
+    """Files, and how records lie in them: ``AvroInputFormat``, say."""
 
     @abstractmethod
-    def source(self) -> Source:
-        """The source that reads them."""
+    def files(self) -> tuple[Any, str]:
+        """The format (as ``FileSource.for_bulk_file_format`` takes it), and the path."""

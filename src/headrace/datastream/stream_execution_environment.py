@@ -121,6 +121,8 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         self, input_format: InputFormat, type_info: TypeInformation | None = None
     ) -> DataStream:
         """A stream of an input format's records (``AvroInputFormat``, say), without event time."""
+        from headrace.datastream.connectors.file_system import FileSource
+
         site = call_site()
         if not isinstance(input_format, InputFormat):
             raise UnsupportedError(
@@ -129,7 +131,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
                 hint="from_source() takes a source",
             )
         build.checked_type(type_info, "create_input")
-        source = input_format.source()
+        source = FileSource.for_bulk_file_format(*input_format.files()).build()
         return self._sourced(source, None, "Custom File Source", type_info, site, "create_input")
 
     # Execution

@@ -15,8 +15,7 @@ from enum import Enum
 from typing import Any
 
 from headrace.common.time import Instant
-from headrace.datastream.formats.avro_schema import AvroSchema, parsed
-from headrace.datastream.formats.avro_shapes import hints_of
+from headrace.datastream.formats.class_hints import default_of, hints_of
 from headrace.errors import PlanError
 
 
@@ -53,27 +52,6 @@ def schema_of_class(record_class: type, namespace: str = "") -> dict[str, Any]:
         )
     found: dict[str, Any] = _Schemas(namespace).record(record_class)
     return found
-
-
-def checked_class(into: Any, schema: AvroSchema) -> None:
-    """Check that a record of the schema has what a dataclass must be given.
-
-    Raises:
-        PlanError: a field without a default is not in the schema.
-    """
-    node = parsed(schema.text)[0]
-    if not isinstance(into, type) or not dataclasses.is_dataclass(into):
-        return
-    if not isinstance(node, dict) or "fields" not in node:
-        return
-    there = {field["name"] for field in node["fields"]}
-    for field in dataclasses.fields(into):
-        required = field.init and _default_of(field) is dataclasses.MISSING
-        if required and field.name not in there:
-            raise PlanError(
-                f"{into.__name__} needs {field.name!r}, which {schema.name} does not have",
-                hint="give the field a default, or add it to the schema",
-            )
 
 
 class _Schemas:
@@ -113,7 +91,7 @@ class _Schemas:
         except PlanError as error:
             place = f"{owner.__name__}.{field.name}"
             raise PlanError(error.message, where={"field": place}, hint=error.hint) from None
-        default = _default_of(field)
+        default = default_of(field)
         if default is dataclasses.MISSING:
             return {"name": field.name, "type": node}
         value = _as_json(default)
@@ -155,12 +133,6 @@ class _Schemas:
         named = {"type": "enum", "name": enum.__name__}
         space = {"namespace": self._namespace} if self._namespace else {}
         return {**named, **space, "symbols": [member.name for member in enum]}
-
-
-def _default_of(field: dataclasses.Field[Any]) -> Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
 
 
 def _as_json(value: Any) -> Any:

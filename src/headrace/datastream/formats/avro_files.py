@@ -14,15 +14,14 @@ from typing import IO, Any
 from headrace.common.io import InputFormat
 from headrace.common.serialization import BulkWriterFactory
 from headrace.connector import BadRecord, Chunk
-from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.avro_blocks import AvroFile, Blocks, NotAvroError
-from headrace.datastream.formats.avro_classes import checked_class
 from headrace.datastream.formats.avro_decoding import TAGGED, UNREADABLE, unreadable
 from headrace.datastream.formats.avro_encoding import MISFITS, misfit, preparation
 from headrace.datastream.formats.avro_resolution import Mismatch, Resolution, reason, resolve
 from headrace.datastream.formats.avro_schema import AvroSchema, parsed, schema_of
-from headrace.datastream.formats.avro_shapes import Shape
+from headrace.datastream.formats.avro_shapes import Shape, checked_class
 from headrace.datastream.formats.avro_types import GenericRecordAvroTypeInfo
+from headrace.datastream.formats.class_hints import all_hints, remember
 from headrace.datastream.formats.extras import fastavro
 from headrace.datastream.formats.file_format import CHUNK_RECORDS, BulkFormat, Measure
 from headrace.errors import DecodeError, HeadraceError, PlanError
@@ -52,6 +51,13 @@ class AvroFormat(BulkFormat):
         fastavro()
         object.__setattr__(self, "schema", found)
         object.__setattr__(self, "into", into)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"schema": self.schema, "into": self.into, "_hints": all_hints(self.into)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        remember(state.pop("_hints"))
+        self.__dict__.update(state)
 
     def measure(self, path: str, extent: int | None = None) -> Measure:
         """The number of records, from the heads of the file's blocks: such a file does not grow.
@@ -169,9 +175,9 @@ class AvroInputFormat(InputFormat):
         """The type of the records."""
         return GenericRecordAvroTypeInfo(self._schema)
 
-    def source(self) -> FileSource:
-        """The source that reads them."""
-        return FileSource.for_bulk_file_format(AvroFormat(self._schema), self._path).build()
+    def files(self) -> tuple[AvroFormat, str]:
+        """The format, and the path of its files."""
+        return AvroFormat(self._schema), self._path
 
 
 class AvroBulkWriters:

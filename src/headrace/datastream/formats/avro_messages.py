@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.common.serialization import DeserializationSchema, SerializationSchema
-from headrace.datastream.formats.avro_classes import checked_class
 from headrace.datastream.formats.avro_decoding import Decode, decoder
 from headrace.datastream.formats.avro_encoding import encoder
 from headrace.datastream.formats.avro_resolution import Mismatch, reason
 from headrace.datastream.formats.avro_schema import AvroSchema, schema_of
-from headrace.datastream.formats.avro_shapes import Shape
+from headrace.datastream.formats.avro_shapes import Shape, checked_class
+from headrace.datastream.formats.class_hints import all_hints, remember
 from headrace.datastream.formats.registered import Registered
 from headrace.datastream.formats.registry import (
     HEADER_BYTES,
@@ -74,9 +74,11 @@ class AvroDeserializationSchema(DeserializationSchema):
             "_reader": self._reader,
             "_writer": self._writer,
             "_registry": self._registry,
+            "_hints": all_hints(self._shape.hint),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        remember(state.pop("_hints"))
         self.__dict__.update(state)
         self._prepare()
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from headrace.common.local_files import local_path
+from headrace.datastream.formats.avro_classes import schema_of_class
 from headrace.datastream.formats.extras import fastavro
 from headrace.errors import PlanError
 
@@ -53,8 +54,6 @@ class AvroSchema:
     @staticmethod
     def of_dataclass(record_class: type, namespace: str = "") -> AvroSchema:
         """The schema of a dataclass's objects (see ``docs/how-to/formats.md`` for the types)."""
-        from headrace.datastream.formats.avro_classes import schema_of_class
-
         return AvroSchema(schema_of_class(record_class, namespace))
 
     @property

@@ -6,7 +6,7 @@ import dataclasses
 import datetime
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -14,7 +14,8 @@ from typing import Any
 
 from headrace.common.time import Instant
 from headrace.common.types import Row
-from headrace.datastream.formats.avro_schema import Node, kind_of, logical_type
+from headrace.datastream.formats.avro_schema import AvroSchema, Node, kind_of, logical_type, parsed
+from headrace.datastream.formats.class_hints import default_of, hints_of, is_record_class
 from headrace.errors import DecodeError, PlanError
 
 Convert = Callable[[Any], Any]
@@ -40,7 +41,7 @@ class Shape:
         Raises:
             PlanError: it is neither dict, nor Row, nor a dataclass.
         """
-        if into is dict or into is Row or _is_record_class(into):
+        if into is dict or into is Row or is_record_class(into):
             return Shape(into)
         raise PlanError(
             f"records cannot become {into!r:.120}", hint="pass dict, Row or a dataclass"
@@ -49,7 +50,7 @@ class Shape:
     @property
     def kind(self) -> type:
         """dict, Row or the dataclass."""
-        return self.hint if self.hint is Row or _is_record_class(self.hint) else dict
+        return self.hint if self.hint is Row or is_record_class(self.hint) else dict
 
     @property
     def by_position(self) -> bool:
@@ -63,18 +64,18 @@ class Shape:
 
     def record(self, name: str) -> Shape:
         """The shape of a record of this name: of several dataclasses the one that is called so."""
-        choices = [hint for hint in _choices(self.hint) if _is_record_class(hint)]
+        choices = [hint for hint in _choices(self.hint) if is_record_class(hint)]
         short = name.rpartition(".")[2]
         chosen = [hint for hint in choices if len(choices) == 1 or hint.__name__ == short]
         return self if not chosen else Shape(chosen[0], self.legacy)
 
     def has(self, name: str) -> bool:
         """Whether the record has the field."""
-        return not _is_record_class(self.hint) or name in _made_fields(self.hint)
+        return not is_record_class(self.hint) or name in _made_fields(self.hint)
 
     def field(self, name: str) -> Shape:
         """The shape of a field."""
-        if not _is_record_class(self.hint):
+        if not is_record_class(self.hint):
             return self
         return Shape(_bare(hints_of(self.hint)[name]), self.legacy)
 
@@ -104,33 +105,30 @@ class Shape:
         return None
 
 
-def hints_of(record_class: type) -> Mapping[str, Any]:
-    """The types of a dataclass's fields, by name.
+def checked_class(into: Any, schema: AvroSchema) -> None:
+    """Check that a record of the schema has what a dataclass must be given.
 
     Raises:
-        PlanError: one of them is a name that is not found.
+        PlanError: a field without a default is not in the schema.
     """
-    return _hints(record_class)
-
-
-@lru_cache(maxsize=256)
-def _hints(record_class: type) -> Mapping[str, Any]:
-    try:
-        return typing.get_type_hints(record_class, include_extras=True)
-    except NameError as error:
-        raise PlanError(
-            f"a field of {record_class.__name__} has a type that is not found: {error}",
-            hint="define the types of its fields at the module's level",
-        ) from error
+    node = parsed(schema.text)[0]
+    if not isinstance(into, type) or not dataclasses.is_dataclass(into):
+        return
+    if not isinstance(node, dict) or "fields" not in node:
+        return
+    there = {field["name"] for field in node["fields"]}
+    for field in dataclasses.fields(into):
+        required = field.init and default_of(field) is dataclasses.MISSING
+        if required and field.name not in there:
+            raise PlanError(
+                f"{into.__name__} needs {field.name!r}, which {schema.name} does not have",
+                hint="give the field a default, or add it to the schema",
+            )
 
 
 @lru_cache(maxsize=256)
 def _made_fields(record_class: type) -> frozenset[str]:
     return frozenset(field.name for field in dataclasses.fields(record_class) if field.init)
-
-
-def _is_record_class(hint: Any) -> bool:
-    return isinstance(hint, type) and dataclasses.is_dataclass(hint) and hint is not Instant
 
 
 def _choices(hint: Any) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any
 
 from headrace.common.time import Instant
-from headrace.datastream.formats.avro_shapes import hints_of
+from headrace.datastream.formats.class_hints import hints_of
 from headrace.errors import DecodeError, PlanError
 
 Read = Callable[[Any], Any]

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from headrace.common.serialization import DeserializationSchema, SerializationSchema
+from headrace.datastream.formats.class_hints import all_hints, remember
 from headrace.datastream.formats.json import JsonLinesEncoder, plain_json
 from headrace.datastream.formats.json_classes import object_maker
 from headrace.datastream.formats.lines import DECODE_ERRORS, json_parser
@@ -43,6 +44,8 @@ def parse_json(data: bytes) -> Any:
 
 def write_json(value: Any) -> bytes:
     """A record as JSON in UTF-8, as ``JsonLinesEncoder`` writes it, without a line's end.
+
+    Exponents of floats may have other digits (1e-8, 1e-08), by whether orjson is installed.
 
     Raises:
         TypeMismatchError: it holds something that has no form in JSON, or NaN.
@@ -86,7 +89,7 @@ class JsonDeserializationSchema(DeserializationSchema):
         self._make = None if into is dict else object_maker(into)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (JsonDeserializationSchema, (self._into, self._registered))
+        return (_json_schema, (self._into, self._registered, all_hints(self._into)))
 
     def deserialize(self, data: bytes) -> Any:
         """The record in the message.
@@ -106,6 +109,11 @@ class JsonDeserializationSchema(DeserializationSchema):
             raise
         except DECODE_ERRORS as error:
             raise DecodeError(f"it is not JSON: {error}") from error
+
+
+def _json_schema(into: type, registered: bool, hints: Any) -> JsonDeserializationSchema:
+    remember(hints)
+    return JsonDeserializationSchema(into, registered)
 
 
 class JsonSerializationSchema(SerializationSchema):

@@ -6,12 +6,15 @@ import datetime
 import io
 import json
 import pickle
+import sys
+import types
 import uuid
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from typing import Annotated, Any
 
+import cloudpickle
 import fastavro
 import pytest
 from hypothesis import given, settings
@@ -28,6 +31,7 @@ from headrace.datastream.formats.avro import (
     AvroType,
     GenericRecordAvroTypeInfo,
 )
+from headrace.datastream.formats.json_messages import JsonDeserializationSchema
 from headrace.errors import DecodeError, PlanError, TypeMismatchError, UnsupportedError
 
 UTC = datetime.UTC
@@ -548,3 +552,34 @@ def test_generic_records_are_what_their_bytes_hold() -> None:
     assert declared.format({"id": 1}) == '{"id": 1}'
     with pytest.raises(TypeMismatchError, match="does not fit"):
         declared.coerce({"id": "x", "n": 1})
+
+
+def test_a_class_of_the_main_module_is_known_in_another_process() -> None:
+    """There it is another class, and the names in its annotations mean nothing."""
+    module = types.ModuleType("__program__")
+    sys.modules["__program__"] = module
+    try:
+        exec(
+            "from __future__ import annotations\n"
+            "from dataclasses import dataclass\n"
+            "from decimal import Decimal as Amount\n"
+            "@dataclass\n"
+            "class Part:\n"
+            "    price: Amount\n"
+            "@dataclass\n"
+            "class Whole:\n"
+            "    parts: list[Part]\n",
+            module.__dict__,
+        )
+        cloudpickle.register_pickle_by_value(module)
+        avro = AvroDeserializationSchema(module.Whole)
+        data = AvroSerializationSchema(module.Whole).serialize(
+            module.Whole([module.Part(Decimal("1.5"))])
+        )
+        sent = cloudpickle.dumps((avro, JsonDeserializationSchema(module.Whole)))
+        cloudpickle.unregister_pickle_by_value(module)
+    finally:
+        del sys.modules["__program__"]
+    avro, plain = pickle.loads(sent)
+    assert avro.deserialize(data).parts[0].price == Decimal("1.5")
+    assert plain.deserialize(b'{"parts": [{"price": "1.5"}]}').parts[0].price == Decimal("1.5")

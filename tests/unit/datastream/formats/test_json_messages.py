@@ -44,10 +44,12 @@ def outcome(function: Any, value: Any) -> Any:
         return type(error)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(JSON)
 def test_it_does_not_matter_whether_orjson_is_there(value: Any) -> None:
-    assert outcome(write_json, value) == outcome(lambda v: JsonLinesEncoder().encode(v)[:-1], value)
+    # exponents are written in two ways: 1e-08 and 1e-8
+    line = outcome(lambda v: json.loads(JsonLinesEncoder().encode(v)), value)
+    assert outcome(lambda v: json.loads(write_json(v)), value) == line
     text = json.dumps(value)
     slow = json_parser(False)
     assert outcome(parse_json, text.encode()) == outcome(slow, text)
