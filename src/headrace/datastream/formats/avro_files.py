@@ -17,8 +17,8 @@ from headrace.connector import BadRecord, Chunk
 from headrace.datastream.formats.avro_blocks import AvroFile, Blocks, NotAvroError
 from headrace.datastream.formats.avro_decoding import TAGGED, UNREADABLE, unreadable
 from headrace.datastream.formats.avro_encoding import MISFITS, misfit, preparation
-from headrace.datastream.formats.avro_resolution import Mismatch, Resolution, reason, resolve
-from headrace.datastream.formats.avro_schema import AvroSchema, parsed, schema_of
+from headrace.datastream.formats.avro_resolution import Resolution, reason, resolve
+from headrace.datastream.formats.avro_schema import AvroSchema, Mismatch, parsed, schema_of
 from headrace.datastream.formats.avro_shapes import Shape, checked_class
 from headrace.datastream.formats.avro_types import GenericRecordAvroTypeInfo
 from headrace.datastream.formats.class_hints import all_hints, remember

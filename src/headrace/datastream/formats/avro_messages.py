@@ -8,8 +8,8 @@ from typing import Any
 from headrace.common.serialization import DeserializationSchema, SerializationSchema
 from headrace.datastream.formats.avro_decoding import Decode, decoder
 from headrace.datastream.formats.avro_encoding import encoder
-from headrace.datastream.formats.avro_resolution import Mismatch, reason
-from headrace.datastream.formats.avro_schema import AvroSchema, schema_of
+from headrace.datastream.formats.avro_resolution import reason
+from headrace.datastream.formats.avro_schema import AvroSchema, Mismatch, schema_of
 from headrace.datastream.formats.avro_shapes import Shape, checked_class
 from headrace.datastream.formats.class_hints import all_hints, remember
 from headrace.datastream.formats.registered import Registered

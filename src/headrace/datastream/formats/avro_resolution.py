@@ -18,6 +18,7 @@ from headrace.datastream.formats.avro_record_code import record_function
 from headrace.datastream.formats.avro_schema import (
     NAMED,
     AvroSchema,
+    Mismatch,
     Node,
     kind_of,
     logical_type,
@@ -29,10 +30,6 @@ from headrace.datastream.formats.extras import fastavro
 from headrace.errors import DecodeError
 
 Convert = Callable[[Any], Any]
-
-
-class Mismatch(DecodeError):
-    """Two schemas, or a value and a schema, that do not go together."""
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,16 @@ from typing import Any
 from headrace.common.local_files import local_path
 from headrace.datastream.formats.avro_classes import schema_of_class
 from headrace.datastream.formats.extras import fastavro
-from headrace.errors import PlanError
+from headrace.errors import DecodeError, PlanError
 
 Node = Any
 """A part of a schema as fastavro parses it: a name, a list (a union) or a dict."""
 
 NAMED = frozenset({"record", "error", "enum", "fixed"})
+
+
+class Mismatch(DecodeError):
+    """Two schemas, or a value and a schema, that do not go together."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from headrace.errors import DecodeError
+from headrace.datastream.formats.avro_schema import Mismatch
 
 Convert = Callable[[Any], Any]
 
@@ -46,7 +46,7 @@ def union_function(branches: Sequence[Branch], tagged: bool) -> Convert | None:
     ``tagged``: values of named types come as (name, value).
 
     Raises:
-        DecodeError: what was read does not tell two of the types apart, and it matters.
+        Mismatch: what was read does not tell two of the types apart, and it matters.
     """
     by_tag = {branch.tag: branch.function for branch in branches if tagged and branch.tag}
     by_type: dict[type, Convert | None] = {}
@@ -55,7 +55,7 @@ def union_function(branches: Sequence[Branch], tagged: bool) -> Convert | None:
             continue
         known = branch.read_as in by_type
         if known and by_type[branch.read_as] is not branch.function:
-            raise DecodeError(
+            raise Mismatch(
                 f"values of two types of a union look alike ({branch.kind}), "
                 "and are to become different ones"
             )
@@ -85,7 +85,7 @@ def _dispatching(by_type: dict[type, Convert | None], by_tag: dict[str, Convert 
 
 def _refusing(why: str) -> Convert:
     def refuse(value: Any) -> Any:
-        raise DecodeError(why)
+        raise Mismatch(why)
 
     return refuse
 

@@ -222,6 +222,15 @@ def test_a_union_of_records_goes_by_the_name_that_was_written() -> None:
                 {"e": ("Made", {"id": 1}), "x": 2}, record(("x", "int"))) == {"x": 2}  # fmt: skip
 
 
+def test_types_of_a_union_that_look_alike_are_refused_where_it_matters() -> None:
+    numbers = record(("n", ["int", "long"]))
+    assert read(numbers, {"n": 1 << 40}, record(("n", "double"))) == {"n": float(1 << 40)}
+    with pytest.raises(PlanError, match="look alike"):
+        AvroDeserializationSchema(
+            AvroSchema(record(("n", ["int", "string"]))), writer_schema=AvroSchema(numbers)
+        )
+
+
 def test_a_record_may_hold_itself() -> None:
     tree = record(("v", "int"), ("next", ["null", "Tree"]), name="Tree")
     newer = record(("v", "long"), ("next", ["null", "Tree"]), ("w", "int", 0), name="Tree")

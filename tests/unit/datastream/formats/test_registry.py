@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 import traceback
 from collections.abc import Iterator
-from importlib.util import find_spec
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -39,11 +41,18 @@ from headrace.datastream.formats.registry import (
 from headrace.errors import DecodeError, JobError, MissingExtraError, PlanError, TypeMismatchError
 from tests.unit.datastream.formats.registry_server import RegistryServer, running
 
-MISSING = [name for name in ("authlib", "cachetools", "attrs", "confluent_kafka")
-           if find_spec(name) is None]  # fmt: skip
-needs_client = pytest.mark.skipif(
-    bool(MISSING), reason=f"missing: {', '.join(MISSING)} (headrace[registry])"
-)
+
+def missing_package() -> str:
+    """The first package that the registry's client lacks here, or nothing."""
+    try:
+        import_module("confluent_kafka.schema_registry")
+    except ImportError as error:
+        return str(error.name)
+    return ""
+
+
+MISSING = missing_package()
+needs_client = pytest.mark.skipif(bool(MISSING), reason=f"missing: {MISSING} (headrace[registry])")
 
 OLD = AvroSchema(
     {
@@ -227,6 +236,21 @@ def test_a_missing_package_names_the_extra() -> None:
     with pytest.raises(MissingExtraError, match="needs the package 'no_such'") as raised:
         optional("no_such.part", "avro", "Avro")
     assert 'pip install "headrace[avro]"' in str(raised.value)
+
+
+def test_names_can_be_imported_where_nothing_optional_is_installed() -> None:
+    code = (
+        "import sys\n"
+        "for name in ('fastavro', 'orjson', 'confluent_kafka'): sys.modules[name] = None\n"
+        "from headrace.common import AvroRowDeserializationSchema\n"
+        "from headrace.datastream.formats import avro, json_messages, orc, parquet, protobuf\n"
+        "assert json_messages.parse_json(b'{\"a\": 1}') == {'a': 1}\n"
+        "assert json_messages.write_json({'a': 1}) == b'{\"a\":1}'\n"
+        "try: avro.AvroSchema('int')\n"
+        "except ImportError as error: print(error.hint)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith('pip install "headrace[avro]"')
 
 
 # Other formats with a header
