@@ -292,6 +292,7 @@ _SCALARS: dict[str, Prepare] = {
     "long": _long,
     "boolean": _boolean,
     "enum": _symbol,
+    "string-uuid": str,
     "int-date": _as_taken,
     "int-time-millis": _as_taken,
     "long-time-micros": _as_taken,

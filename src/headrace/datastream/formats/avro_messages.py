@@ -82,13 +82,15 @@ class AvroDeserializationSchema(DeserializationSchema):
         self.__dict__.update(state)
         self._prepare()
 
-    def deserialize(self, data: bytes) -> Any:
-        """The record in the message.
+    def deserialize(self, data: bytes | None) -> Any:
+        """The record in the message; None for none, which is how a log says that a key is gone.
 
         Raises:
             DecodeError: there is none; the message says in one line why.
             JobError: the registry does not answer.
         """
+        if data is None:
+            return None
         if self._bare is not None:
             return self._bare(data)
         identifier = schema_id(data)

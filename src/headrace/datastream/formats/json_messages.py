@@ -91,12 +91,14 @@ class JsonDeserializationSchema(DeserializationSchema):
     def __reduce__(self) -> tuple[object, ...]:
         return (_json_schema, (self._into, self._registered, all_hints(self._into)))
 
-    def deserialize(self, data: bytes) -> Any:
-        """The record in the message.
+    def deserialize(self, data: bytes | None) -> Any:
+        """The record in the message; None for none, which is how a log says that a key is gone.
 
         Raises:
             DecodeError: there is none.
         """
+        if data is None:
+            return None
         if self._registered:
             schema_id(data)
             data = data[HEADER_BYTES:]

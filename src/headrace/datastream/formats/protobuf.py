@@ -46,12 +46,14 @@ class ProtobufDeserializationSchema(DeserializationSchema):
             raise PlanError(f"records cannot become {into!r:.120}", hint="pass dict or nothing")
         self._into, self._registered = into, registered
 
-    def deserialize(self, data: bytes) -> Any:
-        """The record in the message.
+    def deserialize(self, data: bytes | None) -> Any:
+        """The record in the message; None for none, which is how a log says that a key is gone.
 
         Raises:
             DecodeError: there is none.
         """
+        if data is None:
+            return None
         if self._registered:
             schema_id(data)
             data = data[_after_indexes(data) :]

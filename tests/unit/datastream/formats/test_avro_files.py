@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import itertools
 import pickle
+import uuid
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +209,11 @@ WIDE = AvroSchema(
                 ],
             },
             {"name": "side", "type": {"type": "enum", "name": "S", "symbols": ["A", "B"]}},
+            {"name": "key", "type": {"type": "string", "logicalType": "uuid"}},
+            {
+                "name": "price",
+                "type": {"type": "bytes", "logicalType": "decimal", "precision": 6, "scale": 2},
+            },
         ],
     }
 )
@@ -218,8 +225,9 @@ def test_records_of_a_schema_lie_in_parquet(tmp_path: Path) -> None:
     moment = datetime.datetime(2024, 1, 2, tzinfo=datetime.UTC)
     values = [
         {"id": 1, "at": moment, "many": ["a"], "by": {"k": 1, "n": None}, "in": {"m": {"x": 1}},
-         "side": "A"},
-        {"id": 2, "at": moment, "many": [], "by": {}, "in": None, "side": "B"},
+         "side": "A", "key": uuid.UUID(int=1), "price": Decimal("1.50")},
+        {"id": 2, "at": moment, "many": [], "by": {}, "in": None, "side": "B",
+         "key": uuid.UUID(int=2), "price": Decimal("-1.00")},
     ]  # fmt: skip
     path = tmp_path / "a.parquet"
     with open(path, "wb") as file:

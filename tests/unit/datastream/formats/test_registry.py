@@ -243,7 +243,7 @@ def test_names_can_be_imported_where_nothing_optional_is_installed() -> None:
         "import sys\n"
         "for name in ('fastavro', 'orjson', 'confluent_kafka'): sys.modules[name] = None\n"
         "from headrace.common import AvroRowDeserializationSchema\n"
-        "from headrace.datastream.formats import avro, json_messages, orc, parquet, protobuf\n"
+        "from headrace.datastream.formats import avro, json_messages, protobuf\n"
         "assert json_messages.parse_json(b'{\"a\": 1}') == {'a': 1}\n"
         "assert json_messages.write_json({'a': 1}) == b'{\"a\":1}'\n"
         "try: avro.AvroSchema('int')\n"
@@ -267,6 +267,15 @@ def test_json_with_a_header(registry: RegistryServer) -> None:
     assert JsonDeserializationSchema(registered=True).deserialize(data) == {"id": 1}
     with pytest.raises(DecodeError, match="wrong magic byte"):
         JsonDeserializationSchema(registered=True).deserialize(b'{"id":1}')
+
+
+def test_no_message_is_no_record() -> None:
+    for reads in (
+        AvroDeserializationSchema(NEW, registry="http://r"),
+        JsonDeserializationSchema(registered=True),
+        ProtobufDeserializationSchema(CLASSES["o.Order"], registered=True),
+    ):
+        assert reads.deserialize(None) is None
 
 
 def test_any_schema_after_a_header() -> None:
