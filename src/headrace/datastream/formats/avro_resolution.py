@@ -204,7 +204,8 @@ class _Steps:
         if r is None:
             return kind, None
         wanted = kind_of(r)
-        logical = _logical(w, r)
+        # a class with an int there wants the number, not the time that it stands for
+        logical = {} if shape.hint is int else _logical(w, r)
         if wanted == kind:
             layout = {"type": kind, **logical} if logical else kind
             return layout, shape.leaf(layout)

@@ -329,6 +329,15 @@ def test_a_class_takes_what_it_knows_of_a_larger_schema() -> None:
     assert AvroDeserializationSchema(schema, Row).deserialize(data) == Row(a=1, b="x")
 
     @dataclass
+    class Times:
+        t: int
+        u: datetime.datetime
+
+    stamps = record(("t", STAMP), ("u", STAMP))
+    times = AvroDeserializationSchema(AvroSchema(stamps), Times)
+    assert times.deserialize(written(stamps, {"t": 5, "u": MOMENT})) == Times(5, MOMENT)
+
+    @dataclass
     class More:
         c: int
 
