@@ -3,8 +3,8 @@
 The bytes are read by the writer's schema, and a function made here turns what was read into what
 the reader's schema says: fields renamed, dropped, added with their defaults, numbers promoted,
 records in the wanted shape. Where nothing is to be turned there is no function. The rules are those
-of the specification's "Schema Resolution", with two freedoms that Java's reader has as well: the
-names of records count in unions only, and a logical type that just one side has is no mismatch.
+of the specification's "Schema Resolution", with two freedoms: the names of records count in unions
+only, and a logical type that just one side has is no mismatch.
 """
 
 from __future__ import annotations

@@ -231,6 +231,26 @@ def test_types_of_a_union_that_look_alike_are_refused_where_it_matters() -> None
         )
 
 
+def test_a_named_type_may_be_used_again_and_read_as_two() -> None:
+    inner = record(("x", "int"), name="I")
+    writer = record(
+        ("a", inner), ("b", "I"), ("c", ["null", "I"]), ("d", {"type": "array", "items": "I"})
+    )
+    one, other = record(("x", "long"), name="One"), record(("y", "int", 3), name="Other")
+    value = {"a": {"x": 1}, "b": {"x": 2}, "c": {"x": 3}, "d": [{"x": 4}]}
+    reader = record(("d", {"type": "array", "items": other}), ("b", one), ("a", "Other"))
+    assert read(writer, value, reader) == {"d": [{"y": 3}], "b": {"x": 2}, "a": {"y": 3}}
+    assert read(writer, value, writer) == value
+    assert read(writer, value, writer, Row).c == Row(x=3)
+    # a type of a union that has no place, and defines what is used after it
+    outer = record(("i", inner), ("z", "string"), name="O")
+    wide = record(("u", ["null", outer]), ("b", "I"))
+    narrow = record(("u", ["null", record(("i", inner), ("z", "int"), name="O")]), ("b", "I"))
+    assert read(wide, {"u": None, "b": {"x": 5}}, narrow) == {"u": None, "b": {"x": 5}}
+    with pytest.raises(DecodeError, match="string cannot be read as int"):
+        read(wide, {"u": {"i": {"x": 1}, "z": "s"}, "b": {"x": 5}}, narrow)
+
+
 def test_a_record_may_hold_itself() -> None:
     tree = record(("v", "int"), ("next", ["null", "Tree"]), name="Tree")
     newer = record(("v", "long"), ("next", ["null", "Tree"]), ("w", "int", 0), name="Tree")
