@@ -35,13 +35,14 @@ class AvroFormat(BulkFormat):
 
     ``schema`` is the reader's, which the records of every file come in, by whatever schema the file
     was written; None: as they were written. ``into`` is what records become: dict, ``Row`` or a
-    dataclass. Files are cut between blocks.
+    dataclass. Files are cut between blocks. ``generic``: dicts as PyFlink's generic records.
     """
 
     schema: AvroSchema | None = None
     into: Any = dict
+    generic: bool = False
 
-    def __init__(self, schema: Any = None, into: Any = None) -> None:
+    def __init__(self, schema: Any = None, into: Any = None, generic: bool = False) -> None:
         if into is None:
             into = schema if isinstance(schema, type) else dict
         found = None if schema is None else schema_of(schema)
@@ -51,9 +52,10 @@ class AvroFormat(BulkFormat):
         fastavro()
         object.__setattr__(self, "schema", found)
         object.__setattr__(self, "into", into)
+        object.__setattr__(self, "generic", generic)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"schema": self.schema, "into": self.into, "_hints": all_hints(self.into)}
+        return {**self.__dict__, "_hints": all_hints(self.into)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         remember(state.pop("_hints"))
@@ -101,7 +103,7 @@ class AvroFormat(BulkFormat):
                 yield from _records(data, found, first, (start, end), path, fault)
 
     def _resolution(self, writer: AvroSchema) -> Resolution:
-        return resolve(writer, self.schema or writer, Shape.of(self.into))
+        return resolve(writer, self.schema or writer, Shape(self.into, generic=self.generic))
 
 
 def _records(
@@ -177,7 +179,7 @@ class AvroInputFormat(InputFormat):
 
     def files(self) -> tuple[AvroFormat, str]:
         """The format, and the path of its files."""
-        return AvroFormat(self._schema), self._path
+        return AvroFormat(self._schema, generic=True), self._path
 
 
 class AvroBulkWriters:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
-from uuid import UUID
 
 import pyarrow as pa
 
@@ -143,9 +142,7 @@ def _from_arrow(node: Node, named: Mapping[str, Node]) -> Convert | None:
         return _through(turn, value)
 
     turn: Convert | None = None
-    if f"{kind}-{logical_type(node)}" == "string-uuid":
-        turn = UUID
-    elif kind == "map":
+    if kind == "map":
         held = _from_arrow(node["values"], named)
         turn = lambda pairs: {key: _through(held, value) for key, value in pairs}  # noqa: E731
     elif kind == "array":

@@ -29,10 +29,12 @@ class Shape:
         hint: ``dict``, ``Row``, or a type hint: a dataclass, or what stands in one.
         legacy: values as Flink's row schemas have them: timestamps without a zone (UTC), times in
             milliseconds, a UUID as text.
+        generic: values as PyFlink's generic records have them: a UUID as text.
     """
 
     hint: Any
     legacy: bool = False
+    generic: bool = False
 
     @staticmethod
     def of(into: Any) -> Shape:
@@ -98,6 +100,8 @@ class Shape:
         kind, logical = kind_of(layout), logical_type(layout)
         if self.legacy:
             return _LEGACY.get(f"{kind}-{logical}")
+        if self.generic:
+            return str if f"{kind}-{logical}" == "string-uuid" else None
         if isinstance(self.hint, type) and issubclass(self.hint, Enum) and kind != "null":
             return _member_of(self.hint)
         if self.hint is Instant and f"{kind}-{logical}" in _INSTANTS:

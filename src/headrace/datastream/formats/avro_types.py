@@ -41,7 +41,7 @@ class GenericRecordAvroTypeInfo(TypeInformation):
     def coercer(self) -> Coercer | None:
         """Through the bytes and back: what PyFlink does with such records between operators."""
         encode = encoder(self._schema)
-        decode = decoder(self._schema, self._schema, Shape.of(dict))
+        decode = decoder(self._schema, self._schema, Shape(dict, generic=True))
 
         def coerce(value: Any) -> Any:
             if value is None:

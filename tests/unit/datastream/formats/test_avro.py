@@ -588,6 +588,10 @@ def test_generic_records_are_what_their_bytes_hold() -> None:
     assert declared.coerce({"id": 1, "n": 2}) == {"id": 1, "n": 2, "s": None, "b": b"\1"}
     assert declared == pickle.loads(pickle.dumps(declared))
     assert declared.format({"id": 1}) == '{"id": 1}'
+    keyed = record(("key", {"type": "string", "logicalType": "uuid"}))
+    text = str(uuid.UUID(int=1))  # as in PyFlink
+    assert GenericRecordAvroTypeInfo(AvroSchema(keyed)).coerce({"key": text}) == {"key": text}
+    assert read(keyed, {"key": text}, keyed) == {"key": uuid.UUID(int=1)}
     with pytest.raises(TypeMismatchError, match="does not fit"):
         declared.coerce({"id": "x", "n": 1})
 
