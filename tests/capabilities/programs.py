@@ -16,9 +16,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow import orc
 
 from headrace.common import Duration, Row, Time, Types, WatermarkStrategy
 from headrace.common.watermark_strategy import WatermarkGenerator, WatermarkOutput
@@ -45,7 +47,9 @@ from headrace.datastream import (
 from headrace.datastream.async_retry_predicates import has_exception_predicate
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
+from headrace.datastream.formats.avro import AvroFormat, AvroInputFormat, AvroSchema
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
+from headrace.datastream.formats.orc import OrcFormat
 from headrace.datastream.formats.parquet import ParquetFormat
 from headrace.datastream.functions import (
     CheckpointedFunction,
@@ -606,12 +610,25 @@ def operator_state(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     return env.from_collection(PAIRS).map(Numbers()).set_parallelism(1)
 
 
-@capability("Files as sources: text, JSON lines, CSV, Parquet", ["csv", "json", "parquet", "text"])
+@dataclass(frozen=True)
+class Sized:
+    name: str
+    size: int = 7
+
+
+@capability(
+    "Files as sources: text, JSON lines, CSV, Parquet, Avro, ORC",
+    ["avro 7", "csv", "json", "orc", "parquet", "text"],
+)
 def files(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     (folder / "a.txt").write_text("text\n")
     (folder / "a.jsonl").write_text(json.dumps({"name": "json"}) + "\n")
     (folder / "a.csv").write_text("name,size\ncsv,1\n")
     pq.write_table(pa.table({"name": ["parquet"]}), folder / "a.parquet")
+    orc.write_table(pa.table({"name": ["orc"]}), folder / "a.orc")
+    older = {"type": "record", "name": "Sized", "fields": [{"name": "name", "type": "string"}]}
+    with open(folder / "a.avro", "wb") as file:
+        fastavro.writer(file, older, [{"name": "avro"}])
     schema = CsvSchema.builder().add_string_column("name").set_use_header().build()
 
     def read(builder: Any, name: str) -> DataStream:
@@ -626,7 +643,17 @@ def files(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
     parquet = read(
         FileSource.for_bulk_file_format(ParquetFormat(), str(folder / "a.parquet")), "a.parquet"
     ).map(lambda record: record["name"])
-    return text.union(jsons, csv, parquet)
+    avro = env.create_input(AvroInputFormat(str(folder / "a.avro"), AvroSchema.of_dataclass(Sized)))
+    sized = read(FileSource.for_bulk_file_format(AvroFormat(Sized), str(folder / "a.avro")), "avro")
+    orcs = read(FileSource.for_bulk_file_format(OrcFormat(), str(folder / "a.orc")), "orc")
+    return text.union(
+        jsons,
+        csv,
+        parquet,
+        avro.filter(lambda record: record["size"] != 7).map(str),
+        sized.map(lambda record: f"{record.name} {record.size}"),
+        orcs.map(lambda record: record["name"]),
+    )
 
 
 @capability("Undecodable input to a side output", ["good 1", "bad b'not JSON' at 9"])

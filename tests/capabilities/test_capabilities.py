@@ -6,11 +6,13 @@ named, united and collected, so that the suite costs one start of Spark and two 
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow.parquet as pq
 import pytest
 
@@ -24,15 +26,16 @@ from headrace.datastream import (
     StreamExecutionEnvironment,
 )
 from headrace.datastream.connectors.file_system import FileSink
+from headrace.datastream.formats.avro import AvroBulkWriters, AvroSchema
 from headrace.datastream.formats.json import JsonLinesEncoder
 from headrace.datastream.formats.parquet import ParquetBulkWriters
 from tests.capabilities import own_windows  # noqa: F401 - lists its programs
-from tests.capabilities.programs import CAPABILITIES, PAIRS, Capability, first
+from tests.capabilities.programs import CAPABILITIES, PAIRS, Capability, Sized, first
 
 MODES = {"local": "STREAMING", "batch": "BATCH", "streaming": "STREAMING"}
 NAMES = [capability.name for capability in CAPABILITIES]
 
-FILES_OUT = "Files as sinks: text, JSON lines, Parquet"
+FILES_OUT = "Files as sinks: text, JSON lines, Parquet, Avro"
 ERRORS = "A user's exception, with its operator and record"
 COUNTERS = "Counters, meters, distributions and gauges of user functions"
 BEAM = {each.name: each.beam for each in CAPABILITIES} | {COUNTERS: ("What/Metrics",)}
@@ -141,11 +144,20 @@ def test_files_written(name: str, runner: str, tmp_path: Path) -> None:
             str(tmp_path / "parquet"), ParquetBulkWriters.for_row_type(kind)
         ).build()
     )
+    schema = AvroSchema.of_dataclass(Sized)
+    pairs.map(lambda pair: Sized(*pair)).sink_to(
+        FileSink.for_bulk_format(
+            str(tmp_path / "avro"), AvroBulkWriters.for_generic_record(schema)
+        ).build()
+    )
     env.execute("files")
     assert lines_below(tmp_path / "text") == sorted(map(str, PAIRS))
     assert lines_below(tmp_path / "json") == sorted(f'["{name}",{size}]' for name, size in PAIRS)
     table = pq.read_table(sorted(visible(tmp_path / "parquet")))
     assert sorted((row["name"], row["size"]) for row in table.to_pylist()) == sorted(PAIRS)
+    files = [path.read_bytes() for path in visible(tmp_path / "avro")]
+    found = [row for data in files for row in fastavro.reader(io.BytesIO(data))]
+    assert sorted((row["name"], row["size"]) for row in found) == sorted(PAIRS)
 
 
 def visible(folder: Path) -> list[Path]:

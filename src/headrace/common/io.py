@@ -1,12 +1,16 @@
-"""Names at PyFlink's path that wrap objects of Flink's JVM."""
+"""What ``StreamExecutionEnvironment.create_input`` reads, at PyFlink's path."""
 
 from __future__ import annotations
 
-from headrace.common.unsupported import unsupported
+from abc import ABC, abstractmethod
+from typing import Any
 
 __all__ = ["InputFormat"]
 
-InputFormat = unsupported(
-    "headrace.common.io.InputFormat",
-    "it wraps a JVM object; use a source of headrace.datastream.connectors",
-)
+
+class InputFormat(ABC):
+    """Files, and how records lie in them: ``AvroInputFormat``, say."""
+
+    @abstractmethod
+    def files(self) -> tuple[Any, str]:
+        """The format (as ``FileSource.for_bulk_file_format`` takes it), and the path."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from headrace.common.arguments import article, non_empty
 from headrace.common.configuration import Configuration
 from headrace.common.elsewhere import found_elsewhere
+from headrace.common.io import InputFormat
 from headrace.common.typeinfo import TypeInformation, Types
-from headrace.common.unsupported import unsupported_method
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream._build import execution
 from headrace.datastream._build import nodes as build
@@ -39,8 +39,6 @@ if not TYPE_CHECKING:  # a type checker asks for names where they are defined
 
 class StreamExecutionEnvironment(JobSettings, NodeList):
     """One program's graph and configuration."""
-
-    create_input = unsupported_method("Flink's input formats are JVM classes; use from_source")
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         # a copy: what the program does later to its own object is not meant for this job
@@ -118,6 +116,23 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         site = call_site()
         build.checked_type(type_info, "add_source")
         return self._sourced(source_func, None, source_name, type_info, site, "add_source")
+
+    def create_input(
+        self, input_format: InputFormat, type_info: TypeInformation | None = None
+    ) -> DataStream:
+        """A stream of an input format's records (``AvroInputFormat``, say), without event time."""
+        from headrace.datastream.connectors.file_system import FileSource
+
+        site = call_site()
+        if not isinstance(input_format, InputFormat):
+            raise UnsupportedError(
+                f"create_input() takes an AvroInputFormat, say, not {input_format!r:.100}",
+                where={"called": str(site)},
+                hint="from_source() takes a source",
+            )
+        build.checked_type(type_info, "create_input")
+        source = FileSource.for_bulk_file_format(*input_format.files()).build()
+        return self._sourced(source, None, "Custom File Source", type_info, site, "create_input")
 
     # Execution
 

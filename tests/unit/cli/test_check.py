@@ -33,7 +33,7 @@ def test_chains_of_calls_are_followed(tmp_path: Path, package: str) -> None:
     from {package}.datastream import StreamExecutionEnvironment
     env = StreamExecutionEnvironment.get_execution_environment()
     env.add_jars("a.jar")
-    env.create_input(None)
+    env.from_collection([1]).get_type().get_java_type_info()
     (env.from_collection([1])
         .map(str)
         .key_by(lambda v: v)
@@ -42,7 +42,7 @@ def test_chains_of_calls_are_followed(tmp_path: Path, package: str) -> None:
     """
     assert found(tmp_path, program) == [
         (4, "StreamExecutionEnvironment.add_jars", "accepted"),
-        (5, "StreamExecutionEnvironment.create_input", "unsupported"),
+        (5, "TypeInformation.get_java_type_info", "unsupported"),
         (9, "KeyedStream.set_buffer_timeout", "accepted"),
     ]
 
@@ -107,12 +107,12 @@ def test_objects_are_known_by_parameters_and_attributes(tmp_path: Path) -> None:
 
     def build(env: "ds.StreamExecutionEnvironment", tag: OutputTag):
         tag.get_java_output_tag()
-        env.create_input(None)
+        env.add_jars("a.jar")
         return env
 
     def main():
         made = build(None, None)
-        made.create_input(None)
+        made.add_jars("a.jar")
         with made.from_collection([]).execute_and_collect() as results:
             results.close()
 
@@ -121,14 +121,14 @@ def test_objects_are_known_by_parameters_and_attributes(tmp_path: Path) -> None:
             self.env = ds.StreamExecutionEnvironment.get_execution_environment()
 
         def run(self):
-            self.env.create_input(None)
+            self.env.add_jars("a.jar")
     """
-    create = "StreamExecutionEnvironment.create_input"
+    add = "StreamExecutionEnvironment.add_jars"
     assert found(tmp_path, program) == [
         (6, "OutputTag.get_java_output_tag", "unsupported"),
-        (7, create, "unsupported"),
-        (12, create, "unsupported"),
-        (21, create, "unsupported"),
+        (7, add, "accepted"),
+        (12, add, "accepted"),
+        (21, add, "accepted"),
     ]
 
 

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import ByteArraySchema, Encoder, Row, SimpleStringSchema, Types
-from headrace.common.io import InputFormat
 from headrace.common.serialization import RowDataBulkWriterFactory, RowFieldExtractorSchema
 from headrace.common.serializer import TypeSerializer, VoidNamespaceSerializer
 from headrace.common.unsupported import is_unsupported
@@ -98,5 +97,4 @@ def test_type_serializers():
 
 
 def test_what_wraps_the_jvm_is_declared():
-    assert is_unsupported(InputFormat)
     assert is_unsupported(JavaObjectWrapper)

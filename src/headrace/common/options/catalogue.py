@@ -292,6 +292,7 @@ OPTIONS: dict[str, ConfigOption[Any]] = {
 
 PREFIXES: dict[str, str] = {
     SPARK_CONF_PREFIX: "The rest of the key is set in the Spark session.",
+    "orc.": "For `writer_properties` of `OrcBulkWriters.for_row_type`; no effect on a job.",
     **{prefix: f"No effect: {why}." for prefix, why in PREFIXES_WITHOUT_EFFECT.items()},
 }
 """Families of keys: how they begin, and what they do."""

@@ -1,12 +1,33 @@
-"""Avro: declared, not part of this release."""
+"""Avro at PyFlink's path: schemas, messages, rows and container files."""
 
-from headrace.common.unsupported import unsupported
+from __future__ import annotations
 
-_REASON = "the Avro format is not part of this release"
+from headrace.datastream.formats.avro_classes import AvroType
+from headrace.datastream.formats.avro_files import (
+    AvroBulkWriters,
+    AvroFormat,
+    AvroInputFormat,
+)
+from headrace.datastream.formats.avro_messages import (
+    AvroDeserializationSchema,
+    AvroSerializationSchema,
+)
+from headrace.datastream.formats.avro_rows import (
+    AvroRowDeserializationSchema,
+    AvroRowSerializationSchema,
+)
+from headrace.datastream.formats.avro_schema import AvroSchema
+from headrace.datastream.formats.avro_types import GenericRecordAvroTypeInfo
 
-AvroSchema = unsupported(f"{__name__}.AvroSchema", _REASON)
-GenericRecordAvroTypeInfo = unsupported(f"{__name__}.GenericRecordAvroTypeInfo", _REASON)
-AvroInputFormat = unsupported(f"{__name__}.AvroInputFormat", _REASON)
-AvroBulkWriters = unsupported(f"{__name__}.AvroBulkWriters", _REASON)
-AvroRowDeserializationSchema = unsupported(f"{__name__}.AvroRowDeserializationSchema", _REASON)
-AvroRowSerializationSchema = unsupported(f"{__name__}.AvroRowSerializationSchema", _REASON)
+__all__ = [
+    "AvroBulkWriters",
+    "AvroDeserializationSchema",
+    "AvroFormat",
+    "AvroInputFormat",
+    "AvroRowDeserializationSchema",
+    "AvroRowSerializationSchema",
+    "AvroSchema",
+    "AvroSerializationSchema",
+    "AvroType",
+    "GenericRecordAvroTypeInfo",
+]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from headrace.common.typeinfo import TypeInformation
 from headrace.connector import Chunk, ColumnChunk
+from headrace.errors import PlanError
 
 CHUNK_RECORDS = 4096
 """At most so many records travel in one chunk."""
@@ -75,3 +77,14 @@ class FileFormat(ABC):
 
 class BulkFormat(FileFormat):
     """A format that is read in batches of rows, not record by record."""
+
+
+def refuse_hadoop(hadoop_config: Any, what: str) -> None:
+    """Accept an empty Hadoop configuration, as PyFlink's examples pass it.
+
+    Raises:
+        PlanError: something is in it.
+    """
+    held = hadoop_config.to_dict() if hasattr(hadoop_config, "to_dict") else hadoop_config
+    if held:
+        raise PlanError(f"{what} by pyarrow: a Hadoop configuration has no effect")

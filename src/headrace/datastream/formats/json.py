@@ -228,7 +228,7 @@ class JsonLinesEncoder:
             ) from error
 
 
-def _plain(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
     """What stands in JSON for a value that ``json`` does not know."""
     if isinstance(value, Decimal):
         if not value.is_finite():
@@ -253,6 +253,6 @@ def _plain(value: Any) -> Any:
 
 _SEPARATORS = (",", ":")
 _ENCODE = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=_SEPARATORS, default=_plain
+    ensure_ascii=False, allow_nan=False, separators=_SEPARATORS, default=plain_json
 ).encode
-_ENCODE_ASCII = json.JSONEncoder(allow_nan=False, separators=_SEPARATORS, default=_plain).encode
+_ENCODE_ASCII = json.JSONEncoder(allow_nan=False, separators=_SEPARATORS, default=plain_json).encode

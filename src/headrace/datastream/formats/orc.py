@@ -1,7 +1,235 @@
-"""ORC: declared, not part of this release."""
+"""ORC: rows from files and into files, through pyarrow."""
 
-from headrace.common.unsupported import unsupported
+from __future__ import annotations
 
-_REASON = "the ORC format is not part of this release"
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from os import stat
+from typing import IO, Any
 
-OrcBulkWriters = unsupported(f"{__name__}.OrcBulkWriters", _REASON)
+import pyarrow as pa
+from pyarrow import orc
+
+from headrace.common.serialization import BulkWriterFactory
+from headrace.common.typeinfo import RowTypeInfo
+from headrace.connector import BadRecord, Chunk
+from headrace.datastream.formats.arrow_types import arrow_schema, arrow_values
+from headrace.datastream.formats.csv_fields import fields_of
+from headrace.datastream.formats.file_format import (
+    CHUNK_RECORDS,
+    BulkFormat,
+    Measure,
+    refuse_hadoop,
+)
+from headrace.errors import DecodeError, PlanError
+from headrace.runtime.columns.shapes import DICTS
+
+__all__ = ["OrcBulkWriters", "OrcFormat"]
+
+STRIPE_ROWS = 1 << 17
+COMPRESSIONS = ("none", "zlib", "snappy", "lz4", "zstd")
+
+
+@dataclass(frozen=True)
+class OrcFormat(BulkFormat):
+    """Dicts from ORC files, all columns or the named ones; a position is a row.
+
+    Files are cut between stripes. Timestamps are ``datetime``, with a zone where the column has one
+    (nanoseconds are cut), decimals ``Decimal``.
+    """
+
+    columns: tuple[str, ...] | None = None
+
+    def __init__(self, columns: Sequence[str] | None = None) -> None:
+        object.__setattr__(self, "columns", None if columns is None else tuple(columns))
+
+    def measure(self, path: str, extent: int | None = None) -> Measure:
+        """The number of rows, from the file's footer: such a file does not grow.
+
+        Raises:
+            DecodeError: the file is not an ORC file.
+        """
+        found = stat(path)
+        try:
+            rows = sum(_stripe_rows(path, found.st_size, found.st_mtime_ns))
+        except (pa.ArrowException, OSError) as error:
+            raise DecodeError(f"{path!r} is no ORC file: {error}", where={"file": path}) from error
+        return Measure(rows, 1.0, max(found.st_size / rows, 1.0) if rows else 1.0)
+
+    def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
+        """The stripes at which a range has become long enough."""
+        found = stat(path)
+        stripes = _stripe_rows(path, found.st_size, found.st_mtime_ns)
+        row_bytes = found.st_size / max(sum(stripes), 1)
+        cuts: list[int] = []
+        row, last = 0, start
+        for rows in stripes:
+            if start < row < end and (row - last) * row_bytes >= max_range_bytes:
+                cuts.append(row)
+                last = row
+            row += rows
+        return cuts
+
+    def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
+        """The rows of the range; a damaged stripe gives one bad record, at its first row."""
+        found = stat(path)
+        row = start
+        with open(path, "rb") as source:
+            try:
+                file = orc.ORCFile(source)
+                first = 0
+                stripes = _stripe_rows(path, found.st_size, found.st_mtime_ns)
+                for number, rows in enumerate(stripes):
+                    row, stop = max(first, start), min(first + rows, end)
+                    if row < stop:
+                        batch = _in_microseconds(file.read_stripe(number, self._wanted(file)))
+                        for at in range(row - first, stop - first, CHUNK_RECORDS):
+                            yield Chunk(
+                                DICTS(batch.slice(at, min(CHUNK_RECORDS, stop - first - at)))
+                            )
+                    first += rows
+            except (pa.ArrowException, OSError) as error:
+                bad = BadRecord(b"", f"the file is corrupt: {error}", path, row)
+                yield Chunk([], None, [(0, bad)])
+
+    def _wanted(self, file: Any) -> list[str] | None:
+        if self.columns is None:
+            return None
+        missing = [name for name in self.columns if name not in file.schema.names]
+        if missing:
+            raise pa.ArrowInvalid(f"the file has no column {missing[0]!r}")
+        return list(self.columns)
+
+
+@lru_cache(maxsize=64)
+def _stripe_rows(path: str, size_bytes: int, modified_ns: int) -> tuple[int, ...]:
+    """The number of rows in each stripe of a file."""
+    with open(path, "rb") as source:
+        file = orc.ORCFile(source)
+        if file.nstripes == 1:
+            return (file.nrows,)
+        # The footer has them, but pyarrow does not show it: so one column is read.
+        column = file.schema.names[:1]
+        return tuple(file.read_stripe(n, column).num_rows for n in range(file.nstripes))
+
+
+def _in_microseconds(batch: Any) -> Any:
+    """The batch with timestamps that Python can hold: ORC's have nanoseconds."""
+    schema = pa.schema([pa.field(f.name, _cut(f.type)) for f in batch.schema])
+    columns = [
+        column if column.type == field.type else column.cast(field.type, safe=False)
+        for column, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _cut(kind: Any) -> Any:
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(f.name, _cut(f.type)) for f in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_cut(kind.value_type))
+    if pa.types.is_map(kind):
+        return pa.map_(_cut(kind.key_type), _cut(kind.item_type))
+    return kind
+
+
+class OrcBulkWriters:
+    """Makes writers of ORC for ``FileSink.for_bulk_format``."""
+
+    @staticmethod
+    def for_row_type(
+        row_type: Any, writer_properties: Any = None, hadoop_config: Any = None
+    ) -> OrcWriterFactory:
+        """A writer of rows, dictionaries, dataclasses or tuples.
+
+        ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema, where PyFlink takes a RowType of
+        its Table API. Of ORC's properties there are ``orc.compress`` (NONE, ZLIB, SNAPPY, LZ4,
+        ZSTD) and ``orc.stripe.size`` (bytes).
+
+        Raises:
+            PlanError: another property, or a type that ORC has no form for: a time of day.
+        """
+        refuse_hadoop(hadoop_config, "ORC is written")
+        for field in arrow_schema(row_type):
+            if pa.types.is_time(field.type):
+                raise PlanError(f"ORC has no form for a time of day (field {field.name!r})")
+        return OrcWriterFactory(row_type, *_properties(writer_properties))
+
+
+def _properties(given: Any) -> tuple[str, int]:
+    """The compression and the bytes of a stripe."""
+    found: Mapping[str, Any] = given if isinstance(given, Mapping) else _as_dict(given)
+    unknown = [key for key in found if key not in ("orc.compress", "orc.stripe.size")]
+    if unknown:
+        raise PlanError(f"the ORC property {unknown[0]!r} has no effect here")
+    compression = str(found.get("orc.compress", "ZLIB")).lower()
+    if compression not in COMPRESSIONS:
+        raise PlanError(
+            f"ORC is not compressed by {compression!r}", hint=f"use {', '.join(COMPRESSIONS)}"
+        )
+    size_bytes = int(found.get("orc.stripe.size", 64 * 1024 * 1024))
+    return "uncompressed" if compression == "none" else compression, size_bytes
+
+
+def _as_dict(given: Any) -> dict[str, str]:
+    return {} if given is None else dict(given.to_dict())
+
+
+@dataclass(frozen=True)
+class OrcWriterFactory(BulkWriterFactory):
+    """Writes records as ORC."""
+
+    row_type: Any
+    compression: str = "zlib"
+    stripe_bytes: int = 64 * 1024 * 1024
+
+    def create(self, file: IO[bytes]) -> OrcWriter:
+        """A writer into an open file."""
+        coerce = self.row_type.coercer() if isinstance(self.row_type, RowTypeInfo) else None
+        schema = arrow_schema(self.row_type)
+        writer = orc.ORCWriter(file, compression=self.compression, stripe_size=self.stripe_bytes)
+        return OrcWriter(schema, coerce, writer)
+
+
+class OrcWriter:
+    """Writes records into one file, many rows at a time."""
+
+    def __init__(self, schema: Any, coerce: Any, writer: Any) -> None:
+        self._schema, self._coerce, self._writer = schema, coerce, writer
+        self._rows: list[Sequence[Any]] = []
+        self._written = False
+
+    def write(self, values: Sequence[Any]) -> None:
+        """Add records.
+
+        Raises:
+            TypeMismatchError: a value does not fit its column.
+        """
+        if self._coerce is not None:
+            self._rows += [self._coerce(value) for value in values]
+        else:
+            self._rows += map(partial(fields_of, columns=tuple(self._schema.names)), values)
+        if len(self._rows) >= STRIPE_ROWS:
+            self._flush()
+
+    def finish(self) -> None:
+        """Complete the file; the caller closes it."""
+        if self._rows or not self._written:
+            self._flush()
+        self._writer.close()
+
+    def discard(self) -> None:
+        """Let go of the file, whose content does not matter any more."""
+        self._rows = []
+        self._writer.close()
+
+    def _flush(self) -> None:
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
+        arrays = [
+            arrow_values(field, column) for field, column in zip(self._schema, columns, strict=True)
+        ]
+        self._writer.write(pa.Table.from_arrays(arrays, schema=self._schema))
+        self._rows, self._written = [], True

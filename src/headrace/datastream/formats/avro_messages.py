@@ -1,0 +1,165 @@
+"""Messages of Avro: records from and to bytes, bare or with the id of a registered schema."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from headrace.common.serialization import DeserializationSchema, SerializationSchema
+from headrace.datastream.formats.avro_decoding import Decode, decoder
+from headrace.datastream.formats.avro_encoding import encoder
+from headrace.datastream.formats.avro_resolution import reason
+from headrace.datastream.formats.avro_schema import AvroSchema, Mismatch, schema_of
+from headrace.datastream.formats.avro_shapes import Shape, checked_class
+from headrace.datastream.formats.class_hints import all_hints, remember
+from headrace.datastream.formats.registered import Registered
+from headrace.datastream.formats.registry import (
+    HEADER_BYTES,
+    SchemaRegistry,
+    SubjectStrategy,
+    registry_of,
+    schema_id,
+)
+from headrace.datastream.formats.registry_client import client_of
+from headrace.errors import DecodeError, PlanError
+
+
+class AvroDeserializationSchema(DeserializationSchema):
+    """Records from messages of Avro.
+
+    Arguments:
+        schema: the reader's, which every record comes in: an ``AvroSchema``, its text, or a
+            dataclass. None: each record as it was written (with a registry, or ``writer_schema``).
+        into: what records become: dict, ``Row``, or a dataclass. The default is the dataclass that
+            was given as the schema, else dict.
+        registry: where the writers' schemas are. With it messages have Confluent's header.
+        writer_schema: the schema of messages without a header; the reader's by default.
+    """
+
+    def __init__(
+        self,
+        schema: AvroSchema | str | type | None = None,
+        into: Any = None,
+        registry: SchemaRegistry | str | None = None,
+        writer_schema: AvroSchema | str | type | None = None,
+    ) -> None:
+        if into is None:
+            into = schema if isinstance(schema, type) else dict
+        self._shape = Shape.of(into)
+        self._reader = None if schema is None else schema_of(schema)
+        self._writer = self._reader if writer_schema is None else schema_of(writer_schema)
+        self._registry = registry_of(registry)
+        if self._registry is None and self._writer is None:
+            raise PlanError("Avro without a registry needs the schema of the messages")
+        if self._registry is not None and writer_schema is not None:
+            raise PlanError("with a registry each message names its writer's schema")
+        if self._reader is not None:
+            checked_class(into, self._reader)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._by_id: dict[int, Decode | str] = {}
+        self._bare: Decode | None = None
+        if self._registry is None and self._writer is not None:
+            try:
+                self._bare = decoder(self._writer, self._reader or self._writer, self._shape)
+            except Mismatch as error:
+                raise PlanError(
+                    f"the schema cannot read what writer_schema writes: {reason(error)}"
+                ) from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "_shape": self._shape,
+            "_reader": self._reader,
+            "_writer": self._writer,
+            "_registry": self._registry,
+            "_hints": all_hints(self._shape.hint),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        remember(state.pop("_hints"))
+        self.__dict__.update(state)
+        self._prepare()
+
+    def deserialize(self, data: bytes | None) -> Any:
+        """The record in the message; None for none, which is how a log says that a key is gone.
+
+        Raises:
+            DecodeError: there is none; the message says in one line why.
+            JobError: the registry does not answer.
+        """
+        if data is None:
+            return None
+        if self._bare is not None:
+            return self._bare(data)
+        identifier = schema_id(data)
+        decode = self._by_id.get(identifier)
+        if decode is None:
+            decode = self._by_id[identifier] = self._decoder(identifier)
+        if isinstance(decode, str):
+            raise DecodeError(decode)
+        return decode(data[HEADER_BYTES:])
+
+    def _decoder(self, identifier: int) -> Decode | str:
+        """What decodes the messages of a schema; where nothing can, the reason."""
+        assert self._registry is not None
+        found = client_of(self._registry).schema(identifier)
+        if found.kind != "AVRO":
+            return f"schema {identifier} is {found.kind}, not Avro"
+        try:
+            writer = AvroSchema(found.text)
+            return decoder(writer, self._reader or writer, self._shape)
+        except Mismatch as error:
+            return f"schema {identifier} does not match the reader's: {reason(error)}"
+        except PlanError as error:
+            return f"schema {identifier} of the registry cannot be used: {error.message}"
+
+
+class AvroSerializationSchema(SerializationSchema):
+    """Messages of Avro from dicts, dataclasses or rows.
+
+    Arguments:
+        schema: an ``AvroSchema``, its text, or a dataclass.
+        registry: where the schema is registered. With it messages have Confluent's header.
+        subject: under which subject; by default the topic's name and ``-value``.
+        register: whether a schema that is not there is registered. Else it must be there.
+    """
+
+    def __init__(
+        self,
+        schema: AvroSchema | str | type,
+        registry: SchemaRegistry | str | None = None,
+        subject: SubjectStrategy | str | None = None,
+        register: bool = True,
+    ) -> None:
+        self._schema = schema_of(schema)
+        self._registered = Registered.of(registry, subject, register)
+        self._encode = encoder(self._schema)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_schema": self._schema, "_registered": self._registered}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._encode = encoder(self._schema)
+
+    def for_topic(self, topic: str, is_key: bool = False) -> AvroSerializationSchema:
+        """The same for records that go to this topic, where the subject follows from it."""
+        made = AvroSerializationSchema(self._schema)
+        if self._registered is not None:
+            subject = self._registered.subject.for_topic(topic, is_key)
+            made._registered = replace(self._registered, subject=subject)
+        return made
+
+    def serialize(self, value: Any) -> bytes:
+        """The record as a message.
+
+        Raises:
+            TypeMismatchError: it does not fit the schema.
+            JobError: the registry does not answer, or refuses the schema.
+        """
+        body = self._encode(value)
+        if self._registered is None:
+            return body
+        return self._registered.header(self._schema.name, self._schema.text, "AVRO") + body

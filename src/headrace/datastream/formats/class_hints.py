@@ -1,0 +1,68 @@
+"""What is known of a dataclass's fields: their types and their defaults."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from headrace.common.time import Instant
+from headrace.errors import PlanError
+
+_known_hints: WeakKeyDictionary[type, Mapping[str, Any]] = WeakKeyDictionary()
+
+
+def hints_of(record_class: type) -> Mapping[str, Any]:
+    """The types of a dataclass's fields, by name.
+
+    Raises:
+        PlanError: one of them is a name that is not found.
+    """
+    found = _known_hints.get(record_class)
+    if found is None:
+        try:
+            found = typing.get_type_hints(record_class, include_extras=True)
+        except NameError as error:
+            raise PlanError(
+                f"a field of {record_class.__name__} has a type that is not found: {error}",
+                hint="define the types of its fields at the module's level",
+            ) from error
+        _known_hints[record_class] = found
+    return found
+
+
+def all_hints(hint: Any) -> dict[type, Mapping[str, Any]]:
+    """The types of the fields of a dataclass, and of those that its fields hold.
+
+    They travel with what decodes: a class of the program's main module is sent to workers by value,
+    and there the names in its annotations mean nothing.
+    """
+    found: dict[type, Mapping[str, Any]] = {}
+    waiting = [hint]
+    while waiting:
+        part = waiting.pop()
+        if is_record_class(part) and part not in found:
+            found[part] = hints_of(part)
+            waiting += found[part].values()
+        waiting += typing.get_args(part)
+    return found
+
+
+def remember(hints: Mapping[type, Mapping[str, Any]]) -> None:
+    """Know the types of fields that were found where the program was built."""
+    for record_class, found in hints.items():
+        _known_hints.setdefault(record_class, found)
+
+
+def is_record_class(hint: Any) -> bool:
+    """True for the dataclasses of a program."""
+    return isinstance(hint, type) and dataclasses.is_dataclass(hint) and hint is not Instant
+
+
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """The default of a field; ``dataclasses.MISSING`` where it has none."""
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default

@@ -1,0 +1,208 @@
+"""Messages of Protobuf: objects of a generated class, bare or with the id of a schema."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from headrace.common.serialization import DeserializationSchema, SerializationSchema
+from headrace.datastream.formats.registered import Registered
+from headrace.datastream.formats.registry import (
+    HEADER_BYTES,
+    SchemaRegistry,
+    SubjectStrategy,
+    schema_id,
+)
+from headrace.datastream.formats.registry_client import Reference, RegistryClient
+from headrace.errors import DecodeError, PlanError, TypeMismatchError
+
+__all__ = ["ProtobufDeserializationSchema", "ProtobufSerializationSchema"]
+
+_ALWAYS_THERE = ("google/protobuf/", "google/type/", "confluent/")
+
+
+class ProtobufDeserializationSchema(DeserializationSchema):
+    """Records from messages of Protobuf.
+
+    Arguments:
+        message_class: a class that protoc generated; its module must be importable where the job
+            runs.
+        into: what records become: objects of the class (None), or dict: with the fields' names as
+            they stand in the .proto file, those without a value left out.
+        registered: whether messages have Confluent's header. The registry is not asked: fields that
+            were added or removed are told apart by their numbers.
+    """
+
+    def __init__(
+        self, message_class: type[Message], into: type | None = None, registered: bool = False
+    ) -> None:
+        self._class = _checked(message_class)
+        if into not in (None, dict):
+            raise PlanError(f"records cannot become {into!r:.120}", hint="pass dict or nothing")
+        self._into, self._registered = into, registered
+
+    def deserialize(self, data: bytes | None) -> Any:
+        """The record in the message; None for none, which is how a log says that a key is gone.
+
+        Raises:
+            DecodeError: there is none.
+        """
+        if data is None:
+            return None
+        if self._registered:
+            schema_id(data)
+            data = data[_after_indexes(data) :]
+        message = self._class()
+        try:
+            message.ParseFromString(data)
+        except Exception as error:
+            # its own class (DecodeError) lies elsewhere in each implementation of Protobuf
+            raise DecodeError(f"it is no {self._class.DESCRIPTOR.full_name}: {error}") from error
+        if self._into is None:
+            return message
+        return json_format.MessageToDict(message, preserving_proto_field_name=True)
+
+
+class ProtobufSerializationSchema(SerializationSchema):
+    """Messages of Protobuf from objects of a generated class, or from dicts of its fields.
+
+    Arguments:
+        registry, subject, register: as those of ``AvroSerializationSchema``. Files that the
+            message's file imports are registered under their own names.
+    """
+
+    def __init__(
+        self,
+        message_class: type[Message],
+        registry: SchemaRegistry | str | None = None,
+        subject: SubjectStrategy | str | None = None,
+        register: bool = True,
+    ) -> None:
+        self._class = _checked(message_class)
+        self._registered = Registered.of(registry, subject, register)
+        self._indexes = _indexes_of(message_class.DESCRIPTOR)
+
+    def for_topic(self, topic: str, is_key: bool = False) -> ProtobufSerializationSchema:
+        """The same for records that go to this topic, where the subject follows from it."""
+        made = ProtobufSerializationSchema(self._class)
+        if self._registered is not None:
+            subject = self._registered.subject.for_topic(topic, is_key)
+            made._registered = replace(self._registered, subject=subject)
+        return made
+
+    def serialize(self, value: Any) -> bytes:
+        """The record as a message.
+
+        Raises:
+            TypeMismatchError: it is no object of the class, and no dict of its fields.
+            JobError: the registry does not answer, or refuses the schema.
+        """
+        body: bytes = self._message(value).SerializeToString()
+        if self._registered is None:
+            return body
+        file = self._class.DESCRIPTOR.file
+        head: bytes = self._registered.header(
+            self._class.DESCRIPTOR.full_name, _text(file), "PROTOBUF", self._imports
+        )
+        return head + self._indexes + body
+
+    def _message(self, value: Any) -> Message:
+        if isinstance(value, self._class):
+            return value
+        try:
+            if isinstance(value, dict):
+                return json_format.ParseDict(value, self._class())
+        except json_format.ParseError as error:
+            raise TypeMismatchError(
+                f"a record does not fit {self._class.__name__}: {error}"
+            ) from error
+        raise TypeMismatchError(
+            f"a {type(value).__name__} is no {self._class.__name__}: {value!r:.120}",
+            hint="map the records to objects of the class, or to dicts",
+        )
+
+    def _imports(self, client: RegistryClient) -> Iterable[Reference]:
+        assert self._registered is not None
+        return _references(self._class.DESCRIPTOR.file, client, self._registered.register)
+
+
+def _checked(message_class: Any) -> type[Message]:
+    if isinstance(message_class, type) and issubclass(message_class, Message):
+        return message_class
+    raise PlanError(
+        f"{message_class!r:.120} is no class of Protobuf's messages",
+        hint="pass a class that protoc generated",
+    )
+
+
+def _text(file: Any) -> str:
+    """A .proto file as registries take it: its descriptor, in base64."""
+    return base64.b64encode(file.serialized_pb).decode()
+
+
+def _references(file: Any, client: RegistryClient, register: bool) -> list[Reference]:
+    found = []
+    for imported in file.dependencies:
+        if imported.name.startswith(_ALWAYS_THERE):
+            continue
+        inner = _references(imported, client, register)
+        client.identifier(imported.name, _text(imported), "PROTOBUF", register, inner)
+        version = client.version(imported.name, _text(imported), "PROTOBUF", inner)
+        found.append(Reference(imported.name, imported.name, version))
+    return found
+
+
+def _indexes_of(descriptor: Any) -> bytes:
+    """Where the message stands in its file: its number, after those of the messages around it."""
+    path: list[int] = []
+    while descriptor is not None:
+        outer = descriptor.containing_type
+        siblings = outer.nested_types if outer is not None else _top(descriptor.file)
+        path.insert(0, [part.name for part in siblings].index(descriptor.name))
+        descriptor = outer
+    if path == [0]:
+        return b"\x00"  # the first of the file, in short
+    return b"".join(map(_zigzag, (len(path), *path)))
+
+
+def _top(file: Any) -> list[Any]:
+    return list(file.message_types_by_name.values())
+
+
+def _zigzag(number: int) -> bytes:
+    number <<= 1
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes((*out, number))
+
+
+def _after_indexes(data: bytes) -> int:
+    """Where the message begins, after the header and the numbers that say which one it is.
+
+    Raises:
+        DecodeError: the numbers do not end.
+    """
+    count, at = _number(data, HEADER_BYTES)
+    if count < 0:
+        raise DecodeError("it does not match the schema: a negative number of indexes")
+    for _ in range(min(count, len(data))):
+        _, at = _number(data, at)
+    return at
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(data) and shift < 64:
+        value |= (data[at] & 0x7F) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 0x80:
+            return (value >> 1) ^ -(value & 1), at
+    raise DecodeError("it is truncated: the indexes of the message do not end")

@@ -1,0 +1,67 @@
+"""The header of written messages, where their schema is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.datastream.formats.registry import (
+    SchemaRegistry,
+    SubjectStrategy,
+    header,
+    registry_of,
+    strategy_of,
+)
+from headrace.datastream.formats.registry_client import Reference, RegistryClient, client_of
+from headrace.errors import PlanError
+
+
+@dataclass
+class Registered:
+    """Where and how the schema of written messages is registered; the header, once it is known."""
+
+    registry: SchemaRegistry
+    subject: SubjectStrategy
+    register: bool = True
+    _known: bytes | None = field(default=None, init=False, repr=False, compare=False)
+
+    @staticmethod
+    def of(registry: Any, subject: Any, register: bool) -> Registered | None:
+        """The registration that was asked for; None without a registry.
+
+        Raises:
+            PlanError: a subject without a registry.
+        """
+        found = registry_of(registry)
+        if found is not None:
+            return Registered(found, strategy_of(subject), register)
+        if subject is not None:
+            raise PlanError("a subject is of use with a registry only", hint="pass registry=…")
+        return None
+
+    def header(
+        self,
+        record: str,
+        text: str,
+        kind: str,
+        references: Callable[[RegistryClient], Iterable[Reference]] | None = None,
+    ) -> bytes:
+        """The header; the registry is asked with the first call, in the process that writes.
+
+        Raises:
+            JobError: the registry does not answer, or refuses the schema.
+            PlanError: the subject follows from the topic, and no topic is known.
+        """
+        if self._known is None:
+            client = client_of(self.registry)
+            imported = () if references is None else references(client)
+            subject = self.subject.subject(record)
+            self._known = header(client.identifier(subject, text, kind, self.register, imported))
+        return self._known
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "registry": self.registry, "subject": self.subject, "register": self.register,
+            "_known": None,
+        }  # fmt: skip

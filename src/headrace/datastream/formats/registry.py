@@ -1,0 +1,194 @@
+"""A schema registry: where it is, under which subject a schema lies, and the header of a message.
+
+The wire format is Confluent's: a byte 0, four bytes with the id of the writer's schema (most
+significant first), then the record. An id stands for one schema for ever, so a replay decodes as
+before.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from headrace.errors import DecodeError, PlanError
+
+MAGIC = b"\x00"
+HEADER_BYTES = 5
+
+_USER_INFO = "basic.auth.user.info"
+
+
+class SchemaRegistry:
+    """Where a schema registry is, and how to reach it.
+
+    ``config`` are properties of confluent-kafka's client: ``basic.auth.user.info`` (user:password),
+    ``ssl.ca.location``, ``bearer.auth.token``, ``timeout``, … A user and password in the address
+    are taken out of it. What may be secret is never shown.
+
+    ``config`` may also be a function without arguments that returns the properties: then secrets
+    are read where the job runs, and do not travel with the program.
+    """
+
+    def __init__(
+        self, url: str, config: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None
+    ) -> None:
+        self.url, user_info = _without_user(url)
+        if user_info and (callable(config) or _USER_INFO in (config or {})):
+            raise PlanError("a user is in the registry's address and in its properties")
+        if not callable(config):
+            config = {**(config or {}), **({_USER_INFO: user_info} if user_info else {})}
+            if "url" in config:
+                raise PlanError("the registry's address is the first argument, not a property")
+        self._config = config
+
+    def properties(self) -> dict[str, Any]:
+        """All properties for the client, secrets among them."""
+        return dict(self._config() if callable(self._config) else self._config)
+
+    def _key(self) -> tuple[Any, ...]:
+        if callable(self._config):
+            return (self.url, self._config)
+        return (self.url, tuple(sorted((key, str(held)) for key, held in self._config.items())))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SchemaRegistry):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"SchemaRegistry({self.url!r})"
+
+
+def registry_of(registry: Any) -> SchemaRegistry | None:
+    """A registry from one, from its address, or from None."""
+    if registry is None or isinstance(registry, SchemaRegistry):
+        return registry
+    if isinstance(registry, str):
+        return SchemaRegistry(registry)
+    raise PlanError(
+        f"{type(registry).__name__} is no schema registry",
+        hint="pass its address, or SchemaRegistry(address, properties)",
+    )
+
+
+def _without_user(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise PlanError("a registry's address begins with http:// or https:// and has a host")
+    address = parts.netloc.rpartition("@")[2]
+    user = unquote(parts.netloc.rpartition("@")[0])
+    return urlunsplit(parts._replace(netloc=address)).rstrip("/"), user
+
+
+class SubjectStrategy(ABC):
+    """Names the subject under which the schema of a topic's records is registered."""
+
+    @abstractmethod
+    def subject(self, record: str) -> str:
+        """The subject, for a record (or another named type) of this full name.
+
+        Raises:
+            PlanError: it follows from the topic, and none is known.
+        """
+
+    def for_topic(self, topic: str, is_key: bool = False) -> SubjectStrategy:
+        """The same strategy where records go to this topic; a topic that is set stays."""
+        return self
+
+
+@dataclass(frozen=True)
+class TopicNameStrategy(SubjectStrategy):
+    """``orders-value``, or ``orders-key``: one schema for all records of a topic."""
+
+    topic: str | None = None
+    is_key: bool = False
+
+    def subject(self, record: str) -> str:
+        return f"{_known(self.topic)}-{'key' if self.is_key else 'value'}"
+
+    def for_topic(self, topic: str, is_key: bool = False) -> SubjectStrategy:
+        return self if self.topic is not None else TopicNameStrategy(topic, is_key)
+
+
+@dataclass(frozen=True)
+class RecordNameStrategy(SubjectStrategy):
+    """``com.acme.Order``: one schema for all records of a name, in whatever topic."""
+
+    def subject(self, record: str) -> str:
+        return record
+
+
+@dataclass(frozen=True)
+class TopicRecordNameStrategy(SubjectStrategy):
+    """``orders-com.acme.Order``: one schema for all records of a name in a topic."""
+
+    topic: str | None = None
+
+    def subject(self, record: str) -> str:
+        return f"{_known(self.topic)}-{record}"
+
+    def for_topic(self, topic: str, is_key: bool = False) -> SubjectStrategy:
+        return self if self.topic is not None else replace(self, topic=topic)
+
+
+@dataclass(frozen=True)
+class FixedSubject(SubjectStrategy):
+    """One subject, as given."""
+
+    name: str
+
+    def subject(self, record: str) -> str:
+        return self.name
+
+
+def strategy_of(subject: Any) -> SubjectStrategy:
+    """A strategy from one, from a subject's name, or from None: by the topic's name.
+
+    Raises:
+        PlanError: it is none of them.
+    """
+    if subject is None:
+        return TopicNameStrategy()
+    if isinstance(subject, str):
+        return FixedSubject(subject)
+    if isinstance(subject, SubjectStrategy):
+        return subject
+    raise PlanError(
+        f"{subject!r:.120} names no subject",
+        hint="pass a subject, or TopicNameStrategy('orders'), say",
+    )
+
+
+def _known(topic: str | None) -> str:
+    if topic is None:
+        raise PlanError(
+            "the subject of a schema follows from the topic, and no topic is known here",
+            hint="pass subject='orders-value', or TopicNameStrategy('orders')",
+        )
+    return topic
+
+
+def schema_id(data: bytes) -> int:
+    """The id of the writer's schema, from a message's header.
+
+    Raises:
+        DecodeError: there is no such header.
+    """
+    if data[:1] != MAGIC:
+        if not data:
+            raise DecodeError("it is empty: a header with a schema's id was expected")
+        raise DecodeError(f"wrong magic byte {data[0]}: a header with a schema's id begins with 0")
+    if len(data) < HEADER_BYTES:
+        raise DecodeError(f"it is truncated: {len(data)} bytes of a header of {HEADER_BYTES}")
+    return int.from_bytes(data[1:HEADER_BYTES], "big")
+
+
+def header(identifier: int) -> bytes:
+    """The header of messages whose schema has this id."""
+    return MAGIC + identifier.to_bytes(4, "big")

@@ -1,0 +1,187 @@
+"""What a process knows of a schema registry: one client and one cache for each."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.datastream.formats.extras import optional
+from headrace.datastream.formats.registry import SchemaRegistry
+from headrace.errors import DecodeError, JobError
+
+UNKNOWN_FOR_S = 10.0
+"""So long an unknown id is not asked for again: a topic full of them would ask for each record."""
+
+_NOT_FOUND = 404
+_SERVER_ERRORS = 500
+_NO_SECRETS = frozenset(
+    {
+        "timeout",
+        "max.retries",
+        "retries.wait.ms",
+        "retries.max.wait.ms",
+        "cache.capacity",
+        "cache.latest.ttl.sec",
+        "basic.auth.credentials.source",
+        "bearer.auth.credentials.source",
+    }
+)
+_clients: dict[SchemaRegistry, RegistryClient] = {}
+_making = threading.Lock()
+
+
+@dataclass(frozen=True)
+class RegisteredText:
+    """A schema as the registry has it."""
+
+    text: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A schema that another one imports: under what name, and where it is registered."""
+
+    name: str
+    subject: str
+    version: int
+
+
+def client_of(registry: SchemaRegistry) -> RegistryClient:
+    """The client of this process for a registry."""
+    with _making:
+        found = _clients.get(registry)
+        if found is None:
+            found = _clients[registry] = RegistryClient(registry)
+        return found
+
+
+class RegistryClient:
+    """Asks a registry, once for each thing: ids and schemas do not change."""
+
+    def __init__(self, registry: SchemaRegistry) -> None:
+        self._registry = registry
+        self._package = optional("confluent_kafka.schema_registry", "registry", "a schema registry")
+        self._lock = threading.Lock()
+        self._schemas: dict[int, RegisteredText] = {}
+        self._unknown: dict[int, float] = {}
+        self._ids: dict[tuple[Any, ...], int] = {}
+        properties = registry.properties()
+        self._secrets = _secrets(properties)
+        # The client of confluent-kafka may be used by several threads.
+        self._client = self._guarded(
+            "connecting",
+            lambda: self._package.SchemaRegistryClient({"url": registry.url, **properties}),
+        )
+
+    def schema(self, identifier: int) -> RegisteredText:
+        """The schema of an id.
+
+        Raises:
+            DecodeError: the registry has none.
+            JobError: the registry does not answer, or refuses.
+        """
+        with self._lock:
+            found = self._schemas.get(identifier)
+            if found is not None:
+                return found
+            if self._unknown.get(identifier, 0.0) > time.monotonic():
+                raise _unknown(identifier)
+            try:
+                schema = self._client.get_schema(identifier)
+            except Exception as error:
+                if self._status(error) == _NOT_FOUND:
+                    self._unknown[identifier] = time.monotonic() + UNKNOWN_FOR_S
+                    raise _unknown(identifier) from None
+                raise self._failure(f"asking for the schema {identifier}", error) from None
+            found = RegisteredText(schema.schema_str, (schema.schema_type or "AVRO").upper())
+            self._schemas[identifier] = found
+            return found
+
+    def identifier(
+        self,
+        subject: str,
+        text: str,
+        kind: str,
+        register: bool,
+        references: Iterable[Reference] = (),
+    ) -> int:
+        """The id of a schema under a subject; ``register``: it is put there if it is missing.
+
+        Raises:
+            JobError: it is not there or not allowed there, or the registry does not answer.
+        """
+        references = tuple(references)
+        key = (subject, text, kind, references)
+        with self._lock:
+            found = self._ids.get(key)
+            if found is None:
+                doing = "registering a schema" if register else "asking for a schema's id"
+                schema = self._schema(text, kind, references)
+                found = self._ids[key] = self._guarded(
+                    f"{doing} under the subject {subject!r}",
+                    lambda: (
+                        self._client.register_schema(subject, schema)
+                        if register
+                        else self._client.lookup_schema(subject, schema).schema_id
+                    ),
+                )
+            return found
+
+    def version(self, subject: str, text: str, kind: str, references: Iterable[Reference]) -> int:
+        """The version that a registered schema has under a subject."""
+        schema = self._schema(text, kind, tuple(references))
+        with self._lock:
+            found: int = self._guarded(
+                f"asking for a schema's version under the subject {subject!r}",
+                lambda: self._client.lookup_schema(subject, schema).version,
+            )
+            return found
+
+    def _schema(self, text: str, kind: str, references: tuple[Reference, ...]) -> Any:
+        made = [
+            self._package.SchemaReference(
+                name=part.name, subject=part.subject, version=part.version
+            )
+            for part in references
+        ]
+        return self._package.Schema(text, kind, made)
+
+    def _guarded(self, doing: str, ask: Any) -> Any:
+        try:
+            return ask()
+        except Exception as error:
+            raise self._failure(doing, error) from None  # its frames hold the properties
+
+    def _failure(self, doing: str, error: Exception) -> JobError:
+        status = self._status(error)
+        told = str(error).strip() or type(error).__name__
+        for secret in self._secrets:
+            told = told.replace(secret, "***")
+        hint = "is it running, and can it be reached from where the job runs?"
+        if status is not None and status < _SERVER_ERRORS:
+            hint = "look at the subject's schemas and its compatibility, and at who may write there"
+        return JobError(
+            f"{doing} failed: {told}", where={"registry": self._registry.url}, hint=hint
+        )
+
+    def _status(self, error: Exception) -> int | None:
+        found = getattr(error, "http_status_code", None)
+        return found if isinstance(found, int) else None
+
+
+def _unknown(identifier: int) -> DecodeError:
+    return DecodeError(f"unknown schema id {identifier}: the registry has no such schema")
+
+
+def _secrets(properties: Mapping[str, Any]) -> list[str]:
+    """Every text among the properties that must not be shown, longest first."""
+    texts = [str(held) for key, held in properties.items() if key not in _NO_SECRETS]
+    # A server may tell the header that it was sent: user and password in base64.
+    encoded = [base64.b64encode(text.encode()).decode().rstrip("=") for text in texts]
+    parts = {part for text in texts for part in (text, text.partition(":")[2])}
+    return sorted({part for part in (*parts, *encoded) if len(part) > 2}, key=len, reverse=True)
