@@ -61,7 +61,23 @@ class Rekeyed:
 REKEYED = Rekeyed()
 
 
-class KeyOfSent:
+class SentKeySelector:
+    """Gives the key of what a combiner sends, with the selector of its records' keys at hand."""
+
+    def __init__(self, selector: UserFunction) -> None:
+        self._selector = selector
+
+    def open(self, context: Any) -> None:
+        """Open the selector."""
+        open_function(self._selector, context)
+        self._select = self._selector.bound()
+
+    def close(self) -> None:
+        """Close the selector."""
+        close_function(self._selector)
+
+
+class KeyOfSent(SentKeySelector):
     """The key of what a combiner sends: that of its records, whatever they were reduced to.
 
     ``sent_key_columns``: the columns with the key, where the selector names them. What is sent in
@@ -69,23 +85,14 @@ class KeyOfSent:
     """
 
     def __init__(self, selector: UserFunction) -> None:
-        self._selector = selector
+        super().__init__(selector)
         self.sent_key_columns = key_columns_of(selector.target)
-
-    def open(self, context: Any) -> None:
-        """Open the selector."""
-        open_function(self._selector, context)
-        self._select = self._selector.bound()
 
     def get_key(self, value: Any) -> Any:
         """Its key."""
         if type(value) is tuple and value and type(value[0]) is Rekeyed:
             return value[1]
         return self._select(value)
-
-    def close(self) -> None:
-        """Close the selector."""
-        close_function(self._selector)
 
 
 def without_keys(values: list[Any]) -> list[Any]:

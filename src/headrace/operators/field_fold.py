@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.shapes import Dicts, NamedRows, Tuples
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from headrace.runtime.columns.batch import Columns
 
     Array = np.ndarray[Any, Any]
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from headrace.runtime.user_function import UserFunction
 
-COUNT, SUM, LEAST, GREATEST = "count", "sum", "least", "greatest"
+COUNT, SUM, LEAST, GREATEST = "count", "sum", "min", "max"
 
 
 @dataclass(frozen=True)
 class Slot:
-    """What one field of the records comes to: ``how`` is one of the four above.
+    """What one field of the records comes to: ``how`` is one of the four above, as Arrow
+    names them.
 
     Records whose field is None are left out. ``field`` None: the record itself, for a count of all.
     Empty, a count is 0, and all others None.

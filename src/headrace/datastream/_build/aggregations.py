@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from headrace.common.typeinfo import (
     BasicTypeInfo,
@@ -21,7 +21,8 @@ from headrace.common.typeinfo import (
 from headrace.common.types import Row, row_of
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.graph.transformation import CallSite
-from headrace.operators.slots import GREATEST, LEAST, SUM, Slot
+from headrace.operators.field_fold import FieldFold
+from headrace.operators.slots import Slot
 
 Combine = Callable[[Any, Any], Any]
 
@@ -41,7 +42,11 @@ def greatest(first: Any, second: Any) -> Any:
     return second if second > first else first
 
 
-_HOW: dict[Combine, str] = {add: SUM, least: LEAST, greatest: GREATEST}
+_OPERATIONS: dict[Combine, Literal["sum", "min", "max"]] = {
+    add: "sum",
+    least: "min",
+    greatest: "max",
+}
 
 
 class FieldAggregation:
@@ -56,7 +61,7 @@ class FieldAggregation:
     @property
     def slot(self) -> Slot:
         """What becomes of the field, for columns."""
-        return Slot(_HOW[self.combine], self.field)
+        return Slot(_OPERATIONS[self.combine], self.field)
 
     def __call__(self, first: Any, second: Any) -> Any:
         """The first record with the combined field."""
@@ -99,6 +104,14 @@ class RecordSelection:
         held = field_of(first, self.field)
         # by identity: `choose` gives back one of its arguments, the first of equals
         return first if self.choose(held, field_of(second, self.field)) is held else second
+
+
+def fold_of(reduction: FieldAggregation | RecordSelection) -> FieldFold:
+    """What a reduction does, for columns."""
+    operation = _OPERATIONS[
+        reduction.combine if isinstance(reduction, FieldAggregation) else reduction.choose
+    ]
+    return FieldFold(reduction.field, operation, whole=isinstance(reduction, RecordSelection))
 
 
 class LastRecordSelection(RecordSelection):

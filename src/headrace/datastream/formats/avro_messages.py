@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from headrace.common.serialization import DeserializationSchema, SerializationSchema
+from headrace.common.serialization import DeserializationSchema
 from headrace.datastream.formats.avro_decoding import Decode, decoder
 from headrace.datastream.formats.avro_encoding import encoder
 from headrace.datastream.formats.avro_resolution import reason
 from headrace.datastream.formats.avro_schema import AvroSchema, Mismatch, schema_of
 from headrace.datastream.formats.avro_shapes import Shape, checked_class
 from headrace.datastream.formats.class_hints import all_hints, remember
-from headrace.datastream.formats.registered import Registered
+from headrace.datastream.formats.registered import Registered, RegisteringSchema
 from headrace.datastream.formats.registry import (
     HEADER_BYTES,
     SchemaRegistry,
@@ -116,7 +115,7 @@ class AvroDeserializationSchema(DeserializationSchema):
             return f"schema {identifier} of the registry cannot be used: {error.message}"
 
 
-class AvroSerializationSchema(SerializationSchema):
+class AvroSerializationSchema(RegisteringSchema):
     """Messages of Avro from dicts, dataclasses or rows.
 
     Arguments:
@@ -143,14 +142,6 @@ class AvroSerializationSchema(SerializationSchema):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._encode = encoder(self._schema)
-
-    def for_topic(self, topic: str, is_key: bool = False) -> AvroSerializationSchema:
-        """The same for records that go to this topic, where the subject follows from it."""
-        made = AvroSerializationSchema(self._schema)
-        if self._registered is not None:
-            subject = self._registered.subject.for_topic(topic, is_key)
-            made._registered = replace(self._registered, subject=subject)
-        return made
 
     def serialize(self, value: Any) -> bytes:
         """The record as a message.

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
-from headrace.common.serialization import DeserializationSchema, SerializationSchema
+from headrace.common.serialization import DeserializationSchema
 from headrace.datastream.formats.class_hints import all_hints, remember
 from headrace.datastream.formats.json import JsonLinesEncoder, plain_json
 from headrace.datastream.formats.json_classes import object_maker
 from headrace.datastream.formats.lines import DECODE_ERRORS, json_parser
-from headrace.datastream.formats.registered import Registered
+from headrace.datastream.formats.registered import Registered, RegisteringSchema
 from headrace.datastream.formats.registry import HEADER_BYTES, SubjectStrategy, schema_id
 from headrace.errors import DecodeError, PlanError
 
@@ -118,7 +117,7 @@ def _json_schema(into: type, registered: bool, hints: Any) -> JsonDeserializatio
     return JsonDeserializationSchema(into, registered)
 
 
-class JsonSerializationSchema(SerializationSchema):
+class JsonSerializationSchema(RegisteringSchema):
     """Messages of JSON from dicts, dataclasses and rows, as ``JsonLinesEncoder`` writes them.
 
     Arguments:
@@ -139,14 +138,6 @@ class JsonSerializationSchema(SerializationSchema):
             raise PlanError("a registry needs the JSON schema of the messages: json_schema='{…}'")
         self._text = json_schema or "{}"
         self._name = str(json.loads(self._text).get("title", ""))
-
-    def for_topic(self, topic: str, is_key: bool = False) -> JsonSerializationSchema:
-        """The same for records that go to this topic, where the subject follows from it."""
-        made = JsonSerializationSchema(self._text)
-        if self._registered is not None:
-            subject = self._registered.subject.for_topic(topic, is_key)
-            made._registered = replace(self._registered, subject=subject)
-        return made
 
     def serialize(self, value: Any) -> bytes:
         """The record as a message.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from headrace.common.serialization import DeserializationSchema, SerializationSchema
-from headrace.datastream.formats.registered import Registered
+from headrace.common.serialization import DeserializationSchema
+from headrace.datastream.formats.registered import Registered, RegisteringSchema
 from headrace.datastream.formats.registry import (
     HEADER_BYTES,
     SchemaRegistry,
@@ -68,7 +67,7 @@ class ProtobufDeserializationSchema(DeserializationSchema):
         return json_format.MessageToDict(message, preserving_proto_field_name=True)
 
 
-class ProtobufSerializationSchema(SerializationSchema):
+class ProtobufSerializationSchema(RegisteringSchema):
     """Messages of Protobuf from objects of a generated class, or from dicts of its fields.
 
     Arguments:
@@ -86,14 +85,6 @@ class ProtobufSerializationSchema(SerializationSchema):
         self._class = _checked(message_class)
         self._registered = Registered.of(registry, subject, register)
         self._indexes = _indexes_of(message_class.DESCRIPTOR)
-
-    def for_topic(self, topic: str, is_key: bool = False) -> ProtobufSerializationSchema:
-        """The same for records that go to this topic, where the subject follows from it."""
-        made = ProtobufSerializationSchema(self._class)
-        if self._registered is not None:
-            subject = self._registered.subject.for_topic(topic, is_key)
-            made._registered = replace(self._registered, subject=subject)
-        return made
 
     def serialize(self, value: Any) -> bytes:
         """The record as a message.

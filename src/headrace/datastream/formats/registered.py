@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
+from headrace.common.serialization import SerializationSchema
 from headrace.datastream.formats.registry import (
     SchemaRegistry,
     SubjectStrategy,
@@ -15,6 +17,20 @@ from headrace.datastream.formats.registry import (
 )
 from headrace.datastream.formats.registry_client import Reference, RegistryClient, client_of
 from headrace.errors import PlanError
+
+
+class RegisteringSchema(SerializationSchema):
+    """Writes messages whose schema may be registered; ``_registered`` says where."""
+
+    _registered: Registered | None
+
+    def for_topic(self, topic: str, is_key: bool = False) -> Self:
+        """The same for records that go to this topic, where the subject follows from it."""
+        made = copy(self)
+        if self._registered is not None:
+            subject = self._registered.subject.for_topic(topic, is_key)
+            made._registered = replace(self._registered, subject=subject)
+        return made
 
 
 @dataclass

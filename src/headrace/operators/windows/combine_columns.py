@@ -14,7 +14,6 @@ from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.slots import Wanted
 from headrace.operators.windows.combine import CombineWindowsOperator, CombineWindowsSpec
 from headrace.operators.windows.combined import SentKey
-from headrace.runtime.columns.selectors import key_columns_of
 from headrace.runtime.exchange.outbox import BYTES_GATHERED
 from headrace.runtime.loops import Push, calling, pushing_all
 from headrace.runtime.operator import Operator, Outputs, Signal, Traits
@@ -39,13 +38,6 @@ class SentKeyColumns(SentKey):
     def __init__(self, selector: UserFunction, key_columns: tuple[str, ...]) -> None:
         super().__init__(selector)
         self.sent_key_columns = key_columns
-
-
-def named_key(selector: UserFunction, key_type: Any) -> tuple[str, ...] | None:
-    """The columns that hold the key; None where only the selector gives it, or a declared type."""
-    if key_type is not None and key_type.coercer() is not None:
-        return None
-    return key_columns_of(selector.target)
 
 
 @dataclass(frozen=True)

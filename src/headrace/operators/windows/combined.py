@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from headrace.operators.combine import SentKeySelector
 from headrace.runtime.block import pickled_plain
 from headrace.runtime.detached import RecordLayout, detached, restored
 from headrace.runtime.key_groups import KeyGroups
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.plain import all_plain
-from headrace.runtime.user_function import UserFunction, close_function, open_function
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,21 +110,9 @@ def runs_of_combined(values: list[Any]) -> Iterator[tuple[slice, bool]]:
         start = stop
 
 
-class SentKey:
+class SentKey(SentKeySelector):
     """The key of a record, or of what was combined."""
-
-    def __init__(self, selector: UserFunction) -> None:
-        self._selector = selector
-
-    def open(self, context: Any) -> None:
-        """Open the selector."""
-        open_function(self._selector, context)
-        self._select = self._selector.bound()
 
     def get_key(self, value: Any) -> Any:
         """Its key."""
         return value.key if type(value) is Combined else self._select(value)
-
-    def close(self) -> None:
-        """Close the selector."""
-        close_function(self._selector)

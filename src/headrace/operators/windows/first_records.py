@@ -12,7 +12,6 @@ from typing import Any
 from headrace.operators.slots import SUM
 from headrace.operators.windows.partials import (
     COUNT_COLUMN,
-    MADE,
     MOST,
     PANE,
     CombinedRows,
@@ -117,7 +116,7 @@ class FirstRecords(Partials):
 
         field, names = self._field, [PANE, *self.keys]
         table = table.append_column(_ROW, pa.array(np.arange(table.num_rows)))
-        wanted = [(field, MADE[self.slots[0].how]), (_ROW, "min"), count]
+        wanted = [(field, self.slots[0].how), (_ROW, "min"), count]
         found = table.group_by(names, use_threads=False).aggregate(wanted).combine_chunks()
         values, rows, counts = (
             found.column(place).chunk(0)

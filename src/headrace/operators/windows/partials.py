@@ -26,12 +26,6 @@ MOST = (1 << 63) - 1
 _FAR = 1 << 62
 """Timestamps beyond this could not be divided into panes within 64 bits."""
 
-_SUMMED = {COUNT: "sum", SUM: "sum", LEAST: "min", GREATEST: "max"}
-"""How partial results are put together."""
-
-MADE = {COUNT: "count", SUM: "sum", LEAST: "min", GREATEST: "max"}
-"""How they are made of records."""
-
 
 class CombinedRows(ABC):
     """Makes a ``Combined`` of one key for each partial result."""
@@ -124,7 +118,7 @@ class Partials:
         names = self._names[:-1]
         batches = [pa.RecordBatch.from_arrays(each.arrays, names=names) for each in taken]
         wanted = [
-            ([], "count_all") if slot.field is None else (name, MADE[slot.how])
+            ([], "count_all") if slot.field is None else (name, slot.how)
             for name, slot in zip(self._slot_names, self.slots, strict=True)
         ]
         return self._grouped(pa.Table.from_batches(batches), [*wanted, ([], "count_all")])
@@ -138,7 +132,7 @@ class Partials:
             if slot.how == SUM and reach_of(table.column(name)) * table.num_rows > MOST:
                 return None
         wanted = [
-            (name, _SUMMED[slot.how])
+            (name, SUM if slot.how == COUNT else slot.how)
             for name, slot in zip(self._slot_names, self.slots, strict=True)
         ]
         return self._grouped(table, [*wanted, (COUNT_COLUMN, "sum")])

@@ -14,7 +14,6 @@ from headrace.operators.windows.combine import CombineWindowsSpec
 from headrace.operators.windows.combine_columns import (
     CombineColumnsSpec,
     SentKeyColumns,
-    named_key,
 )
 from headrace.operators.windows.combine_sessions import CombineSessionsSpec
 from headrace.operators.windows.combined import SentKey
@@ -26,6 +25,7 @@ from headrace.operators.windows.operator import WindowOperator
 from headrace.operators.windows.sessions import SessionOperator, gap_of
 from headrace.operators.windows.tables import kept_by
 from headrace.operators.windows.windowing import Windowing
+from headrace.runtime.columns.selectors import key_columns
 from headrace.runtime.operator import Combiner, Operator, OperatorSpec, Traits
 from headrace.runtime.user_function import UserFunction
 
@@ -111,7 +111,7 @@ class WindowSpec(Windowing, OperatorSpec):
         sender = SentKey(selector)
         if grid is not None:
             spec = CombineWindowsSpec(selector, contents, grid, key_type=key_type)
-            names, wanted = named_key(selector, key_type), _wanted(contents)
+            names, wanted = key_columns(selector, key_type), _wanted(contents)
             if names is not None and wanted is not None and grid.slide_ms <= grid.size_ms:
                 spec = CombineColumnsSpec(
                     selector, contents, grid, names, wanted, key_type=key_type

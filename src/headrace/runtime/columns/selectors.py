@@ -95,6 +95,7 @@ __all__ = [
     "TimestampColumn",
     "columns_of_exchange",
     "field_of",
+    "key_columns",
     "key_columns_of",
     "timestamp_column_of",
 ]
