@@ -365,6 +365,31 @@ def test_a_consumer_is_opened_once_and_nothing_is_fetched_twice(broker: Broker) 
     assert (broker.opened, broker.sought) == (2, 2)
 
 
+def test_what_another_worker_has_read_is_skipped_without_a_seek(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    fill(log, "v", 80)
+    whole = values(log)
+    walk = Walk(source()).begin()
+    readers = [walk.source.reader() for _ in range(2)]
+    found = []
+    for step in range(30):
+        walk.reader = readers[step % 3 % 2]
+        found += walk.step(Budget(4, 1 << 20), after_ms=1)
+    assert found == whole
+    assert (broker.opened, broker.sought) == (2, 2)
+
+
+def test_a_range_that_is_read_again_is_sought(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    fill(log, "v", 20)
+    walk = Walk(source()).begin()
+    end = walk.enumerator.advance(walk.positions, LARGE, START_MS, frozenset())
+    (planned,) = walk.enumerator.ranges(walk.positions, end.positions, frozenset())
+    for _ in range(2):
+        assert [v for chunk in walk.reader.read(planned) for v in chunk.values] == values(log)
+    assert (broker.opened, broker.sought) == (1, 2)
+
+
 def test_budgets_are_shared_and_the_rest_goes_to_the_longer(broker: Broker) -> None:
     assert shared({"a": 0, "b": 0, "c": 5}, {"a": 2, "b": 90, "c": 90}, 30) == {
         "a": 2,
