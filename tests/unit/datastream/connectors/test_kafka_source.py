@@ -156,7 +156,7 @@ def test_without_a_committed_offset_the_strategy_counts(broker: Broker) -> None:
     given = KafkaOffsetsInitializer.committed_offsets(strategy)
     assert Walk(source(starting_offsets=given, group_id="g")).begin().step() == ["a"]
     none = KafkaOffsetsInitializer.committed_offsets()
-    with pytest.raises(JobError, match="no committed offset"):
+    with pytest.raises(JobError, match="has no committed offset"):
         Walk(source(starting_offsets=none, group_id="other")).begin()
 
 

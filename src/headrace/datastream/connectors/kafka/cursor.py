@@ -7,7 +7,6 @@ from typing import Any
 
 from headrace.datastream.connectors.kafka.client import PartitionLog
 
-
 SKIPPED_OFFSETS = 100_000
 """So far ahead the log is read on, and what lies between is dropped: it was fetched ahead already
 where another worker has read it, and a seek waits for the fetch that is under way."""

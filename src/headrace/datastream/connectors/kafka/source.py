@@ -293,7 +293,7 @@ class KafkaSourceBuilder:
         """Set for how long the job waits for brokers that do not answer; 5 minutes otherwise."""
         return self._set(unreachable_timeout=timeout)
 
-    def set_clients(self, clients: Clients) -> KafkaSourceBuilder:
+    def set_clients(self, clients: Clients | None) -> KafkaSourceBuilder:
         """Read through another client than confluent-kafka's: for tests."""
         return self._set(clients=clients)
 
