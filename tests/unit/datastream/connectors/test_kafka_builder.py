@@ -87,6 +87,7 @@ def test_addresses_and_groups_may_be_properties() -> None:
     [
         ({"bootstrap_servers": ""}, "address of a broker"),
         ({"topics": ()}, "topics, or topics that match"),
+        ({"topics": [("a", "b")]}, "named by a text"),
         ({"topic_pattern": "x"}, "topics, or topics that match"),
         ({"deserializer": None}, "needs a deserialization schema"),
         ({"deserializer": str}, "needs a deserialization schema"),

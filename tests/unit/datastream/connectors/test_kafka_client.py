@@ -28,14 +28,14 @@ RECORDS = 10
 @pytest.fixture(scope="module")
 def servers() -> Iterator[str]:
     """A broker with ten records in a partition; it lives as long as this producer."""
-    settings = {"bootstrap.servers": "nowhere", "test.mock.num.brokers": 1, "log_level": 0}
-    producer = kafka.Producer(settings)
-    (broker,) = producer.list_topics(timeout=10).brokers.values()
+    from tests.connectors.mock_broker import mock_broker
+
+    producer, servers = mock_broker()
     for index in range(RECORDS):
         headers = [("h", b"1"), ("h", None)] if index == 3 else None
         producer.produce("t", b"%d" % index, b"k", 0, timestamp=1000 + index, headers=headers)
     producer.flush(10)
-    yield f"127.0.0.1:{broker.port}"
+    yield servers
 
 
 def clients(servers: str, **properties: Any) -> LibrdkafkaClients:
