@@ -343,13 +343,14 @@ def test_a_commit_that_fails_does_not_stop_the_job(
     broker.create("t")[0].add(b"a")
     walk = Walk(source(group_id="g")).begin()
     broker.down = True
-    walk.enumerator.committed({"t-0@x": [1, None]})
-    walk.enumerator.committed({"t-0@x": [2, None]})
+    (split,) = walk.positions
+    walk.enumerator.committed({split: [1, None]})
+    walk.enumerator.committed({split: [2, None]})
     assert [record.message for record in caplog.records] == [
         "the offsets of group g are not committed: connection refused"
     ]
     broker.down = False
-    walk.enumerator.committed({"t-0@x": [2, None]})
+    walk.enumerator.committed({split: [2, None]})
     assert broker.groups == {("g", ("t", 0)): 2}
 
 
@@ -377,6 +378,18 @@ def test_what_another_worker_has_read_is_skipped_without_a_seek(broker: Broker) 
         found += walk.step(Budget(4, 1 << 20), after_ms=1)
     assert found == whole
     assert (broker.opened, broker.sought) == (2, 2)
+
+
+def test_what_another_worker_has_read_may_be_gone(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    walk = Walk(source()).begin()
+    readers = [walk.reader, walk.source.reader(), walk.reader]
+    for reader in readers:
+        log.delete_before(log.end)
+        log.add(b"a", b"b")
+        walk.reader = reader
+        assert walk.step(after_ms=1) == ["a", "b"]
+    assert broker.sought == 3
 
 
 def test_a_range_that_is_read_again_is_sought(broker: Broker) -> None:
