@@ -71,6 +71,7 @@ class Broker:
     topics: dict[str, tuple[str, list[Log]]] = field(default_factory=dict)
     groups: dict[tuple[str, Place], int] = field(default_factory=dict)
     down: bool = False
+    leaderless: set[Place] = field(default_factory=set)
     opened: int = 0
     fetched: int = 0
     sought: int = 0
@@ -122,7 +123,8 @@ class FakeCluster:
 
     def _each(self, places: Iterable[Place]) -> dict[Place, Log]:
         logs = {place: self._up().log(*place) for place in places}
-        return {place: log for place, log in logs.items() if log is not None}
+        served = {place: log for place, log in logs.items() if log is not None}
+        return {at: log for at, log in served.items() if at not in self.broker.leaderless}
 
     def earliest(self, places: Iterable[Place]) -> dict[Place, int]:
         return {place: log.first for place, log in self._each(places).items()}

@@ -20,7 +20,8 @@ from headrace.datastream.connectors.kafka import (
     KafkaSource,
     KafkaTopicPartition,
 )
-from headrace.datastream.connectors.kafka.enumerator import BELIEVED_MS, shared
+from headrace.datastream.connectors.kafka.enumerator import BELIEVED_MS
+from headrace.datastream.connectors.kafka.shares import shared
 from headrace.datastream.output_tag import OutputTag
 from headrace.errors import DecodeError, JobError
 from headrace.testing.contracts import LARGE, START_MS, SourceContract
@@ -315,6 +316,26 @@ def test_brokers_that_fall_silent_are_waited_for(broker: Broker) -> None:
         walk.step()
     with pytest.raises(JobError, match="no Kafka broker answers for 30 s: connection refused"):
         walk.step()
+
+
+def test_a_partition_that_no_broker_serves_is_waited_for(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    for log in broker.create("t", 2):
+        log.add(b"a")
+    walk = Walk(source(unreachable_timeout=25_000)).begin()
+    broker.leaderless = {("t", 1)}
+    assert walk.step() == ["a"]
+    assert walk.step() == []
+    broker.leaderless = set()
+    assert walk.step() == ["a"]
+    assert len(caplog.records) == 1 and "no broker serves" in caplog.text
+    broker.leaderless = {("t", 0)}
+    for _ in range(3):
+        walk.step()
+    with pytest.raises(JobError, match="served a partition for 30 s") as failed:
+        walk.step()
+    assert failed.value.where == {"topic": "t", "partition": "0"}
 
 
 def test_a_reader_waits_for_brokers_that_fall_silent(broker: Broker) -> None:

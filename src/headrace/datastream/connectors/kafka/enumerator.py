@@ -10,6 +10,7 @@ from typing import Literal
 from headrace.connector import Budget, JsonValue, Progress, SplitEnumerator, SplitRange
 from headrace.datastream.connectors.kafka.client import Clients, Cluster, Place, Unreachable
 from headrace.datastream.connectors.kafka.offsets import KafkaOffsetsInitializer
+from headrace.datastream.connectors.kafka.shares import limit, shared
 from headrace.datastream.connectors.kafka.split import Position, Split
 from headrace.datastream.connectors.kafka.subscription import Subscription
 from headrace.errors import JobError
@@ -55,6 +56,7 @@ class KafkaEnumerator(SplitEnumerator):
     _over: set[str] = field(default_factory=set)
     _doubted_ms: dict[str, int] = field(default_factory=dict)
     _silent_ms: int | None = None
+    _leaderless_ms: dict[str, int] = field(default_factory=dict)
     _committed: dict[Place, int] = field(default_factory=dict)
     _warned: bool = False
 
@@ -124,9 +126,10 @@ class KafkaEnumerator(SplitEnumerator):
         now = known | started
         readable = [name for name in now if name in self._seen and name not in paused]
         ends = self._ends(readable)
+        self._check_leaders(readable, ends, now_ms)
         jumps = self._jumps(now, ends, looked, now_ms)
         begins = {name: jumps.get(name, now[name].offset) for name in ends}
-        limits = {name: _limit(now[name], begins[name], end) for name, end in ends.items()}
+        limits = {name: limit(now[name], begins[name], end) for name, end in ends.items()}
         moved = dict(now)
         for name, offset in shared(begins, limits, budget.max_records).items():
             stop = now[name].stop
@@ -204,6 +207,28 @@ class KafkaEnumerator(SplitEnumerator):
         places = {name: self._seen[name].place for name in names}
         found = self._cluster.latest(places.values()) if places else {}
         return {name: found[place] for name, place in places.items() if place in found}
+
+    def _check_leaders(
+        self, asked: Sequence[str], answered: Mapping[str, int], now_ms: int
+    ) -> None:
+        """Wait for partitions that no broker serves; they hold event time back.
+
+        Raises:
+            JobError: one has been waited for too long.
+        """
+        silent = [name for name in asked if name not in answered]
+        self._leaderless_ms = {name: self._leaderless_ms.get(name, now_ms) for name in silent}
+        for name, since_ms in self._leaderless_ms.items():
+            if since_ms == now_ms:
+                _log.warning("%s: no broker serves this partition; it is waited for", name)
+            silent_ms = now_ms - since_ms
+            if silent_ms >= self.timeout_ms:
+                split = Split.of(name)
+                raise JobError(
+                    f"no Kafka broker has served a partition for {silent_ms / 1000:.0f} s",
+                    where={"topic": split.topic, "partition": str(split.partition)},
+                    hint="a broker may be down; set_unreachable_timeout lets the job wait longer",
+                )
 
     def _believed(self, name: str, now_ms: int) -> bool:
         """Whether a split has been in doubt for long enough; it is from now on."""
@@ -310,28 +335,6 @@ class KafkaEnumerator(SplitEnumerator):
                 hint="on_missing_offsets('earliest') or ('latest') goes on with what is there",
             )
         _log.warning("%s (%s); the job goes on at the %s offset", message, where, self.on_missing)
-
-
-def _limit(at: Position, begin: int, end: int) -> int:
-    """The offset up to which a split may be read now."""
-    return max(begin, end if at.stop is None else min(end, at.stop))
-
-
-def shared(begins: Mapping[str, int], limits: Mapping[str, int], records: int) -> dict[str, int]:
-    """How far each split is read, so that all together have at most so many offsets.
-
-    Those with the least to read come first: what they do not need goes to the others. Each that
-    has something is read by one record at least.
-    """
-    found: dict[str, int] = {}
-    left = records
-    order = sorted(limits, key=lambda name: limits[name] - begins[name])
-    for index, name in enumerate(order):
-        wanted = limits[name] - begins[name]
-        taken = min(wanted, max(left // (len(order) - index), 1))
-        found[name] = begins[name] + taken
-        left = max(left - taken, 0)
-    return found
 
 
 def _unreachable(error: Unreachable, silent_ms: int) -> JobError:
