@@ -1,8 +1,11 @@
 """Kafka over several clusters: declared, not part of this release."""
 
 from headrace.common.unsupported import unsupported
+from headrace.datastream.connectors.kafka.records import (
+    KafkaRecordDeserializationSchema as KafkaRecordDeserializationSchema,
+)
 
-_REASON = "the Kafka connectors are not part of this release"
+_REASON = "KafkaSource reads one cluster; a union of several sources reads several"
 
 KafkaMetadataService = unsupported(f"{__name__}.KafkaMetadataService", _REASON)
 SingleClusterTopicMetadataService = unsupported(
@@ -11,8 +14,5 @@ SingleClusterTopicMetadataService = unsupported(
 KafkaStreamSubscriber = unsupported(f"{__name__}.KafkaStreamSubscriber", _REASON)
 KafkaStreamSetSubscriber = unsupported(f"{__name__}.KafkaStreamSetSubscriber", _REASON)
 StreamPatternSubscriber = unsupported(f"{__name__}.StreamPatternSubscriber", _REASON)
-KafkaRecordDeserializationSchema = unsupported(
-    f"{__name__}.KafkaRecordDeserializationSchema", _REASON
-)
 DynamicKafkaSource = unsupported(f"{__name__}.DynamicKafkaSource", _REASON)
 DynamicKafkaSourceBuilder = unsupported(f"{__name__}.DynamicKafkaSourceBuilder", _REASON)

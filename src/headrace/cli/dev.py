@@ -1,0 +1,151 @@
+"""``headrace dev``: servers for development on this machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="Servers for development on this machine.", no_args_is_help=True)
+
+Folder = Annotated[
+    Path,
+    typer.Option("--dir", metavar="DIR", help="Where the servers' files are."),
+]
+Port = Annotated[int | None, typer.Option(metavar="N", help="0: any free one.")]
+_FOLDER = Path(".headrace", "dev")
+
+
+@app.command()
+def up(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SERVER]...", help="kafka, registry, redis, postgres; or all."),
+    ] = None,
+    folder: Folder = _FOLDER,
+    kafka_port: Port = None,
+    registry_port: Port = None,
+    redis_port: Port = None,
+    postgres_port: Port = None,
+) -> None:
+    """Start Kafka and a schema registry, and Redis and PostgreSQL where they are installed.
+
+    Kafka and the registry are fetched once. All listen on this machine alone, on the given ports,
+    else the usual ones, else free ones. They run until `headrace dev down`.
+    """
+    from headrace.dev import servers
+
+    given = {
+        "kafka": kafka_port,
+        "registry": registry_port,
+        "redis": redis_port,
+        "postgres": postgres_port,
+    }
+    ports = {name: port for name, port in given.items() if port is not None}
+    for name in names or servers.MAKERS:
+        for started, server in servers.up(folder, [name], ports).items():
+            _show(started, server.url if server else "not installed")
+
+
+@app.command()
+def down(
+    folder: Folder = _FOLDER,
+    wipe: Annotated[bool, typer.Option("--wipe", help="Remove their files, too.")] = False,
+) -> None:
+    """Stop the servers of this folder. Topics stay until --wipe; schemas do not."""
+    from headrace.dev import servers
+
+    stopped = servers.down(folder, wipe=wipe)
+    for server in stopped:
+        _show(server.name, "stopped")
+    if not stopped:
+        typer.echo("nothing runs")
+
+
+@app.command()
+def status(folder: Folder = _FOLDER) -> None:
+    """Print which servers of this folder run, where, and their logs."""
+    from headrace.dev import servers
+
+    for name, server in servers.status(folder).items():
+        if server is None:
+            _show(name, "does not run")
+        else:
+            _show(name, f"{server.url}  process {server.process.pid}, log {server.log}")
+
+
+@app.command()
+def topics(
+    create: Annotated[str | None, typer.Option(metavar="NAME", help="Make a topic.")] = None,
+    partitions: Annotated[int, typer.Option(min=1, metavar="N", help="Of a new topic.")] = 1,
+    delete: Annotated[str | None, typer.Option(metavar="NAME", help="Remove a topic.")] = None,
+    folder: Folder = _FOLDER,
+) -> None:
+    """List Kafka's topics; make or remove one."""
+    from headrace.dev import topics as kafka_topics
+    from headrace.dev.servers import url_of
+
+    servers = url_of(folder, "kafka")
+    if create:
+        kafka_topics.create(servers, create, partitions)
+    if delete:
+        kafka_topics.delete(servers, delete)
+    for topic in kafka_topics.listed(servers):
+        _show(topic.name, f"{topic.partitions} partitions, {topic.records} offsets")
+
+
+@app.command()
+def produce(
+    topic: Annotated[str, typer.Argument(help="The topic.")],
+    key_separator: Annotated[
+        str | None,
+        typer.Option("--key", metavar="SEPARATOR", help="What stands between key and value."),
+    ] = None,
+    folder: Folder = _FOLDER,
+) -> None:
+    """Append the lines of the standard input to TOPIC."""
+    from headrace.dev import topics as kafka_topics
+    from headrace.dev.servers import url_of
+
+    servers = url_of(folder, "kafka")
+    count = kafka_topics.produce(servers, topic, _lines(key_separator))
+    typer.echo(f"{count} records", err=True)
+
+
+@app.command()
+def consume(
+    topic: Annotated[str, typer.Argument(help="The topic.")],
+    follow: Annotated[bool, typer.Option("--follow", help="Go on after the end.")] = False,
+    most: Annotated[int | None, typer.Option("--max", metavar="N", help="Stop after N.")] = None,
+    places: Annotated[
+        bool, typer.Option("--places", help="Print partition, offset and key, too.")
+    ] = False,
+    folder: Folder = _FOLDER,
+) -> None:
+    """Print the values of TOPIC from its beginning, one a line; bytes that are no text escaped."""
+    from headrace.dev import topics as kafka_topics
+    from headrace.dev.servers import url_of
+
+    servers = url_of(folder, "kafka")
+    for index, record in enumerate(kafka_topics.consume(servers, topic, follow=follow)):
+        if most is not None and index >= most:
+            break
+        place = f"{record.partition}:{record.offset}\t{_text(record.key)}\t" if places else ""
+        typer.echo(place + _text(record.value))
+
+
+def _lines(separator: str | None) -> Iterator[tuple[bytes | None, bytes]]:
+    for line in sys.stdin.buffer:
+        key, found, value = line.rstrip(b"\r\n").partition((separator or "\0").encode())
+        yield (key, value) if separator and found else (None, key + found + value)
+
+
+def _text(data: bytes | None) -> str:
+    return "" if data is None else data.decode(errors="backslashreplace")
+
+
+def _show(name: str, text: str) -> None:
+    typer.echo(f"{name:<10} {text}")

@@ -1,0 +1,105 @@
+"""What the source asks of a Kafka client, so that a test can put another one in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+Place = tuple[str, int]
+"""Topic and partition."""
+
+
+class Unreachable(Exception):
+    """No broker answers; later it may. The text says what the client heard last."""
+
+
+class OffsetGone(Exception):
+    """The offset is not in the partition: before the first record that is kept, or after the end.
+
+    ``topic_gone``: the topic itself is not there.
+    """
+
+    def __init__(self, reason: str, *, topic_gone: bool = False) -> None:
+        super().__init__(reason)
+        self.topic_gone = topic_gone
+
+
+class Topic(NamedTuple):
+    """A topic: its id (empty where brokers have none) and how many partitions it has."""
+
+    id: str
+    partitions: int
+
+
+class Fetched(NamedTuple):
+    """Messages of one partition in order, and how far the log was seen to be read.
+
+    ``reached`` is an offset before which no message is left to come, or None.
+    """
+
+    messages: Sequence[Any]
+    reached: int | None = None
+
+
+class Cluster(Protocol):
+    """Answers questions about topics and offsets.
+
+    Every method raises ``Unreachable`` if no broker answers, and ``JobError`` if the brokers refuse
+    (authentication, authorization). A partition that cannot answer now is left out of an answer.
+    """
+
+    def names(self) -> Sequence[str]:
+        """The names of all topics but Kafka's own."""
+
+    def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
+        """Those of these topics that exist."""
+
+    def earliest(self, places: Iterable[Place]) -> dict[Place, int]:
+        """The first offset that is kept."""
+
+    def latest(self, places: Iterable[Place]) -> dict[Place, int]:
+        """The offset after the last record that may be read."""
+
+    def at_time(self, places: Iterable[Place], timestamp_ms: int) -> dict[Place, int]:
+        """The first offset with this timestamp or a later one, of partitions that have one."""
+
+    def committed(self, group: str, places: Iterable[Place]) -> dict[Place, int]:
+        """What a group has committed, of partitions where it has."""
+
+    def commit(self, group: str, offsets: Mapping[Place, int]) -> str | None:
+        """Commit for a group, without waiting. Gives what went wrong with an earlier one."""
+
+    def close(self) -> None:
+        """Release the connections."""
+
+
+class PartitionLog(Protocol):
+    """Fetches the messages of one partition, ahead of those who ask.
+
+    A message has the methods of confluent-kafka's: ``offset``, ``key``, ``value``, ``timestamp``,
+    ``headers``.
+    """
+
+    def seek(self, offset: int) -> None:
+        """Go on at an offset; what was fetched ahead is dropped."""
+
+    def fetch(self, most: int, wait_s: float) -> Fetched:
+        """At most so many messages; waits for the first one only.
+
+        Raises:
+            OffsetGone: the partition does not have the offset.
+            JobError: the brokers refuse.
+        """
+
+    def close(self) -> None:
+        """Release the connections."""
+
+
+class Clients(Protocol):
+    """Makes clients. It can be pickled, and shows no secret in its ``repr``."""
+
+    def cluster(self) -> Cluster:
+        """A new client for questions."""
+
+    def log(self, topic: str, partition: int) -> PartitionLog:
+        """A new client for one partition; it must be told where to begin."""

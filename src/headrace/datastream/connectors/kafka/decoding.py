@@ -1,0 +1,121 @@
+"""From a partition's messages to a chunk of the job's records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headrace.connector import Chunk
+from headrace.datastream.connectors.kafka.records import (
+    BadKafkaRecord,
+    KafkaRecord,
+    KafkaRecordDeserializationSchema,
+    ValueOnly,
+)
+from headrace.datastream.connectors.kafka.split import Split
+from headrace.errors import DecodeError
+
+RAW_SHOWN_BYTES = 200
+
+
+class Decoding:
+    """Deserializes messages of one partition.
+
+    ``tagged``: what a schema fails on becomes a bad record, with what it raised as the reason.
+    """
+
+    def __init__(
+        self, split: Split, schema: KafkaRecordDeserializationSchema, tagged: bool
+    ) -> None:
+        self._split, self._schema, self._tagged = split, schema, tagged
+        self._of_value: Callable[[bytes], Any] | None = None
+        if isinstance(schema, ValueOnly):
+            self._of_value = schema.schema.deserialize
+
+    def chunk(self, messages: Sequence[Any]) -> Chunk:
+        """The records of messages, with Kafka's timestamps.
+
+        Raises:
+            DecodeError: a record cannot be deserialized, and that is not tagged.
+        """
+        return self._quickly(messages) or self._one_by_one(messages)
+
+    def _quickly(self, messages: Sequence[Any]) -> Chunk | None:
+        """The same, where every message has a value and every value is a record."""
+        of_value = self._of_value
+        if of_value is None:
+            return None
+        try:
+            found = [of_value(message.value()) for message in messages]
+        except Exception:
+            return None  # the other way meets it again, and says which record it was
+        values = [value for value in found if value is not None]
+        if len(values) < len(messages):
+            return None
+        return Chunk(values, [_time_of(message) for message in messages])
+
+    def _one_by_one(self, messages: Sequence[Any]) -> Chunk:
+        chunk = Chunk([], [])
+        assert chunk.timestamps is not None
+        for message in messages:
+            record = self._record(message)
+            try:
+                value = self._schema.deserialize(record)
+            except Exception as error:
+                if not self._tagged:
+                    raise self._told(error, record) from error
+                chunk.bad.append((len(chunk.values), self._bad(error, record)))
+                continue
+            if value is not None:
+                chunk.values.append(value)
+                chunk.timestamps.append(record.timestamp)
+        return chunk
+
+    def _record(self, message: Any) -> KafkaRecord:
+        return KafkaRecord(
+            self._split.topic,
+            self._split.partition,
+            message.offset(),
+            _time_of(message),
+            message.key(),
+            message.value(),
+            tuple(message.headers() or ()),
+        )
+
+    def _bad(self, error: Exception, record: KafkaRecord) -> BadKafkaRecord:
+        return BadKafkaRecord(
+            record.value or b"",
+            error.message if isinstance(error, DecodeError) else f"{type(error).__name__}: {error}",
+            f"{record.topic}-{record.partition}",
+            record.offset,
+            record.topic,
+            record.partition,
+            record.key,
+            record.timestamp,
+            record.headers,
+        )
+
+    def _told(self, error: Exception, record: KafkaRecord) -> Exception:
+        """The schema's own exception with the record's place."""
+        place = f"topic {record.topic!r}, partition {record.partition}, offset {record.offset}"
+        if not isinstance(error, DecodeError):
+            error.add_note(f"while a Kafka record was deserialized: {place}")
+            return error
+        raw = record.value or b""
+        shown = repr(raw[:RAW_SHOWN_BYTES]) + ("…" if len(raw) > RAW_SHOWN_BYTES else "")
+        return DecodeError(
+            f"a Kafka record cannot be deserialized: {error.message}",
+            where={
+                "topic": record.topic,
+                "partition": str(record.partition),
+                "offset": str(record.offset),
+                "value": shown,
+            },
+            hint="send such records to a side output: KafkaSource…on_error(OutputTag('bad'))",
+        )
+
+
+def _time_of(message: Any) -> int | None:
+    kind, timestamp_ms = message.timestamp()
+    found: int | None = timestamp_ms if kind else None
+    return found

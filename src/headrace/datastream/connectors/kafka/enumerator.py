@@ -1,0 +1,337 @@
+"""How far each partition is read next."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from headrace.connector import Budget, JsonValue, Progress, SplitEnumerator, SplitRange
+from headrace.datastream.connectors.kafka.client import Clients, Cluster, Place, Unreachable
+from headrace.datastream.connectors.kafka.offsets import KafkaOffsetsInitializer
+from headrace.datastream.connectors.kafka.split import Position, Split
+from headrace.datastream.connectors.kafka.subscription import Subscription
+from headrace.errors import JobError
+
+_log = logging.getLogger(__name__)
+
+Policy = Literal["fail", "earliest", "latest"]
+
+BELIEVED_MS = 10_000
+"""A topic that vanished, or a log that became shorter, may be a broker that does not know yet. It
+counts when it was seen for so long."""
+
+_DOUBTED_INTERVAL_MS = 1_000
+
+
+_Jumps = dict[str, int]
+"""Where splits are read from, if not from their position."""
+
+
+@dataclass
+class KafkaEnumerator(SplitEnumerator):
+    """Every partition is a split; all are read side by side.
+
+    ``group`` is committed for, ``reads_group`` is asked for first positions. ``discovery_ms`` None:
+    the partitions are those of the start. Of a budget only records count: the brokers do not tell
+    how many bytes lie between two offsets.
+    """
+
+    clients: Clients
+    subscription: Subscription
+    group: str | None = None
+    reads_group: str | None = None
+    starting: KafkaOffsetsInitializer = field(default_factory=KafkaOffsetsInitializer.earliest)
+    stopping: KafkaOffsetsInitializer | None = None
+    on_missing: Policy = "fail"
+    on_changed: Policy = "fail"
+    discovery_ms: int | None = BELIEVED_MS
+    timeout_ms: int = 300_000
+    _client: Cluster | None = None
+    _seen: dict[str, Split] = field(default_factory=dict)
+    _looked_ms: int | None = None
+    _began_empty: bool = False
+    _over: set[str] = field(default_factory=set)
+    _doubted_ms: dict[str, int] = field(default_factory=dict)
+    _silent_ms: int | None = None
+    _committed: dict[Place, int] = field(default_factory=dict)
+    _warned: bool = False
+
+    def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """The partitions that are there, each where it begins and stops.
+
+        Raises:
+            JobError: a topic is not there, has no such offset, or no broker answers.
+        """
+        if self._began_empty:
+            return {}  # what comes now comes while the job runs: it begins at its beginning
+        try:
+            self._look(now_ms)
+            self._began_empty = not self._seen
+            self.subscription.require(self._seen)
+            places = [split.place for split in self._seen.values()]
+            begins = self.starting.resolve(self._cluster, self.reads_group, places)
+            stops: Mapping[Place, int] = {}
+            if self.stopping is not None:
+                stops = self.stopping.resolve(self._cluster, self.reads_group, places, stops=True)
+        except Unreachable as error:
+            raise _unreachable(error, 0) from error
+        return {
+            name: Position(begins[split.place], stops.get(split.place)).json
+            for name, split in self._seen.items()
+        }
+
+    def advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        """Share the budget evenly, so that the watermarks of all partitions rise together.
+
+        While no broker answers, nothing is new.
+
+        Raises:
+            JobError: what the policies do not allow, or a silence that was too long.
+        """
+        if not positions and self.discovery_ms is None:
+            return Progress({}, ended=True)
+        try:
+            found = self._advance(positions, budget, now_ms, paused)
+        except Unreachable as error:
+            self._silent_ms = now_ms if self._silent_ms is None else self._silent_ms
+            if now_ms - self._silent_ms >= self.timeout_ms:
+                raise _unreachable(error, now_ms - self._silent_ms) from error
+            return Progress(dict(positions))
+        self._silent_ms = None
+        return found
+
+    def _advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        looked = self._looked_ms is None or now_ms - self._looked_ms >= self._interval_ms
+        if looked:
+            self._look(now_ms)
+        known = {name: Position.of(at) for name, at in positions.items()}
+        finished = {name: known.pop(name) for name in self._vanished(known, now_ms, paused)}
+        started = self._started(known, finished)
+        now = known | started
+        readable = [name for name in now if name in self._seen and name not in paused]
+        ends = self._ends(readable)
+        jumps = self._jumps(now, ends, looked, now_ms)
+        begins = {name: jumps.get(name, now[name].offset) for name in ends}
+        limits = {name: _limit(now[name], begins[name], end) for name, end in ends.items()}
+        moved = dict(now)
+        for name, offset in shared(begins, limits, budget.max_records).items():
+            stop = now[name].stop
+            if offset > begins[name] or name in jumps:
+                moved[name] = Position(offset, stop, jumps.get(name))
+            if stop is not None and offset >= stop:
+                finished[name] = moved.pop(name)
+        self._over.update(finished)
+        return Progress(
+            {name: at.json for name, at in moved.items()},
+            {name: at.json for name, at in finished.items()},
+            ended=self.discovery_ms is None and not moved,
+            started={name: at.json for name, at in started.items()},
+        )
+
+    def ranges(
+        self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
+    ) -> Sequence[SplitRange]:
+        """One range for each partition that is read."""
+        work: list[SplitRange] = []
+        for name in sorted(end):
+            first, last = Position.of(start[name]), Position.of(end[name])
+            jumped = last.begin is not None and last != first
+            begin = last.begin if jumped and last.begin is not None else first.offset
+            if begin < last.offset:
+                count = last.offset - begin
+                work.append(SplitRange(name, begin, last.offset, Split.of(name), count))
+        return work
+
+    def committed(self, positions: Mapping[str, JsonValue]) -> None:
+        """Commit the offsets for the group. A failure is logged: the job does not need them."""
+        if self.group is None:
+            return
+        offsets = {Split.of(name).place: Position.of(at).offset for name, at in positions.items()}
+        new = {place: at for place, at in offsets.items() if self._committed.get(place) != at}
+        if not new:
+            return
+        try:
+            problem = self._cluster.commit(self.group, new)
+        except (Unreachable, JobError) as error:
+            problem = str(error)
+        else:
+            self._committed.update(new)
+        if problem and not self._warned:
+            _log.warning("the offsets of group %s are not committed: %s", self.group, problem)
+        self._warned = bool(problem)
+
+    def close(self) -> None:
+        """Release the client."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    @property
+    def _cluster(self) -> Cluster:
+        if self._client is None:
+            self._client = self.clients.cluster()
+        return self._client
+
+    @property
+    def _interval_ms(self) -> int:
+        return _DOUBTED_INTERVAL_MS if self._doubted_ms else self.discovery_ms or BELIEVED_MS
+
+    def _look(self, now_ms: int) -> None:
+        self._seen = self.subscription.look(self._cluster)
+        self._looked_ms = now_ms
+
+    def _ends(self, names: Sequence[str]) -> dict[str, int]:
+        """Where the logs of splits end now, of those that answer."""
+        places = {name: self._seen[name].place for name in names}
+        found = self._cluster.latest(places.values()) if places else {}
+        return {name: found[place] for name, place in places.items() if place in found}
+
+    def _believed(self, name: str, now_ms: int) -> bool:
+        """Whether a split has been in doubt for long enough; it is from now on."""
+        return now_ms - self._doubted_ms.setdefault(name, now_ms) >= BELIEVED_MS
+
+    def _vanished(
+        self, known: Mapping[str, Position], now_ms: int, paused: frozenset[str]
+    ) -> list[str]:
+        """The splits whose topic was deleted, or is another one of the same name.
+
+        Raises:
+            JobError: there are some, and the policy is to fail.
+        """
+        missing = [name for name in known if name not in self._seen]
+        for name in self._seen:
+            self._doubted_ms.pop(name, None)
+        found = [n for n in missing if self._believed(n, now_ms) and n not in paused]
+        if not found:
+            return []
+        split = Split.of(found[0])
+        again = any(seen.topic == split.topic for seen in self._seen.values())
+        what = "was deleted and created again" if again else "was deleted"
+        where = {"topic": split.topic, "partition": str(split.partition)}
+        if self.on_changed == "fail":
+            raise JobError(
+                f"the topic {split.topic!r} {what} while the job read it",
+                where={**where, "read up to offset": str(known[found[0]].offset)},
+                hint="on_changed_topic('earliest') or ('latest') goes on with what is there",
+            )
+        for name in found:
+            self._doubted_ms.pop(name)
+            _log.warning(
+                "%s: the topic %s; it was read up to offset %d", name, what, known[name].offset
+            )
+        return found
+
+    def _started(
+        self, known: Mapping[str, Position], finished: Mapping[str, Position]
+    ) -> dict[str, Position]:
+        """The splits that are new, each at its first position.
+
+        Those of a topic that was created again wait until that is certain.
+        """
+        if self.discovery_ms is None:
+            return {}
+        waiting = {Split.of(name).topic for name in known if name not in self._seen}
+        new = {
+            name: split
+            for name, split in self._seen.items()
+            if name not in known and name not in self._over and split.topic not in waiting
+        }
+        if not new:
+            return {}
+        replaced = {Split.of(name).topic for name in (*finished, *self._over)}
+        places = [split.place for split in new.values()]
+        first = self._cluster.earliest(places)
+        last = self._cluster.latest(places) if self.on_changed == "latest" else {}
+        begins = {
+            name: (last if split.topic in replaced and last else first).get(split.place)
+            for name, split in new.items()
+        }
+        return {name: Position(at) for name, at in begins.items() if at is not None}
+
+    def _jumps(
+        self, now: Mapping[str, Position], ends: Mapping[str, int], looked: bool, now_ms: int
+    ) -> _Jumps:
+        """Where splits go on whose next records are not there.
+
+        Raises:
+            JobError: there are some, and the policy is to fail.
+        """
+        jumps: _Jumps = {}
+        short = [name for name, end in ends.items() if end < now[name].offset]
+        if short and not looked:
+            self._looked_ms = None  # it may be another topic by now: ask for its id
+        lost = [name for name in short if self._believed(f"{name} end", now_ms)]
+        for name in ends:
+            if name not in short:
+                self._doubted_ms.pop(f"{name} end", None)
+        first: Mapping[Place, int] = {}
+        if looked or lost:
+            first = self._cluster.earliest([self._seen[name].place for name in ends])
+        for name, end in ends.items():
+            begin = first.get(self._seen[name].place, 0)
+            if begin > now[name].offset or name in lost:
+                self._report_loss(name, now[name].offset, begin, end)
+                jumps[name] = end if self.on_missing == "latest" else begin
+        return jumps
+
+    def _report_loss(self, name: str, offset: int, first: int, end: int) -> None:
+        split = Split.of(name)
+        what = "are no longer kept" if offset < first else "are beyond the end of the log"
+        where = {
+            "topic": split.topic,
+            "partition": str(split.partition),
+            "read up to offset": str(offset),
+            "there": f"{first} to {end}",
+        }
+        message = f"the next records of {split.topic}-{split.partition} {what}"
+        if self.on_missing == "fail":
+            raise JobError(
+                message,
+                where=where,
+                hint="on_missing_offsets('earliest') or ('latest') goes on with what is there",
+            )
+        _log.warning("%s (%s); the job goes on at the %s offset", message, where, self.on_missing)
+
+
+def _limit(at: Position, begin: int, end: int) -> int:
+    """The offset up to which a split may be read now."""
+    return max(begin, end if at.stop is None else min(end, at.stop))
+
+
+def shared(begins: Mapping[str, int], limits: Mapping[str, int], records: int) -> dict[str, int]:
+    """How far each split is read, so that all together have at most so many offsets.
+
+    Those with the least to read come first: what they do not need goes to the others. Each that
+    has something is read by one record at least.
+    """
+    found: dict[str, int] = {}
+    left = records
+    order = sorted(limits, key=lambda name: limits[name] - begins[name])
+    for index, name in enumerate(order):
+        wanted = limits[name] - begins[name]
+        taken = min(wanted, max(left // (len(order) - index), 1))
+        found[name] = begins[name] + taken
+        left = max(left - taken, 0)
+    return found
+
+
+def _unreachable(error: Unreachable, silent_ms: int) -> JobError:
+    since = f" for {silent_ms / 1000:.0f} s" if silent_ms else ""
+    return JobError(
+        f"no Kafka broker answers{since}: {error}",
+        hint="check the bootstrap servers and the security properties",
+    )

@@ -1,0 +1,314 @@
+"""The clients that confluent-kafka gives: imported where they are first made."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.datastream.connectors.kafka.client import (
+    Cluster,
+    Fetched,
+    OffsetGone,
+    PartitionLog,
+    Place,
+    Topic,
+    Unreachable,
+)
+from headrace.datastream.connectors.kafka.properties import Properties
+from headrace.errors import ConfigurationError, JobError, MissingExtraError
+
+ASK_TIMEOUT_S = 10.0
+
+DEFAULTS = {
+    "isolation.level": "read_committed",
+    # Where a transaction's marker ends a range, the end is known by the answer to an empty fetch.
+    "fetch.wait.max.ms": "100",
+    # librdkafka waits for a second after its queue was full.
+    "fetch.queue.backoff.ms": "5",
+    "queued.max.messages.kbytes": "16384",
+}
+
+FORCED = {
+    "auto.offset.reset": "error",
+    "enable.auto.commit": "false",
+    "enable.auto.offset.store": "false",
+    "enable.partition.eof": "true",
+}
+
+
+@dataclass(frozen=True)
+class LibrdkafkaClients:
+    """Makes clients with the same properties."""
+
+    servers: str
+    group: str | None
+    prefix: str | None
+    properties: Properties
+
+    def cluster(self) -> Cluster:
+        """A client for questions."""
+        return LibrdkafkaCluster(self)
+
+    def log(self, topic: str, partition: int) -> PartitionLog:
+        """A client for one partition."""
+        return LibrdkafkaLog(self, topic, partition)
+
+    def admin(self) -> dict[str, Any]:
+        """The properties of a client that asks questions."""
+        return {**self.properties.for_admin(), **self._own}
+
+    def consumer(self) -> dict[str, Any]:
+        """The properties of a consumer."""
+        group = {"group.id": self.group or "headrace"}
+        return {**DEFAULTS, **self.properties.for_consumer(), **FORCED, **self._own, **group}
+
+    @property
+    def isolation(self) -> str:
+        """Which records may be read."""
+        return self.properties.get("isolation.level") or DEFAULTS["isolation.level"]
+
+    @property
+    def _own(self) -> dict[str, str]:
+        return {
+            "bootstrap.servers": self.servers,
+            "client.id": self.properties.get("client.id") or self.prefix or "headrace",
+        }
+
+
+def _library() -> Any:
+    try:
+        import confluent_kafka
+        import confluent_kafka.admin
+    except ImportError:
+        raise MissingExtraError(
+            "reading from Kafka needs confluent-kafka, which is not installed here",
+            hint="pip install 'headrace[kafka]' in the user's environment and on every worker",
+        ) from None
+    return confluent_kafka
+
+
+def _made(make: Callable[[dict[str, Any]], Any], properties: dict[str, Any]) -> Any:
+    """A client.
+
+    Raises:
+        ConfigurationError: librdkafka refuses a property.
+    """
+    library = _library()
+    try:
+        return make(properties)
+    except library.KafkaException as error:
+        raise ConfigurationError(
+            f"Kafka's client refuses its properties: {_text(error)}",
+            hint="they are librdkafka's: see its CONFIGURATION.md",
+        ) from None
+
+
+def _text(error: Any) -> str:
+    inner = error.args[0] if error.args else error
+    return str(inner.str()) if hasattr(inner, "str") else str(inner)
+
+
+class LibrdkafkaCluster:
+    """Asks through an ``AdminClient``."""
+
+    def __init__(self, clients: LibrdkafkaClients) -> None:
+        self._kafka = _library()
+        self._heard = ""
+        properties = {**clients.admin(), "error_cb": self._hear}
+        self._admin = _made(self._kafka.admin.AdminClient, properties)
+        level = clients.isolation.upper()
+        self._isolation = self._kafka.IsolationLevel[level]
+        self._pending: Future[Any] | None = None
+
+    def _hear(self, error: Any) -> None:
+        self._heard = str(error.str())
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Turn the client's exceptions into ours."""
+        try:
+            yield
+        except self._kafka.KafkaException as error:
+            raise self._told(error) from None
+
+    def _told(self, error: Any) -> Exception:
+        kafka_error, codes = error.args[0], self._kafka.KafkaError
+        silent = (codes._TRANSPORT, codes._ALL_BROKERS_DOWN, codes._TIMED_OUT, codes._RESOLVE)
+        self._admin.poll(0)  # what the client heard comes here
+        if kafka_error.code() in silent or kafka_error.code() == codes.REQUEST_TIMED_OUT:
+            return Unreachable(self._heard or str(kafka_error.str()))
+        if kafka_error.code() == codes._AUTHENTICATION:
+            return JobError(f"Kafka refuses the login: {kafka_error.str()}")
+        return JobError(f"Kafka refuses: {kafka_error.str()}")
+
+    def names(self) -> Sequence[str]:
+        """The topics' names, sorted."""
+        with self._asking():
+            topics = self._admin.list_topics(timeout=ASK_TIMEOUT_S).topics
+        return sorted(name for name in topics if not name.startswith("__"))
+
+    def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
+        """Those that exist."""
+        if not topics:
+            return {}
+        codes = self._kafka.KafkaError
+        collection = self._kafka.TopicCollection([*topics])
+        found: dict[str, Topic] = {}
+        with self._asking():
+            asked = self._admin.describe_topics(collection, request_timeout=ASK_TIMEOUT_S)
+            for name, answer in asked.items():
+                try:
+                    topic = answer.result()
+                except self._kafka.KafkaException as error:
+                    if error.args[0].code() in (codes.UNKNOWN_TOPIC_OR_PART, codes._UNKNOWN_TOPIC):
+                        continue
+                    raise
+                found[name] = Topic(_id_text(topic.topic_id), len(topic.partitions))
+        return found
+
+    def earliest(self, places: Iterable[Place]) -> dict[Place, int]:
+        """First offsets."""
+        return self._offsets(places, self._kafka.admin.OffsetSpec.earliest())
+
+    def latest(self, places: Iterable[Place]) -> dict[Place, int]:
+        """Ends."""
+        return self._offsets(places, self._kafka.admin.OffsetSpec.latest())
+
+    def at_time(self, places: Iterable[Place], timestamp_ms: int) -> dict[Place, int]:
+        """First offsets from a time on."""
+        found = self._offsets(places, self._kafka.admin.OffsetSpec.for_timestamp(timestamp_ms))
+        return {place: offset for place, offset in found.items() if offset >= 0}
+
+    def _offsets(self, places: Iterable[Place], spec: Any) -> dict[Place, int]:
+        wanted = {self._kafka.TopicPartition(*place): spec for place in places}
+        if not wanted:
+            return {}
+        found: dict[Place, int] = {}
+        silent = None
+        with self._asking():
+            asked = self._admin.list_offsets(
+                wanted, isolation_level=self._isolation, request_timeout=ASK_TIMEOUT_S
+            )
+        for place, answer in asked.items():
+            try:
+                found[place.topic, place.partition] = answer.result().offset
+            except self._kafka.KafkaException as error:
+                if error.args[0].retriable():
+                    continue  # a partition that has no leader now, or was deleted
+                told = self._told(error)
+                if isinstance(told, Unreachable):
+                    silent = told
+                elif error.args[0].code() != self._kafka.KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise told from None
+        if silent is not None and not found:
+            raise silent
+        return found
+
+    def committed(self, group: str, places: Iterable[Place]) -> dict[Place, int]:
+        """A group's offsets."""
+        kafka = self._kafka
+        wanted = kafka.ConsumerGroupTopicPartitions(
+            group, [kafka.TopicPartition(*place) for place in places]
+        )
+        with self._asking():
+            asked = self._admin.list_consumer_group_offsets([wanted], request_timeout=ASK_TIMEOUT_S)
+            found = asked[group].result().topic_partitions
+        return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
+
+    def commit(self, group: str, offsets: Mapping[Place, int]) -> str | None:
+        """Commit, and tell of an earlier failure."""
+        kafka = self._kafka
+        earlier = self._failure() if self._pending and self._pending.done() else None
+        new = [kafka.TopicPartition(*place, offset) for place, offset in offsets.items()]
+        with self._asking():
+            asked = self._admin.alter_consumer_group_offsets(
+                [kafka.ConsumerGroupTopicPartitions(group, new)], request_timeout=ASK_TIMEOUT_S
+            )
+        self._pending = asked[group]
+        return earlier
+
+    def _failure(self) -> str | None:
+        assert self._pending is not None
+        error = self._pending.exception()
+        if error is not None:
+            return _text(error)
+        bad = [at for at in self._pending.result().topic_partitions if at.error]
+        return str(bad[0].error) if bad else None
+
+    def close(self) -> None:
+        """Wait for a commit under way; the client goes with the last reference."""
+        if self._pending is not None:
+            with contextlib.suppress(Exception):
+                self._pending.result(timeout=ASK_TIMEOUT_S)
+            self._pending = None
+        self._admin = None
+
+
+def _id_text(topic_id: Any) -> str:
+    """A topic's id; empty where the broker has none."""
+    text = str(topic_id)
+    return "" if topic_id is None or set(text) <= {"A", "="} else text
+
+
+class LibrdkafkaLog:
+    """A consumer that is assigned one partition: it joins no group, and nobody rebalances it."""
+
+    def __init__(self, clients: LibrdkafkaClients, topic: str, partition: int) -> None:
+        self._kafka = _library()
+        self._place = topic, partition
+        self._heard = ""
+        properties = {**clients.consumer(), "error_cb": self._hear}
+        self._consumer = _made(self._kafka.Consumer, properties)
+
+    def _hear(self, error: Any) -> None:
+        self._heard = str(error.str())
+
+    def seek(self, offset: int) -> None:
+        """Assign the partition anew, which drops what was fetched."""
+        self._consumer.assign([self._kafka.TopicPartition(*self._place, offset)])
+
+    def fetch(self, most: int, wait_s: float) -> Fetched:
+        """Wait for one message, and take what else is there."""
+        first = self._consumer.poll(wait_s)
+        if first is None:
+            return Fetched(())
+        found = [first]
+        if most > 1:
+            found += self._consumer.consume(most - 1, 0)
+        events = [message for message in found if message.error() is not None]
+        if not events:
+            return Fetched(found)
+        reached = None
+        for event in events:
+            if event.error().code() == self._kafka.KafkaError._PARTITION_EOF:
+                reached = event.offset()
+            else:
+                self._check(event)
+        return Fetched([message for message in found if message.error() is None], reached)
+
+    def _check(self, event: Any) -> None:
+        """Raise for an event that is final; librdkafka goes on by itself after the others.
+
+        Raises:
+            OffsetGone: the partition does not have the offset, or is not there.
+            JobError: the brokers refuse.
+        """
+        error, codes = event.error(), self._kafka.KafkaError
+        if error.code() in (codes._AUTO_OFFSET_RESET, codes.OFFSET_OUT_OF_RANGE):
+            raise OffsetGone(error.str())
+        if error.code() in (codes.UNKNOWN_TOPIC_OR_PART, codes._UNKNOWN_PARTITION):
+            raise OffsetGone(error.str(), topic_gone=True)
+        refused = (codes.TOPIC_AUTHORIZATION_FAILED, codes._AUTHENTICATION)
+        if error.fatal() or error.code() in refused:
+            topic, partition = self._place
+            raise JobError(
+                f"Kafka refuses: {error.str()}",
+                where={"topic": topic, "partition": str(partition)},
+            )
+
+    def close(self) -> None:
+        """Leave."""
+        self._consumer.close()

@@ -1,0 +1,325 @@
+"""The source: what is read, from where, and what happens when that changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any, get_args
+
+from headrace.common.serialization import DeserializationSchema
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.connector import Source, SplitEnumerator, SplitReader
+from headrace.datastream.connectors.kafka.client import Clients
+from headrace.datastream.connectors.kafka.enumerator import KafkaEnumerator, Policy
+from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
+from headrace.datastream.connectors.kafka.offsets import (
+    KafkaOffsetsInitializer,
+    KafkaTopicPartition,
+)
+from headrace.datastream.connectors.kafka.properties import HIDDEN, Properties, is_secret
+from headrace.datastream.connectors.kafka.reader import KafkaReader
+from headrace.datastream.connectors.kafka.records import KafkaRecordDeserializationSchema, ValueOnly
+from headrace.datastream.connectors.kafka.subscription import Subscription
+from headrace.errors import ConfigurationError, MissingExtraError, PlanError
+
+DISCOVERY_INTERVAL_MS = 10_000
+UNREACHABLE_TIMEOUT = 300_000
+_DISCOVERY = "partition.discovery.interval.ms"
+_WHAT = {"topics": "topics", "topic_pattern": "a topic pattern", "partitions": "partitions"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaSource(Source):
+    """Records of Kafka's topics; each partition is a split, and its offsets are in the checkpoint.
+
+    One of ``topics``, ``topic_pattern`` (a regular expression for whole names) and ``partitions``
+    is given. Without end, new topics and partitions are found each 10 s (the property
+    ``partition.discovery.interval.ms``), and read from their beginning. With ``stopping_offsets``
+    the partitions are those that are there at the start, and each ends at its offset. The input is
+    bounded then, unless ``bounded`` is False. ``deserializer`` is a ``DeserializationSchema`` for
+    values, or a ``KafkaRecordDeserializationSchema``.
+
+    Only committed transactions are read, unless ``isolation.level`` says otherwise.
+    ``on_missing_offsets``: what happens where records were deleted before they were read, or a
+    partition lost its end. ``on_changed_topic``: what happens where a topic was deleted, or deleted
+    and created again. Either ``fail``, or go on at what is there, ``earliest`` or ``latest``.
+    For ``unreachable_timeout`` (5 minutes) the job waits for brokers that do not answer.
+    """
+
+    bootstrap_servers: str = ""
+    topics: str | Iterable[str] = ()
+    topic_pattern: str | None = None
+    partitions: Iterable[KafkaTopicPartition] = ()
+    deserializer: Any = None
+    group_id: str | None = None
+    starting_offsets: KafkaOffsetsInitializer = field(
+        default_factory=KafkaOffsetsInitializer.earliest
+    )
+    stopping_offsets: KafkaOffsetsInitializer | None = None
+    bounded: bool | None = None  # type: ignore[assignment]
+    client_id_prefix: str | None = None
+    properties: Mapping[str, object] | Properties = field(default_factory=Properties)
+    error_tag: Any = None
+    on_missing_offsets: Policy = "fail"
+    on_changed_topic: Policy = "fail"
+    unreachable_timeout: TimeAmount = UNREACHABLE_TIMEOUT
+    clients: Clients | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        given = self.properties
+        properties = given if isinstance(given, Properties) else Properties.of(given)
+        set_(self, "properties", properties)
+        servers = self.bootstrap_servers or properties.get("bootstrap.servers") or ""
+        set_(self, "bootstrap_servers", servers)
+        set_(self, "group_id", self.group_id or properties.get("group.id"))
+        topics = (self.topics,) if isinstance(self.topics, str) else tuple(self.topics)
+        set_(self, "topics", tuple(dict.fromkeys(topics)))
+        places = sorted({KafkaTopicPartition(*place) for place in self.partitions})
+        set_(self, "partitions", tuple(places))
+        stops = self.stopping_offsets is not None
+        set_(self, "bounded", stops if self.bounded is None else self.bounded)
+        if isinstance(self.deserializer, DeserializationSchema):
+            set_(self, "deserializer", ValueOnly(self.deserializer))
+        timeout = milliseconds_of(self.unreachable_timeout, "the unreachable timeout", at_least=1)
+        set_(self, "unreachable_timeout", timeout)
+        self._check()
+        if self.clients is None:
+            if find_spec("confluent_kafka") is None:
+                raise MissingExtraError(
+                    "reading from Kafka needs confluent-kafka, which is not installed",
+                    hint="pip install 'headrace[kafka]'",
+                )
+            clients = LibrdkafkaClients(servers, self.group_id, self.client_id_prefix, properties)
+            set_(self, "clients", clients)
+
+    def _check(self) -> None:
+        if not self.bootstrap_servers:
+            raise PlanError(
+                "a Kafka source needs the address of a broker",
+                hint="KafkaSource.builder().set_bootstrap_servers('localhost:9092')",
+            )
+        said = [bool(self.topics), self.topic_pattern is not None, bool(self.partitions)]
+        if sum(said) != 1:
+            raise PlanError(
+                "a Kafka source reads topics, or topics that match a pattern, or partitions",
+                hint="call one of set_topics, set_topic_pattern, set_partitions",
+            )
+        if not isinstance(self.deserializer, KafkaRecordDeserializationSchema):
+            raise PlanError(
+                f"a Kafka source needs a deserialization schema, not {self.deserializer!r:.100}",
+                hint="set_value_only_deserializer(SimpleStringSchema()), or set_deserializer(…)",
+            )
+        for policy in (self.on_missing_offsets, self.on_changed_topic):
+            if policy not in get_args(Policy):
+                raise PlanError(f"{policy!r} is none of the policies fail, earliest and latest")
+        for rule in (self.starting_offsets, self.stopping_offsets):
+            if rule is not None and rule.needs_group and not self.group_id:
+                raise PlanError(
+                    "committed offsets are those of a group, and no group is set",
+                    hint="set_group_id('…')",
+                )
+        if self.bounded and self.stopping_offsets is None:
+            raise PlanError(
+                "a bounded Kafka source needs to know where to stop",
+                hint="stopping_offsets=KafkaOffsetsInitializer.latest()",
+            )
+        try:
+            re.compile(self.topic_pattern or "")
+        except re.error as error:
+            raise PlanError(f"the topic pattern is no regular expression: {error}") from None
+
+    @staticmethod
+    def builder() -> KafkaSourceBuilder:
+        """A new builder."""
+        return KafkaSourceBuilder()
+
+    @property
+    def kind(self) -> str:
+        """Kafka's."""
+        return "kafka"
+
+    @property
+    def locator(self) -> str:
+        """The topics, the pattern or the partitions."""
+        return self._subscription().text
+
+    @property
+    def bad_record_tag(self) -> Any | None:
+        """The tag for records that cannot be deserialized."""
+        return self.error_tag
+
+    def enumerator(self, directory: str) -> SplitEnumerator:
+        """A new enumerator; it writes nothing."""
+        assert self.clients is not None
+        assert isinstance(self.unreachable_timeout, int)
+        return KafkaEnumerator(
+            clients=self.clients,
+            subscription=self._subscription(),
+            group=self.group_id if self._commits else None,
+            reads_group=self.group_id,
+            starting=self.starting_offsets,
+            stopping=self.stopping_offsets,
+            on_missing=self.on_missing_offsets,
+            on_changed=self.on_changed_topic,
+            discovery_ms=self._discovery_ms,
+            timeout_ms=self.unreachable_timeout,
+        )
+
+    def reader(self) -> SplitReader:
+        """A new reader; it connects when it reads."""
+        assert self.clients is not None
+        assert isinstance(self.unreachable_timeout, int)
+        return KafkaReader(
+            self.clients,
+            self.deserializer,
+            self.error_tag is not None,
+            self.on_missing_offsets,
+            self.unreachable_timeout,
+        )
+
+    def _subscription(self) -> Subscription:
+        places = tuple((topic, partition) for topic, partition in self.partitions)
+        return Subscription(tuple(self.topics), self.topic_pattern, places)
+
+    @property
+    def _commits(self) -> bool:
+        assert isinstance(self.properties, Properties)
+        return self.properties.get("commit.offsets.on.checkpoint") != "false"
+
+    @property
+    def _discovery_ms(self) -> int | None:
+        """How often new partitions are looked for; None: never."""
+        assert isinstance(self.properties, Properties)
+        text = self.properties.get(_DISCOVERY)
+        try:
+            found = DISCOVERY_INTERVAL_MS if text is None else int(text)
+        except ValueError:
+            raise ConfigurationError(f"{_DISCOVERY} is no number: {text!r}") from None
+        return found if found > 0 and self.stopping_offsets is None else None
+
+
+class KafkaSourceBuilder:
+    """Collects what a ``KafkaSource`` needs."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, Any] = {}
+        self._properties: dict[str, object] = {}
+
+    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
+        """Set the brokers to ask first: ``host:port``, several with commas."""
+        return self._set(bootstrap_servers=bootstrap_servers)
+
+    def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
+        """Set the group whose offsets are committed, for people and their tools to see."""
+        return self._set(group_id=group_id)
+
+    def set_topics(self, *topics: str) -> KafkaSourceBuilder:
+        """Read these topics; they must exist when the job starts."""
+        return self._read("topics", topics)
+
+    def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
+        """Read all topics whose whole name matches a regular expression, also later ones."""
+        return self._read("topic_pattern", topic_pattern)
+
+    def set_partitions(self, partitions: Iterable[KafkaTopicPartition]) -> KafkaSourceBuilder:
+        """Read these partitions, and no others."""
+        return self._read("partitions", tuple(partitions))
+
+    def set_starting_offsets(
+        self, starting_offsets_initializer: KafkaOffsetsInitializer
+    ) -> KafkaSourceBuilder:
+        """Set where a job without a checkpoint begins; ``earliest()`` otherwise."""
+        return self._set(starting_offsets=starting_offsets_initializer)
+
+    def set_unbounded(
+        self, stopping_offsets_initializer: KafkaOffsetsInitializer
+    ) -> KafkaSourceBuilder:
+        """Stop at these offsets, and run as a stream until then."""
+        return self._set(stopping_offsets=stopping_offsets_initializer, bounded=False)
+
+    def set_bounded(
+        self, stopping_offsets_initializer: KafkaOffsetsInitializer
+    ) -> KafkaSourceBuilder:
+        """Stop at these offsets: a bounded input, which a batch can read."""
+        return self._set(stopping_offsets=stopping_offsets_initializer, bounded=True)
+
+    def set_value_only_deserializer(
+        self, deserialization_schema: DeserializationSchema
+    ) -> KafkaSourceBuilder:
+        """Make records of the values alone."""
+        if not isinstance(deserialization_schema, DeserializationSchema):
+            raise PlanError(f"{deserialization_schema!r:.100} is no DeserializationSchema")
+        return self._set(deserializer=deserialization_schema)
+
+    def set_deserializer(
+        self, record_deserializer: KafkaRecordDeserializationSchema
+    ) -> KafkaSourceBuilder:
+        """Make records with a schema that sees key, headers, topic, offset and timestamp, too."""
+        return self._set(deserializer=record_deserializer)
+
+    def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
+        """Set what the names of the clients begin with, in the brokers' logs and quotas."""
+        return self._set(client_id_prefix=prefix)
+
+    def set_property(self, key: str, value: object) -> KafkaSourceBuilder:
+        """Set a property of the clients, by librdkafka's name or Java's."""
+        self._properties[key] = value
+        return self
+
+    def set_properties(self, props: Mapping[str, object]) -> KafkaSourceBuilder:
+        """Set several properties."""
+        self._properties.update(props)
+        return self
+
+    def on_error(self, tag: Any) -> KafkaSourceBuilder:
+        """Send records that cannot be deserialized to this ``OutputTag``, as ``BadKafkaRecord``s.
+
+        None, as without this call, lets the job fail on the first of them.
+        """
+        return self._set(error_tag=tag)
+
+    def on_missing_offsets(self, policy: str) -> KafkaSourceBuilder:
+        """Set what happens where records are gone: ``fail`` (default), ``earliest``, ``latest``."""
+        return self._set(on_missing_offsets=policy)
+
+    def on_changed_topic(self, policy: str) -> KafkaSourceBuilder:
+        """Set what happens where a topic was deleted, or created again; as above."""
+        return self._set(on_changed_topic=policy)
+
+    def set_unreachable_timeout(self, timeout: TimeAmount) -> KafkaSourceBuilder:
+        """Set for how long the job waits for brokers that do not answer; 5 minutes otherwise."""
+        return self._set(unreachable_timeout=timeout)
+
+    def set_clients(self, clients: Clients) -> KafkaSourceBuilder:
+        """Read through another client than confluent-kafka's: for tests."""
+        return self._set(clients=clients)
+
+    def build(self) -> KafkaSource:
+        """The source.
+
+        Raises:
+            PlanError: brokers, topics or a deserialization schema are missing, or contradict.
+            ConfigurationError: a property that cannot be used.
+            MissingExtraError: confluent-kafka is not installed.
+        """
+        return KafkaSource(**self._given, properties=self._properties)
+
+    def _read(self, what: str, value: Any) -> KafkaSourceBuilder:
+        for other in _WHAT:
+            if other in self._given:
+                raise PlanError(
+                    f"{_WHAT[what]} cannot be set: {_WHAT[other]} are set already",
+                    hint="read topics, a pattern or partitions; a union takes several sources",
+                )
+        return self._set(**{what: value})
+
+    def _set(self, **changes: Any) -> KafkaSourceBuilder:
+        self._given.update(changes)
+        return self
+
+    def __repr__(self) -> str:
+        shown = {k: HIDDEN if is_secret(k) else v for k, v in self._properties.items()}
+        return f"KafkaSourceBuilder({self._given}, properties={shown})"

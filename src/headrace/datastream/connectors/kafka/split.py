@@ -1,0 +1,61 @@
+"""A partition as a split: its name and its positions.
+
+A split is named ``topic-partition@id``. The id is the topic's: a topic that was deleted and created
+again has another one, so it has other splits, and no position of the old one counts for it.
+
+A position is ``[offset, stop]``: the next offset, and where the split ends, or None. An end
+position may be ``[offset, stop, begin]``: the micro-batch reads from ``begin`` and not from where
+the split stood, because the records between are gone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from headrace.connector import JsonValue
+from headrace.datastream.connectors.kafka.client import Place
+
+
+class Split(NamedTuple):
+    """A partition of one topic, which is not another topic of the same name."""
+
+    topic: str
+    partition: int
+    topic_id: str
+
+    @property
+    def name(self) -> str:
+        """The name in positions."""
+        place = f"{self.topic}-{self.partition}"
+        return f"{place}@{self.topic_id}" if self.topic_id else place
+
+    @property
+    def place(self) -> Place:
+        """Topic and partition."""
+        return self.topic, self.partition
+
+    @staticmethod
+    def of(name: str) -> Split:
+        """The split with a name."""
+        place, _, topic_id = name.partition("@")
+        topic, _, partition = place.rpartition("-")
+        return Split(topic, int(partition), topic_id)
+
+
+class Position(NamedTuple):
+    """How far a split is read, as in the log."""
+
+    offset: int
+    stop: int | None = None
+    begin: int | None = None
+
+    @staticmethod
+    def of(value: JsonValue) -> Position:
+        """The position that ``json`` gave."""
+        return Position(*value)
+
+    @property
+    def json(self) -> JsonValue:
+        """A list of two numbers; of three where it jumps."""
+        both: list[int | None] = [self.offset, self.stop]
+        return both if self.begin is None else [*both, self.begin]

@@ -1,0 +1,64 @@
+"""Which partitions are read: topics by name, topics by pattern, or partitions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headrace.datastream.connectors.kafka.client import Cluster, Place
+from headrace.datastream.connectors.kafka.split import Split
+from headrace.errors import JobError
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """One of the three is set."""
+
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    partitions: tuple[Place, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What it reads, for people."""
+        if self.pattern is not None:
+            return f"topics that match {self.pattern!r}"
+        return ", ".join(self.topics) or ", ".join(f"{t}-{p}" for t, p in self.partitions)
+
+    def look(self, cluster: Cluster) -> dict[str, Split]:
+        """The splits that are there, by their names, in order."""
+        found = cluster.describe(self._names(cluster))
+        splits = [
+            Split(name, partition, topic.id)
+            for name, topic in sorted(found.items())
+            for partition in range(topic.partitions)
+            if not self.partitions or (name, partition) in self.partitions
+        ]
+        return {split.name: split for split in splits}
+
+    def require(self, splits: Mapping[str, Split]) -> None:
+        """Raise unless all topics and partitions that were named are there.
+
+        Raises:
+            JobError: one is not.
+        """
+        places = {split.place for split in splits.values()}
+        topics = {split.topic for split in splits.values()}
+        for topic in self.topics:
+            if topic not in topics:
+                raise JobError(
+                    f"there is no topic {topic!r} to read",
+                    hint="create it, or let set_topic_pattern find it when it is there",
+                )
+        for topic, partition in self.partitions:
+            if (topic, partition) not in places:
+                raise JobError(
+                    f"there is no partition {partition} of topic {topic!r} to read",
+                    hint="topics have partitions 0 to n - 1",
+                )
+
+    def _names(self, cluster: Cluster) -> list[str]:
+        if self.pattern is not None:
+            return [n for n in cluster.names() if re.fullmatch(self.pattern, n)]
+        return [*self.topics] or sorted({topic for topic, _ in self.partitions})

@@ -1,0 +1,1 @@
+"""Servers for development and tests, on this machine: Kafka and what stands beside it."""

@@ -1,0 +1,43 @@
+"""Ports on loopback."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import ExitStack
+
+from headrace.errors import JobError
+
+HOST = "127.0.0.1"
+
+
+def is_free(port: int) -> bool:
+    """Whether a server can listen there."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def free_ports(count: int) -> list[int]:
+    """Different ports where nobody listens."""
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind((HOST, 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+def chosen(port: int | None, usual: int) -> int:
+    """The port that was asked for, else the usual one, else a free one.
+
+    Raises:
+        JobError: somebody listens where it was asked for.
+    """
+    if port:
+        if not is_free(port):
+            raise JobError(f"port {port} is taken", hint="choose another one, or none")
+        return port
+    return usual if port is None and is_free(usual) else free_ports(1)[0]

@@ -1,0 +1,44 @@
+"""Apicurio: a schema registry that speaks Confluent's API, with its schemas in memory."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from headrace.dev.artifacts import installed
+from headrace.dev.ports import HOST, chosen
+from headrace.dev.service import Service
+from headrace.runners.spark.startup.java import find_java
+
+USUAL_PORT = 8081
+API = "/apis/ccompat/v7"
+
+
+def registry(folder: Path, port: int | None = None) -> Service:
+    """A registry. Its schemas are gone when it stops.
+
+    Raises:
+        JobError: it cannot be fetched, or the port is taken.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    files = installed("registry")
+    own = chosen(port, USUAL_PORT)
+    (runner,) = files.glob("*-runner.jar")
+    url = f"http://{HOST}:{own}{API}"
+    command = [
+        str(find_java().home / "bin" / "java"),
+        *("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+        *(f"-Dquarkus.http.host={HOST}", f"-Dquarkus.http.port={own}"),
+        *("-jar", str(runner)),
+    ]
+    return Service("registry", folder, command, url, lambda: answers(url))
+
+
+def answers(url: str) -> bool:
+    """Whether it lists its subjects."""
+    try:
+        with urllib.request.urlopen(f"{url}/subjects", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False

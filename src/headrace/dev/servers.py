@@ -1,0 +1,80 @@
+"""The servers of one folder: brought up, looked at, taken down."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from headrace.dev.from_machine import postgres, redis
+from headrace.dev.kafka import kafka
+from headrace.dev.registry import registry
+from headrace.dev.service import Running, Service, running
+from headrace.errors import JobError
+
+MAKERS: Mapping[str, Callable[[Path, int | None], Service | None]] = {
+    "kafka": kafka,
+    "registry": registry,
+    "redis": redis,
+    "postgres": postgres,
+}
+"""How each server is made; None is given for one that this machine does not have."""
+
+
+def up(
+    folder: Path, names: Sequence[str] = tuple(MAKERS), ports: Mapping[str, int] | None = None
+) -> dict[str, Running | None]:
+    """Start servers, except those that run; None for those that are not installed.
+
+    Port 0 is any free one; without a port it is the usual one, or a free one where that is taken.
+
+    Raises:
+        JobError: one cannot be started. Those that were started stay.
+    """
+    for name in names:
+        if name not in MAKERS:
+            raise JobError(f"there is no server {name!r}", hint=f"one of {', '.join(MAKERS)}")
+    own = folder.absolute()
+    own.mkdir(parents=True, exist_ok=True)
+    if not (own / ".gitignore").exists():
+        (own / ".gitignore").write_text("*\n")
+    found: dict[str, Running | None] = {}
+    for name in names:
+        found[name] = running(own, name) or _started(own, name, (ports or {}).get(name))
+    return found
+
+
+def _started(folder: Path, name: str, port: int | None) -> Running | None:
+    service = MAKERS[name](folder, port)
+    return None if service is None else service.start()
+
+
+def status(folder: Path) -> dict[str, Running | None]:
+    """Which servers run; None for those that do not."""
+    return {name: running(folder.absolute(), name) for name in MAKERS}
+
+
+def down(folder: Path, *, wipe: bool = False) -> list[Running]:
+    """Stop the servers that run, the last one first; ``wipe`` removes the folder, too."""
+    found = [server for server in status(folder).values() if server is not None]
+    for server in reversed(found):
+        server.stop()
+    if wipe:
+        shutil.rmtree(folder, ignore_errors=True)
+    return found
+
+
+def url_of(folder: Path, name: str) -> str:
+    """The address of a server.
+
+    Raises:
+        JobError: it does not run.
+    """
+    found = running(folder.absolute(), name)
+    if found is None:
+        raise JobError(
+            f"{name} does not run here",
+            where={"folder": str(folder.absolute())},
+            hint="headrace dev up",
+        )
+    return found.url

@@ -1,0 +1,127 @@
+"""A server as a process of its own: started, found again by later commands, and stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.errors import JobError
+from headrace.runners.processes import Process, this_machine
+
+START_TIMEOUT_S = 90.0
+STOP_TIMEOUT_S = 30.0
+_POLL_S = 0.1
+_LOG_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that was started in a folder. ``url`` is what a client is told."""
+
+    folder: Path
+    name: str
+    process: Process
+    url: str
+    stop_signal: int = signal.SIGTERM
+
+    @property
+    def log(self) -> Path:
+        """What it printed."""
+        return self.folder / f"{self.name}.log"
+
+    @property
+    def note(self) -> Path:
+        """Where later commands find it."""
+        return self.folder / f"{self.name}.pid"
+
+    def stop(self, *, force: bool = False) -> None:
+        """End it by its own process id, and wait for that."""
+        machine = this_machine()
+        for number in [signal.SIGKILL] if force else [self.stop_signal, signal.SIGKILL]:
+            if not machine.runs(self.process):
+                break
+            os.kill(self.process.pid, number)
+            until = machine.seconds() + STOP_TIMEOUT_S
+            while machine.runs(self.process) and machine.seconds() < until:
+                machine.sleep(_POLL_S)
+        self.note.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Service:
+    """How to start a server whose files lie in ``folder``.
+
+    ``answers`` tells whether it serves by now. ``stop_signal`` lets it end in order.
+    """
+
+    name: str
+    folder: Path
+    command: Sequence[str]
+    url: str
+    answers: Callable[[], bool]
+    stop_signal: int = signal.SIGTERM
+    user: str | None = None
+    """Whose the process is, if not this one's: for servers that refuse to run as root."""
+
+    def start(self, timeout_s: float = START_TIMEOUT_S) -> Running:
+        """Start it, and wait until it answers.
+
+        Raises:
+            JobError: it ended, or did not answer in time; its last words are in the error.
+        """
+        machine = this_machine()
+        ended: int | None = None
+        log = self.folder / f"{self.name}.log"
+        with log.open("ab") as output:
+            child = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a key that interrupts the command is not for the server
+                cwd=self.folder,
+                user=self.user,
+            )
+        process = machine.process(child.pid)
+        if process is not None:
+            started = Running(self.folder, self.name, process, self.url, self.stop_signal)
+            _note(started)
+            until = machine.seconds() + timeout_s
+            while child.poll() is None and machine.seconds() < until:
+                if self.answers():
+                    return started
+                machine.sleep(_POLL_S)
+            ended = child.poll()
+            started.stop(force=True)
+        lines = log.read_text(errors="replace").splitlines()[-_LOG_SHOWN:]
+        what = "did not answer in time" if ended is None else f"ended with status {ended}"
+        raise JobError(
+            f"{self.name} {what}",
+            where={"log": str(log), "last words": "\n    ".join(lines)},
+        )
+
+
+def running(folder: Path, name: str) -> Running | None:
+    """The server of that name that was started in a folder, if it still runs."""
+    try:
+        found = json.loads((folder / f"{name}.pid").read_text())
+    except FileNotFoundError:
+        return None
+    process, machine = Process.of_json(found["process"]), this_machine()
+    if not machine.knows(process) or not machine.runs(process):
+        return None
+    return Running(folder, name, process, found["url"], found["stop signal"])
+
+
+def _note(server: Running) -> None:
+    text = {
+        "process": server.process.to_json(),
+        "url": server.url,
+        "stop signal": int(server.stop_signal),
+    }
+    server.note.write_text(json.dumps(text, indent=1) + "\n")

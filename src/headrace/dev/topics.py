@@ -1,0 +1,162 @@
+"""Topics and their records, for people: listed, made, filled and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.errors import JobError, MissingExtraError
+
+_ASK_S = 15.0
+
+
+@dataclass(frozen=True)
+class TopicFacts:
+    """A topic; ``records`` is the number of offsets between its ends."""
+
+    name: str
+    partitions: int
+    records: int
+
+
+@dataclass(frozen=True)
+class ShownRecord:
+    """A record with its place."""
+
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+def _library() -> Any:
+    try:
+        import confluent_kafka
+        import confluent_kafka.admin
+    except ImportError:
+        raise MissingExtraError(
+            "talking to Kafka needs confluent-kafka, which is not installed",
+            hint="pip install 'headrace[kafka]'",
+        ) from None
+    return confluent_kafka
+
+
+def listed(servers: str) -> list[TopicFacts]:
+    """All topics but Kafka's own, by name."""
+    kafka = _library()
+    admin = kafka.admin.AdminClient({"bootstrap.servers": servers})
+    found = []
+    for name, topic in sorted(admin.list_topics(timeout=_ASK_S).topics.items()):
+        if name.startswith("__"):
+            continue
+        places = [kafka.TopicPartition(name, partition) for partition in topic.partitions]
+        ends = _offsets(admin, places, kafka.admin.OffsetSpec.latest())
+        begins = _offsets(admin, places, kafka.admin.OffsetSpec.earliest())
+        found.append(TopicFacts(name, len(places), sum(ends) - sum(begins)))
+    return found
+
+
+def _offsets(admin: Any, places: list[Any], spec: Any) -> list[int]:
+    asked = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=_ASK_S)
+    return [answer.result().offset for answer in asked.values()]
+
+
+def create(servers: str, name: str, partitions: int = 1, **settings: str) -> None:
+    """Make a topic, and wait until it is there.
+
+    Raises:
+        JobError: it cannot be made.
+    """
+    kafka = _library()
+    admin = kafka.admin.AdminClient({"bootstrap.servers": servers})
+    new = kafka.admin.NewTopic(name, partitions, 1, config=settings)
+    _wait(admin.create_topics([new], operation_timeout=_ASK_S)[name], f"create the topic {name!r}")
+
+
+def delete(servers: str, name: str) -> None:
+    """Remove a topic with its records.
+
+    Raises:
+        JobError: it cannot be removed.
+    """
+    admin = _library().admin.AdminClient({"bootstrap.servers": servers})
+    _wait(admin.delete_topics([name], operation_timeout=_ASK_S)[name], f"delete the topic {name!r}")
+
+
+def _wait(answer: Any, what: str) -> None:
+    try:
+        answer.result()
+    except _library().KafkaException as error:
+        raise JobError(f"Kafka does not {what}: {error.args[0].str()}") from None
+
+
+def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, bytes | None]]) -> int:
+    """Append (key, value) pairs to a topic; gives back how many.
+
+    Raises:
+        JobError: Kafka does not take one.
+    """
+    kafka = _library()
+    producer = kafka.Producer({"bootstrap.servers": servers, "linger.ms": 5})
+    refused: list[Any] = []
+
+    def heard(error: Any, message: Any) -> None:
+        if error is not None:
+            refused.append(error)
+
+    count = 0
+    for key, value in records:
+        while True:
+            try:
+                producer.produce(topic, value, key, on_delivery=heard)
+                break
+            except BufferError:
+                producer.poll(0.1)
+        count += 1
+    producer.flush()
+    if refused:
+        raise JobError(f"Kafka refuses a record of {topic!r}: {refused[0].str()}")
+    return count
+
+
+def consume(servers: str, topic: str, *, follow: bool = False) -> Iterator[ShownRecord]:
+    """The records of a topic from the beginning to its end, or for ever.
+
+    Partition by partition where it ends; aborted transactions are left out.
+
+    Raises:
+        JobError: there is no such topic.
+    """
+    kafka = _library()
+    settings = {
+        "bootstrap.servers": servers,
+        "group.id": "headrace-dev",
+        "enable.auto.commit": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "earliest",
+        "isolation.level": "read_committed",
+    }
+    consumer = kafka.Consumer(settings)
+    try:
+        known = consumer.list_topics(topic, timeout=_ASK_S).topics[topic]
+        if known.error is not None:
+            raise JobError(f"there is no topic {topic!r}: {known.error.str()}")
+        open_ends = {*known.partitions}
+        beginning = kafka.OFFSET_BEGINNING
+        consumer.assign([kafka.TopicPartition(topic, p, beginning) for p in open_ends])
+        while open_ends or follow:
+            message = consumer.poll(0.5)
+            if message is None:
+                continue
+            error = message.error()
+            if error is None:
+                yield ShownRecord(
+                    message.partition(), message.offset(), message.key(), message.value()
+                )
+            elif error.code() == kafka.KafkaError._PARTITION_EOF:
+                open_ends.discard(message.partition())
+            elif not error.retriable():
+                raise JobError(f"the topic {topic!r} cannot be read: {error.str()}")
+    finally:
+        consumer.close()

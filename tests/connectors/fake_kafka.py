@@ -1,0 +1,184 @@
+"""A Kafka in memory: logs with gaps, topics that come and go, brokers that fall silent."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from headrace.datastream.connectors.kafka.client import (
+    Fetched,
+    OffsetGone,
+    Place,
+    Topic,
+    Unreachable,
+)
+
+_ids = itertools.count(1)
+
+
+class Message(NamedTuple):
+    """A message with confluent-kafka's methods."""
+
+    at: int
+    content: bytes | None
+    time_ms: int = 1000
+    name: bytes | None = None
+    more: tuple[tuple[str, bytes | None], ...] = ()
+
+    def offset(self) -> int:
+        return self.at
+
+    def value(self) -> bytes | None:
+        return self.content
+
+    def key(self) -> bytes | None:
+        return self.name
+
+    def timestamp(self) -> tuple[int, int]:
+        return (1, self.time_ms)
+
+    def headers(self) -> Sequence[tuple[str, bytes | None]] | None:
+        return [*self.more] or None
+
+
+@dataclass
+class Log:
+    """A partition: messages in order, with gaps; ``end`` may be after a gap."""
+
+    messages: list[Message] = field(default_factory=list)
+    first: int = 0
+    end: int = 0
+
+    def add(self, *values: bytes | None, gap: int = 0, **more: Any) -> Log:
+        """Append values, then a gap."""
+        for value in values:
+            self.messages.append(Message(self.end, value, **more))
+            self.end += 1
+        self.end += gap
+        return self
+
+    def delete_before(self, offset: int) -> None:
+        self.messages = [m for m in self.messages if m.at >= offset]
+        self.first = offset
+
+
+@dataclass
+class Broker:
+    """The whole cluster. ``opened`` counts consumers, ``fetched`` messages, ``sought`` seeks."""
+
+    topics: dict[str, tuple[str, list[Log]]] = field(default_factory=dict)
+    groups: dict[tuple[str, Place], int] = field(default_factory=dict)
+    down: bool = False
+    opened: int = 0
+    fetched: int = 0
+    sought: int = 0
+
+    def create(self, topic: str, partitions: int = 1) -> list[Log]:
+        """A new topic, with an id of its own."""
+        logs = [Log() for _ in range(partitions)]
+        self.topics[topic] = (f"id{next(_ids)}", logs)
+        return logs
+
+    def log(self, topic: str, partition: int) -> Log | None:
+        logs = self.topics.get(topic, ("", []))[1]
+        return logs[partition] if partition < len(logs) else None
+
+
+BROKERS: dict[str, Broker] = {}
+
+
+@dataclass(frozen=True)
+class FakeClients:
+    """Clients of a broker, which is found by its name: so they can be pickled."""
+
+    name: str
+
+    def cluster(self) -> FakeCluster:
+        return FakeCluster(BROKERS[self.name])
+
+    def log(self, topic: str, partition: int) -> FakeLog:
+        broker = BROKERS[self.name]
+        broker.opened += 1
+        return FakeLog(broker, topic, partition)
+
+
+@dataclass
+class FakeCluster:
+    broker: Broker
+
+    def _up(self) -> Broker:
+        if self.broker.down:
+            raise Unreachable("connection refused")
+        return self.broker
+
+    def names(self) -> Sequence[str]:
+        return sorted(self._up().topics)
+
+    def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
+        found = self._up().topics
+        return {t: Topic(found[t][0], len(found[t][1])) for t in topics if t in found}
+
+    def _each(self, places: Iterable[Place]) -> dict[Place, Log]:
+        logs = {place: self._up().log(*place) for place in places}
+        return {place: log for place, log in logs.items() if log is not None}
+
+    def earliest(self, places: Iterable[Place]) -> dict[Place, int]:
+        return {place: log.first for place, log in self._each(places).items()}
+
+    def latest(self, places: Iterable[Place]) -> dict[Place, int]:
+        return {place: log.end for place, log in self._each(places).items()}
+
+    def at_time(self, places: Iterable[Place], timestamp_ms: int) -> dict[Place, int]:
+        later = {
+            place: [m.at for m in log.messages if m.time_ms >= timestamp_ms]
+            for place, log in self._each(places).items()
+        }
+        return {place: offsets[0] for place, offsets in later.items() if offsets}
+
+    def committed(self, group: str, places: Iterable[Place]) -> dict[Place, int]:
+        groups = self._up().groups
+        return {place: groups[group, place] for place in places if (group, place) in groups}
+
+    def commit(self, group: str, offsets: Mapping[Place, int]) -> str | None:
+        self._up().groups.update({(group, place): at for place, at in offsets.items()})
+        return None
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class FakeLog:
+    broker: Broker
+    topic: str
+    partition: int
+    at: int = -1
+    told: int = -1
+
+    def seek(self, offset: int) -> None:
+        self.at, self.told = offset, -1
+        self.broker.sought += 1
+
+    def fetch(self, most: int, wait_s: float) -> Fetched:
+        log = self.broker.log(self.topic, self.partition)
+        if self.broker.down:
+            return Fetched(())
+        if log is None:
+            raise OffsetGone("unknown topic", topic_gone=True)
+        if not log.first <= self.at <= log.end:
+            raise OffsetGone("offset out of range")
+        found = [m for m in log.messages if m.at >= self.at][:most]
+        self.broker.fetched += len(found)
+        if found:
+            self.at = found[-1].at + 1
+            return Fetched(found)
+        self.at = log.end
+        if self.told == self.at:
+            return Fetched(())  # as librdkafka, which tells of an end once
+        self.told = self.at
+        return Fetched((), self.at)
+
+    def close(self) -> None:
+        pass

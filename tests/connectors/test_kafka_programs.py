@@ -1,0 +1,130 @@
+"""Programs that read Kafka, in one process, over a Kafka in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import pytest
+
+from headrace.common import Duration, Time, WatermarkStrategy
+from headrace.common.serialization import SimpleStringSchema
+from headrace.datastream import DataStream, OutputTag, StreamExecutionEnvironment
+from headrace.datastream.connectors.kafka import (
+    BadKafkaRecord,
+    KafkaOffsetsInitializer,
+    KafkaRecord,
+    KafkaRecordDeserializationSchema,
+    KafkaSource,
+)
+from headrace.datastream.window import TumblingEventTimeWindows
+from headrace.testing import run_pipeline
+from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients
+
+BAD = OutputTag("bad")
+HOURS = 8
+
+
+@pytest.fixture(autouse=True)
+def broker() -> Iterator[Broker]:
+    BROKERS["fake"] = Broker()
+    yield BROKERS["fake"]
+    BROKERS.clear()
+
+
+class KeyAndValue(KafkaRecordDeserializationSchema):
+    def deserialize(self, record: KafkaRecord) -> Any:
+        assert record.key is not None and record.value is not None
+        return record.key.decode(), int(record.value)
+
+
+def program(env: StreamExecutionEnvironment) -> dict[str, DataStream]:
+    """Sums by key and minute of Kafka's own timestamps."""
+    source = (
+        KafkaSource.builder()
+        .set_bootstrap_servers("fake:9092")
+        .set_topics("clicks")
+        .set_deserializer(KeyAndValue())
+        .set_bounded(KafkaOffsetsInitializer.latest())
+        .on_error(BAD)
+        .set_clients(FakeClients("fake"))
+        .build()
+    )
+    clicks = env.from_source(source, WatermarkStrategy.for_monotonous_timestamps(), "clicks")
+    sums = (
+        clicks.key_by(lambda pair: pair[0])
+        .window(TumblingEventTimeWindows.of(Time.minutes(1)))
+        .reduce(lambda one, other: (one[0], one[1] + other[1]))
+    )
+    return {"sums": sums, "bad": clicks.get_side_output(BAD)}
+
+
+def fill(broker: Broker) -> None:
+    """Each partition in the order of time, one of them hours behind the other."""
+    for partition, log in enumerate(broker.create("clicks", 2)):
+        for second in range(0, 180, 7):
+            time_ms = partition * HOURS * 3_600_000 + second * 1000
+            log.add(b"%d" % second, name=b"ab"[second % 2 :][:1], time_ms=time_ms, gap=second % 3)
+        log.add(b"none", name=b"x", time_ms=time_ms)
+
+
+def expected() -> list[tuple[str, int]]:
+    each = [
+        (key, sum(s for s in range(0, 180, 7) if s // 60 == minute and "ab"[s % 2] == key))
+        for minute in range(3)
+        for key in "ab"
+    ]
+    return sorted(each * 2)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"mode": "batch"},
+        {"cuts": [5] * 20, "backends": "paged", "restarts": True},
+        {"cuts": [3] * 30, "key_groups": 4},
+    ],
+)
+def test_windows_of_kafkas_own_time(broker: Broker, how: dict[str, Any]) -> None:
+    fill(broker)
+    results = run_pipeline(program, **how)
+    assert sorted(results["sums"]) == expected()
+    assert [
+        (b.topic, b.partition, b.raw) for b in sorted(results["bad"], key=lambda b: b.split)
+    ] == [
+        ("clicks", 0, b"none"),
+        ("clicks", 1, b"none"),
+    ]
+    assert all(isinstance(bad, BadKafkaRecord) for bad in results["bad"])
+
+
+@pytest.mark.parametrize("mode", ["streaming", "batch"])
+def test_a_partition_without_records_ends_too(
+    broker: Broker, mode: Literal["streaming", "batch"]
+) -> None:
+    fill(broker)
+    empty = broker.create("other")
+    broker.topics["clicks"][1].extend(empty)
+    assert sorted(run_pipeline(program, mode)["sums"]) == expected()
+
+
+def test_one_partition_waits_for_the_other(broker: Broker) -> None:
+    """Aligned to a minute of drift: the partition that is ahead is not read further."""
+    fill(broker)
+
+    def aligned(env: StreamExecutionEnvironment) -> DataStream:
+        source = KafkaSource(
+            bootstrap_servers="fake:9092",
+            topics="clicks",
+            deserializer=SimpleStringSchema(),
+            clients=FakeClients("fake"),
+        )
+        strategy = WatermarkStrategy.for_monotonous_timestamps().with_watermark_alignment(
+            "clicks", Duration.of_minutes(1)
+        )
+        return env.from_source(source, strategy, "clicks")
+
+    read = run_pipeline(aligned, cuts=[4] * 9, micro_batches=9).only
+    ahead = len(read) - len({*read})
+    assert ahead == 2  # its first share; all others are the slow one's

@@ -1,0 +1,431 @@
+"""The Kafka source over a Kafka in memory: the laws of sources, and what a partition can meet."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common.serialization import SimpleStringSchema
+from headrace.connector import Budget, Progress, Source
+from headrace.datastream.connectors.kafka import (
+    BadKafkaRecord,
+    KafkaOffsetResetStrategy,
+    KafkaOffsetsInitializer,
+    KafkaRecord,
+    KafkaRecordDeserializationSchema,
+    KafkaSource,
+    KafkaTopicPartition,
+)
+from headrace.datastream.connectors.kafka.enumerator import BELIEVED_MS, shared
+from headrace.datastream.output_tag import OutputTag
+from headrace.errors import DecodeError, JobError
+from headrace.testing.contracts import LARGE, START_MS, SourceContract
+from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, Log
+
+FEW = Budget(3, 1 << 20)
+
+
+@pytest.fixture(autouse=True)
+def broker() -> Iterator[Broker]:
+    BROKERS["fake"] = Broker()
+    yield BROKERS["fake"]
+    BROKERS.clear()
+
+
+def source(**given: Any) -> KafkaSource:
+    settings = {
+        "bootstrap_servers": "fake:9092",
+        "deserializer": SimpleStringSchema(),
+        "clients": FakeClients("fake"),
+        **({} if {"topic_pattern", "partitions"} & {*given} else {"topics": "t"}),
+        **given,
+    }
+    return KafkaSource(**settings)
+
+
+def values(log: Log) -> list[str]:
+    return [m.content.decode() for m in log.messages if m.content is not None]
+
+
+def fill(log: Log, name: str, count: int) -> None:
+    """Records with gaps: after each seventh the end of a transaction, or what compaction took."""
+    for index in range(count):
+        log.add(f"{name}{index}".encode(), gap=index % 7 == 0, time_ms=1000 + index)
+    log.add(gap=3)
+
+
+class KafkaContract(SourceContract):
+    def make_source(self, folder: Path) -> Source:
+        broker = BROKERS["fake"]
+        for partition, log in enumerate(broker.create("t", 3)):
+            fill(log, f"p{partition}-", 40 * partition)
+        return self.build()
+
+    def build(self) -> Source:
+        return source()
+
+    def expected(self) -> Sequence[str]:
+        return [
+            f"p{partition}-{index}" for partition in range(3) for index in range(40 * partition)
+        ]
+
+
+class TestUnbounded(KafkaContract):
+    def grow(self, folder: Path) -> None:
+        for log in BROKERS["fake"].topics["t"][1]:
+            fill(log, "later", 20)
+
+
+class TestBounded(KafkaContract):
+    def build(self) -> Source:
+        return source(stopping_offsets=KafkaOffsetsInitializer.latest())
+
+    def grow(self, folder: Path) -> None:
+        for log in BROKERS["fake"].topics["t"][1]:
+            fill(log, "later", 20)
+
+
+class Walk:
+    """A source that is read step by step, without the engine."""
+
+    def __init__(self, of: KafkaSource) -> None:
+        self.source = of
+        self.enumerator = of.enumerator("")
+        self.reader = of.reader()
+        self.positions: dict[str, Any] = {}
+        self.now_ms = START_MS
+        self.ended = False
+        self.finished: list[str] = []
+
+    def begin(self) -> Walk:
+        self.positions = dict(self.enumerator.initial(self.now_ms))
+        return self
+
+    def step(self, budget: Budget = LARGE, *, after_ms: int = BELIEVED_MS) -> list[Any]:
+        self.now_ms += after_ms
+        start = self.positions
+        progress: Progress = self.enumerator.advance(start, budget, self.now_ms, frozenset())
+        finished = dict(progress.finished) if progress.finished else {}
+        begins = {**start, **progress.started}
+        ends = {**progress.positions, **finished}
+        ranges = self.enumerator.ranges(begins, ends, frozenset(finished))
+        found = [v for r in ranges for chunk in self.reader.read(r) for v in chunk.values]
+        self.positions = dict(progress.positions)
+        self.finished += finished
+        self.ended = progress.ended
+        self.enumerator.committed(ends)
+        return found
+
+
+@pytest.mark.parametrize(
+    ("starting", "expected"),
+    [
+        (KafkaOffsetsInitializer.earliest(), ["2", "3", "4"]),
+        (KafkaOffsetsInitializer.latest(), []),
+        (KafkaOffsetsInitializer.timestamp(3), ["3", "4"]),
+        (KafkaOffsetsInitializer.timestamp(9), []),
+        (KafkaOffsetsInitializer.committed_offsets(), ["4"]),
+        (KafkaOffsetsInitializer.offsets({KafkaTopicPartition("t", 0): 3}), ["3", "4"]),
+        (KafkaOffsetsInitializer.offsets({KafkaTopicPartition("t", 0): 1}), ["2", "3", "4"]),
+        (
+            KafkaOffsetsInitializer.offsets(
+                {KafkaTopicPartition("t", 0): 77}, KafkaOffsetResetStrategy.LATEST
+            ),
+            [],
+        ),
+    ],
+)
+def test_it_starts_where_it_is_told(
+    broker: Broker, starting: KafkaOffsetsInitializer, expected: list[str]
+) -> None:
+    (log,) = broker.create("t")
+    for index in range(5):
+        log.add(b"%d" % index, time_ms=index)
+    log.delete_before(2)
+    broker.groups["g", ("t", 0)] = 4
+    assert Walk(source(starting_offsets=starting, group_id="g")).begin().step() == expected
+
+
+def test_without_a_committed_offset_the_strategy_counts(broker: Broker) -> None:
+    broker.create("t")[0].add(b"a")
+    strategy = KafkaOffsetResetStrategy.EARLIEST
+    given = KafkaOffsetsInitializer.committed_offsets(strategy)
+    assert Walk(source(starting_offsets=given, group_id="g")).begin().step() == ["a"]
+    none = KafkaOffsetsInitializer.committed_offsets()
+    with pytest.raises(JobError, match="no committed offset"):
+        Walk(source(starting_offsets=none, group_id="other")).begin()
+
+
+def test_it_stops_at_the_end_of_the_start(broker: Broker) -> None:
+    log, other = broker.create("t", 2)
+    log.add(b"a", b"b", gap=2)
+    walk = Walk(source(stopping_offsets=KafkaOffsetsInitializer.latest(), bounded=False)).begin()
+    log.add(b"later")
+    other.add(b"later")
+    assert not walk.source.bounded
+    assert walk.step(Budget(1, 1)) == ["a"]
+    assert walk.step() == ["b"]
+    assert walk.ended
+
+
+def test_a_stop_in_the_future_is_waited_for(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    stops = KafkaOffsetsInitializer.offsets({KafkaTopicPartition("t", 0): 2})
+    walk = Walk(source(stopping_offsets=stops)).begin()
+    log.add(b"a")
+    assert walk.step() == ["a"] and not walk.ended
+    log.add(b"b", b"c")
+    assert walk.step() == ["b"] and walk.ended
+
+
+def test_a_topic_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(JobError, match="no topic 't'"):
+        Walk(source()).begin()
+
+
+def test_new_topics_and_partitions_are_read_from_their_beginning(broker: Broker) -> None:
+    given = {"topic_pattern": "t.*", "starting_offsets": KafkaOffsetsInitializer.latest()}
+    walk = Walk(source(**given)).begin()
+    assert walk.positions == {}
+    broker.create("other")[0].add(b"no")
+    broker.create("t1")[0].add(b"a")
+    assert walk.step() == ["a"]
+    broker.topics["t1"][1].append(Log().add(b"b"))
+    broker.create("t2")[0].add(b"c")
+    assert walk.step(after_ms=1) == []
+    assert sorted(walk.step()) == ["b", "c"]
+
+
+def test_only_the_partitions_that_were_named(broker: Broker) -> None:
+    for index, log in enumerate(broker.create("t", 3)):
+        log.add(b"%d" % index)
+    walk = Walk(source(partitions={KafkaTopicPartition("t", 1)})).begin()
+    assert walk.step() == ["1"]
+    with pytest.raises(JobError, match="no partition 7 of topic 't'"):
+        Walk(source(partitions={KafkaTopicPartition("t", 7)})).begin()
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("earliest", ["7", "8", "9"]), ("latest", [])])
+def test_records_that_are_no_longer_kept(broker: Broker, policy: str, expected: list[str]) -> None:
+    (log,) = broker.create("t")
+    log.add(*(b"%d" % index for index in range(10)))
+    walk = Walk(source(on_missing_offsets=policy)).begin()
+    assert walk.step(FEW) == ["0", "1", "2"]
+    log.delete_before(7)
+    strict = Walk(source())
+    strict.positions = walk.positions
+    with pytest.raises(JobError, match="no longer kept") as failed:
+        strict.step()
+    assert failed.value.where["read up to offset"] == "3"
+    assert walk.step() == expected
+    still = walk.positions
+    assert walk.step() == [] and walk.positions == still
+    log.add(b"more")
+    assert walk.step() == ["more"]
+
+
+def test_records_that_vanish_between_plan_and_reading(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    log.add(*(b"%d" % index for index in range(10)))
+    walk = Walk(source()).begin()
+    end = walk.enumerator.advance(walk.positions, LARGE, START_MS, frozenset())
+    (planned,) = walk.enumerator.ranges(walk.positions, end.positions, frozenset())
+    log.delete_before(7)
+    with pytest.raises(JobError, match="not there any more"):
+        list(walk.reader.read(planned))
+    found = list(source(on_missing_offsets="earliest").reader().read(planned))
+    assert [value for chunk in found for value in chunk.values] == ["7", "8", "9"]
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("earliest", ["new"]), ("latest", [])])
+def test_a_topic_that_was_created_again(broker: Broker, policy: str, expected: list[str]) -> None:
+    """With fewer partitions, and a log that is longer than what was read of the old one."""
+    for log in broker.create("t", 2):
+        log.add(b"old")
+    walk = Walk(source(on_changed_topic=policy)).begin()
+    strict = Walk(source()).begin()
+    assert walk.step() == strict.step() == ["old", "old"]
+    before = [*walk.positions]
+    broker.create("t")[0].add(b"new", gap=5)
+    assert walk.step() == [] and [*walk.positions] == before  # a broker may not know yet
+    assert strict.step() == []
+    assert walk.step() == expected
+    assert sorted(walk.finished) == before and len(walk.positions) == 1
+    with pytest.raises(JobError, match="deleted and created again"):
+        strict.step()
+    broker.topics["t"][1][0].add(b"more")
+    assert walk.step() == ["more"]
+
+
+def test_a_topic_that_was_deleted(broker: Broker) -> None:
+    broker.create("t")[0].add(b"old")
+    walk = Walk(source(on_changed_topic="earliest")).begin()
+    strict = Walk(source()).begin()
+    assert walk.step() == strict.step() == ["old"]
+    del broker.topics["t"]
+    assert walk.step() == strict.step() == []
+    assert walk.step() == [] and walk.positions == {} and not walk.ended
+    with pytest.raises(JobError, match="was deleted while the job read it"):
+        strict.step()
+    broker.create("t")[0].add(b"new")
+    assert walk.step() == ["new"]
+
+
+def test_what_was_planned_is_not_read_from_another_topic(broker: Broker) -> None:
+    broker.create("t")[0].add(b"old")
+    walk = Walk(source(on_missing_offsets="earliest")).begin()
+    end = walk.enumerator.advance(walk.positions, LARGE, START_MS, frozenset())
+    (planned,) = walk.enumerator.ranges(walk.positions, end.positions, frozenset())
+    broker.create("t")[0].add(b"new")
+    with pytest.raises(JobError, match="deleted and created again"):
+        list(walk.reader.read(planned))
+
+
+@pytest.mark.parametrize("policy", ["fail", "earliest"])
+def test_a_log_that_lost_its_end(broker: Broker, policy: str) -> None:
+    (log,) = broker.create("t")
+    log.add(b"a", b"b", b"c")
+    walk = Walk(source(on_missing_offsets=policy)).begin()
+    assert walk.step() == ["a", "b", "c"]
+    log.messages, log.end = log.messages[:1], 1
+    assert walk.step() == []  # the new leader may not know yet
+    if policy == "fail":
+        with pytest.raises(JobError, match="beyond the end of the log"):
+            walk.step()
+    else:
+        assert walk.step() == ["a"]
+
+
+def test_brokers_that_fall_silent_are_waited_for(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    log.add(b"a")
+    walk = Walk(source(unreachable_timeout=25_000)).begin()
+    assert walk.step() == ["a"]
+    log.add(b"b")
+    broker.down = True
+    assert walk.step() == walk.step() == []
+    broker.down = False
+    assert walk.step() == ["b"]
+    broker.down = True
+    for _ in range(3):
+        walk.step()
+    with pytest.raises(JobError, match="no Kafka broker answers for 30 s: connection refused"):
+        walk.step()
+
+
+def test_a_reader_waits_for_brokers_that_fall_silent(broker: Broker) -> None:
+    broker.create("t")[0].add(b"a")
+    walk = Walk(source(unreachable_timeout=3_000)).begin()
+    end = walk.enumerator.advance(walk.positions, LARGE, START_MS, frozenset())
+    (planned,) = walk.enumerator.ranges(walk.positions, end.positions, frozenset())
+    broker.down = True
+    with pytest.raises(JobError, match="nothing for 3 s"):
+        list(walk.reader.read(planned))
+
+
+def test_the_group_gets_what_is_committed(broker: Broker) -> None:
+    log, _ = broker.create("t", 2)
+    log.add(b"a", b"b")
+    Walk(source(group_id="g")).begin().step()
+    assert broker.groups == {("g", ("t", 0)): 2, ("g", ("t", 1)): 0}
+    silent = Walk(source(group_id="h", properties={"commit.offsets.on.checkpoint": False}))
+    silent.begin().step()
+    assert {group for group, _ in broker.groups} == {"g"}
+
+
+def test_a_commit_that_fails_does_not_stop_the_job(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.create("t")[0].add(b"a")
+    walk = Walk(source(group_id="g")).begin()
+    broker.down = True
+    walk.enumerator.committed({"t-0@x": [1, None]})
+    walk.enumerator.committed({"t-0@x": [2, None]})
+    assert [record.message for record in caplog.records] == [
+        "the offsets of group g are not committed: connection refused"
+    ]
+    broker.down = False
+    walk.enumerator.committed({"t-0@x": [2, None]})
+    assert broker.groups == {("g", ("t", 0)): 2}
+
+
+def test_a_consumer_is_opened_once_and_nothing_is_fetched_twice(broker: Broker) -> None:
+    logs = broker.create("t", 2)
+    for log in logs:
+        fill(log, "v", 50)
+    walk = Walk(source()).begin()
+    found = []
+    for _ in range(40):
+        found += walk.step(Budget(5, 1 << 20), after_ms=1)
+    assert len(found) == broker.fetched == 100
+    assert (broker.opened, broker.sought) == (2, 2)
+
+
+def test_budgets_are_shared_and_the_rest_goes_to_the_longer(broker: Broker) -> None:
+    assert shared({"a": 0, "b": 0, "c": 5}, {"a": 2, "b": 90, "c": 90}, 30) == {
+        "a": 2,
+        "b": 14,
+        "c": 19,
+    }
+    assert shared({"a": 0, "b": 0}, {"a": 9, "b": 9}, 1) == {"a": 1, "b": 1}
+
+
+class Whole(KafkaRecordDeserializationSchema):
+    def deserialize(self, record: KafkaRecord) -> Any:
+        if record.value == b"bad":
+            raise ValueError("no good")
+        return record if record.value else None
+
+
+def test_a_schema_sees_the_whole_record(broker: Broker) -> None:
+    headers = (("h", b"1"), ("h", None))
+    broker.create("t")[0].add(b"v", None, time_ms=7, name=b"k", more=headers)
+    (found,) = Walk(source(deserializer=Whole())).begin().step()
+    assert found == KafkaRecord("t", 0, 0, 7, b"k", b"v", headers)
+
+
+def test_kafkas_timestamps_are_the_records(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    log.add(b"a", time_ms=5).add(None, time_ms=6).add(b"c", time_ms=7)
+    walk = Walk(source()).begin()
+    end = walk.enumerator.advance(walk.positions, LARGE, START_MS, frozenset())
+    (planned,) = walk.enumerator.ranges(walk.positions, end.positions, frozenset())
+    (chunk,) = walk.reader.read(planned)
+    assert (chunk.values, chunk.timestamps) == (["a", "c"], [5, 7])
+
+
+def test_a_poison_record_tells_its_place(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    log.add(b"a", gap=3).add(b"\xff", name=b"k").add(b"c")
+    with pytest.raises(DecodeError, match="cannot be deserialized") as failed:
+        Walk(source()).begin().step()
+    assert (failed.value.where["topic"], failed.value.where["offset"]) == ("t", "4")
+    tagged = Walk(source(error_tag=OutputTag("bad"))).begin()
+    assert tagged.source.reports_bad_records
+    end = tagged.enumerator.advance(tagged.positions, LARGE, START_MS, frozenset())
+    (planned,) = tagged.enumerator.ranges(tagged.positions, end.positions, frozenset())
+    (chunk,) = tagged.reader.read(planned)
+    ((index, bad),) = chunk.bad
+    assert chunk.values == ["a", "c"] and index == 1 and isinstance(bad, BadKafkaRecord)
+    assert (bad.topic, bad.partition, bad.offset, bad.raw, bad.key) == ("t", 0, 4, b"\xff", b"k")
+
+
+def test_a_schemas_own_exception_says_which_record_it_was(broker: Broker) -> None:
+    broker.create("t")[0].add(b"a", b"bad")
+    with pytest.raises(ValueError, match="no good") as failed:
+        Walk(source(deserializer=Whole())).begin().step()
+    (note,) = failed.value.__notes__
+    assert note.endswith("topic 't', partition 0, offset 1")
+
+
+def test_secrets_are_in_no_repr_and_no_position(broker: Broker) -> None:
+    broker.create("t")[0].add(b"a")
+    made = source(properties={"sasl.password": "hunter2", "security.protocol": "SASL_SSL"})
+    walk = Walk(made).begin()
+    shown = repr([made, made.enumerator(""), made.reader(), made.locator, walk.positions])
+    assert "hunter2" not in shown and "SASL_SSL" in shown
+    assert b"hunter2" not in pickle.dumps(walk.positions)
