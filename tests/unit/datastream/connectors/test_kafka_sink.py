@@ -207,6 +207,20 @@ def test_a_partition_may_go_from_worker_to_worker_and_back(cluster: Cluster) -> 
     assert cluster.values == [*"012345"]
 
 
+def test_after_a_broken_connection_the_next_transaction_has_another_epoch(
+    cluster: Cluster,
+) -> None:
+    """A request of the one before may still be under way."""
+    worker, made = WorkerResources(), sink()
+    write(made, worker, 0, "a")
+    task = writer(made, worker, 1)
+    task.write(["b"], [None])
+    cluster.made[0].on_error(kafka.KafkaError(kafka.KafkaError._TRANSPORT))
+    task.prepare_commit()
+    write(made, worker, 2, "c")
+    assert cluster.values == [*"abc"] and len(cluster.made) == 2
+
+
 def test_two_that_write_at_once_are_told(cluster: Cluster) -> None:
     """Two jobs with one prefix: the second takes over, the first has nothing published."""
     first = writer(sink(transactional_id_prefix="p"), WorkerResources())

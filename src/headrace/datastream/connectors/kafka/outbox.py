@@ -31,7 +31,8 @@ MOST_TOLD = 100
 class Outbox:
     """Takes records for Kafka, and raises when one of them cannot be delivered.
 
-    ``timeout_s``: for so long it waits for brokers that do not answer.
+    ``timeout_s``: for so long it waits for brokers that do not answer. ``disturbed``: a connection
+    broke, or a call was made again, since that was last set to False.
     """
 
     def __init__(self, producers: Producers, settings: dict[str, str], timeout_s: float) -> None:
@@ -40,6 +41,7 @@ class Outbox:
         self._failed: list[Undelivered] = []
         self._more = 0
         self._heard = ""
+        self.disturbed = False
         self._topics: dict[str, tuple[Sequence[int], float]] = {}
         self.client = producers.producer(settings, self._delivered, self._hear)
         self._produce = self.client.produce
@@ -86,11 +88,6 @@ class Outbox:
             return told("writing a record", error, self._heard, {"topic": record.topic})
         return undelivered([Undelivered(error, record.topic, record.partition, size_bytes)], "")
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether a record was not delivered."""
-        return bool(self._failed)
-
     def check(self) -> None:
         """Raise if records were not delivered.
 
@@ -132,6 +129,7 @@ class Outbox:
             try:
                 return call(min(max(left, PAUSE_S), ONE_CALL_S))
             except self._exception as error:
+                self.disturbed = True
                 self.client.poll(PAUSE_S)  # what the client heard comes here
                 reason = error.args[0]
                 if self._failed and not reason.fatal():
@@ -178,7 +176,7 @@ class Outbox:
         self._failed.append(Undelivered(error, message.topic(), message.partition(), size_bytes))
 
     def _hear(self, error: Any) -> None:
-        self._heard = str(error.str())
+        self._heard, self.disturbed = str(error.str()), True
 
     def close(self) -> None:
         """Throw away what was not delivered. The client goes with the last reference."""

@@ -45,6 +45,10 @@ _HINTS = {
 }
 
 
+class NoAnswer(JobError):
+    """No broker answers; later one may."""
+
+
 class Undelivered(NamedTuple):
     """A record that did not arrive: why, and how large key and value are together."""
 
@@ -78,7 +82,7 @@ def told(doing: str, error: Any, heard: str = "", where: dict[str, str] | None =
             "this transaction is visible to readers of committed records",
         )
     if may_pass(error):
-        return JobError(
+        return NoAnswer(
             f"no Kafka broker answers: {heard or error.str()}",
             where=places,
             hint="the micro-batch can be run again when brokers are back; "

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class TransactionalProducer:
-    """One partition's producer. It lives as long as nothing fails that Kafka is asked for.
+    """One partition's producer. It lives until a transaction fails, or a connection breaks in one.
 
     ``marker`` is the number of the first micro-batch that was not written.
     """
@@ -61,6 +61,7 @@ class TransactionalProducer:
         if batch_id < self.marker:
             return False
         self.outbox.partitions(topic)
+        self.outbox.disturbed = False
         self._ask("beginning a transaction", lambda _: self.outbox.client.begin_transaction())
         self._began_s = time.monotonic()
         marker = [self._kafka.TopicPartition(topic, 0, batch_id + 1)]
@@ -68,8 +69,12 @@ class TransactionalProducer:
         self._ask("writing the sink's marker", lambda left: send(marker, self._metadata, left))
         return True
 
-    def commit(self, batch_id: int) -> None:
-        """Commit records and marker.
+    def commit(self, batch_id: int) -> bool:
+        """Commit records and marker; False if another producer must write the next transaction.
+
+        A request that was made again after a broken connection may still be under way. Kafka
+        would take it for one of the next transaction if that had the same epoch: librdkafka 2.16
+        does not change the epoch with each transaction (KIP-890). A new producer does.
 
         Raises:
             JobError: it failed, or nobody knows. The producer is of no use any more.
@@ -77,22 +82,15 @@ class TransactionalProducer:
         self._ask("committing a transaction", self.outbox.client.commit_transaction)
         self._began_s = None
         self.marker = batch_id + 1
-
-    def abort(self) -> None:
-        """Abort the transaction; the next one can begin.
-
-        Raises:
-            JobError: it failed. The producer is of no use any more.
-        """
-        if self._began_s is not None:
-            abort = self.outbox.client.abort_transaction
-            self.outbox.insist("aborting a transaction", abort, CLOSING_S)
-            self._began_s = None
+        self.outbox.client.poll(0)  # what the client heard comes here
+        return not self.outbox.disturbed
 
     def close(self) -> None:
         """Abort what is open, if Kafka answers soon."""
-        with contextlib.suppress(JobError):
-            self.abort()
+        if self._began_s is not None:
+            abort = self.outbox.client.abort_transaction
+            with contextlib.suppress(JobError):  # then the next producer of this name does it
+                self.outbox.insist("aborting a transaction", abort, CLOSING_S)
         self.outbox.close()
 
     def _ask(self, doing: str, call: Callable[[float], T]) -> T:

@@ -10,6 +10,7 @@ from headrace.connector import SinkWriter, WriterContext
 from headrace.datastream.connectors.kafka.outbox import Outbox
 from headrace.datastream.connectors.kafka.produced import KafkaRecordSerializationSchema
 from headrace.datastream.connectors.kafka.producers import Producers
+from headrace.datastream.connectors.kafka.refusals import NoAnswer
 from headrace.datastream.connectors.kafka.transaction import TransactionalProducer
 from headrace.errors import JobError
 
@@ -133,20 +134,20 @@ class ExactlyOnceWriter(KafkaWriter):
         return self._shared().outbox
 
     def _begin(self, topic: str) -> Outbox | None:
-        self._producer = self._shared()
         try:
-            fits = self._producer.begin(self._context.batch_id, topic)
-        except JobError:
+            return self._begun(topic)
+        except JobError as error:
             self._context.discard(self._key)
-            if self._is_new:
-                self._producer = None
+            if self._is_new or isinstance(error, NoAnswer):
                 raise
-            self._producer = self._shared()
-            fits = self._producer.begin(self._context.batch_id, topic)
-        if not fits:
-            self._producer = None
+        return self._begun(topic)
+
+    def _begun(self, topic: str) -> Outbox | None:
+        producer = self._shared()
+        if not producer.begin(self._context.batch_id, topic):
             return None
-        return self._producer.outbox
+        self._producer = producer
+        return producer.outbox
 
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
         """Serialize and send; begins a transaction with the first record.
@@ -165,24 +166,17 @@ class ExactlyOnceWriter(KafkaWriter):
         Raises:
             JobError: it failed; run again, the micro-batch finds its marker, or none.
         """
-        if self._producer is None:
-            return
-        try:
-            self._producer.commit(self._context.batch_id)
-        except BaseException:
-            self._context.discard(self._key)
-            raise
-        finally:
-            self._producer = self._outbox = None
-
-    def abort(self) -> None:
-        """Abort the transaction. A producer that cannot is replaced."""
         producer, self._producer, self._outbox = self._producer, None, None
         if producer is None:
             return
+        is_good = False
         try:
-            producer.abort()
-        except JobError:
-            self._context.discard(self._key)
-        if producer.outbox.has_failed:
-            self._context.discard(self._key)
+            is_good = producer.commit(self._context.batch_id)
+        finally:
+            if not is_good:
+                self._context.discard(self._key)
+
+    def abort(self) -> None:
+        """Abort the transaction. The next one has another producer."""
+        self._producer = self._outbox = None
+        self._context.discard(self._key)
