@@ -113,6 +113,9 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
                 break
             except BufferError:
                 producer.poll(0.1)
+            except kafka.KafkaException as error:
+                refused.append(error.args[0])
+                break
         count += 1
     producer.flush()
     if refused:

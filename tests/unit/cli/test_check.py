@@ -50,12 +50,12 @@ def test_chains_of_calls_are_followed(tmp_path: Path, package: str) -> None:
 @pytest.mark.parametrize(
     "imports",
     [
-        "from pyflink.datastream.connectors.kafka import KafkaSource as Source",
-        "import pyflink.datastream.connectors.kafka as k; Source = k.KafkaSource",
-        "import pyflink.datastream.connectors.kafka\n"
-        "Source = pyflink.datastream.connectors.kafka.KafkaSource",
-        "from pyflink.datastream.connectors import kafka\nSource = kafka.KafkaSource",
-        "from pyflink.datastream.connectors.kafka import *\nSource = KafkaSource",
+        "from pyflink.datastream.connectors.pulsar import PulsarSource as Source",
+        "import pyflink.datastream.connectors.pulsar as k; Source = k.PulsarSource",
+        "import pyflink.datastream.connectors.pulsar\n"
+        "Source = pyflink.datastream.connectors.pulsar.PulsarSource",
+        "from pyflink.datastream.connectors import pulsar\nSource = pulsar.PulsarSource",
+        "from pyflink.datastream.connectors.pulsar import *\nSource = PulsarSource",
         "from beside import Source",
         "from beside import *",
         "import beside\nSource = beside.Source",
@@ -68,19 +68,19 @@ def test_every_way_to_import(tmp_path: Path, imports: str) -> None:
     uses = found(
         tmp_path,
         program,
-        beside="from pyflink.datastream.connectors.kafka import KafkaSource as Source",
+        beside="from pyflink.datastream.connectors.pulsar import PulsarSource as Source",
         package_of___init__="",
         package_of_inner="from .other import Source",
-        package_of_other="from headrace.datastream.connectors.kafka import KafkaSource as Source",
+        package_of_other="from headrace.datastream.connectors.pulsar import PulsarSource as Source",
     )
     last = program.count("\n")
-    assert (last, "KafkaSource", "unsupported") in uses
+    assert (last, "PulsarSource", "unsupported") in uses
 
 
 def test_what_is_imported_and_not_used_is_fine(tmp_path: Path) -> None:
     program = """
-    from pyflink.datastream.connectors.kafka import KafkaSource
-    def read(source: KafkaSource): ...
+    from pyflink.datastream.connectors.pulsar import PulsarSource
+    def read(source: PulsarSource): ...
     """
     assert found(tmp_path, program) == []
 
@@ -155,9 +155,9 @@ def test_unknown_objects_and_other_libraries(tmp_path: Path) -> None:
     program = """
     import sqlite3
     from pyflink.datastream import StreamExecutionEnvironment
-    def use(anything, kafka):
+    def use(anything, pulsar):
         anything.add_classpaths("x")
-        kafka.set_starting_offsets(None)
+        pulsar.set_start_cursor(None)
         anything.connect()
         sqlite3.connect("x").add_jars()
     """

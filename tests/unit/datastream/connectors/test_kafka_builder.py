@@ -18,7 +18,7 @@ from headrace.datastream.connectors.kafka import (
 )
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
 from headrace.datastream.connectors.kafka.properties import Properties
-from headrace.errors import ConfigurationError, PlanError
+from headrace.errors import ConfigurationError, MissingExtraError, PlanError
 from tests.connectors.fake_kafka import FakeClients
 
 JAAS = (
@@ -87,6 +87,7 @@ def test_addresses_and_groups_may_be_properties() -> None:
     [
         ({"bootstrap_servers": ""}, "address of a broker"),
         ({"topics": ()}, "topics, or topics that match"),
+        ({"topics": [("a", "b")]}, "named by a text"),
         ({"topic_pattern": "x"}, "topics, or topics that match"),
         ({"deserializer": None}, "needs a deserialization schema"),
         ({"deserializer": str}, "needs a deserialization schema"),
@@ -187,6 +188,13 @@ def test_secrets_are_shown_nowhere() -> None:
     real = LibrdkafkaClients("b:1", None, None, Properties.of(secret))
     assert "s3cr3t" not in repr([building, building.build(), real])
     assert "sasl.password" in repr(building)
+
+
+def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace.datastream.connectors.kafka.source.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match="confluent-kafka") as told:
+        builder().set_topics("a").set_clients(None).build()
+    assert told.value.hint == "pip install 'headrace[kafka]'"
 
 
 def test_the_consumer_reads_committed_records_and_joins_no_group() -> None:

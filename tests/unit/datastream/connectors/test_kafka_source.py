@@ -156,7 +156,7 @@ def test_without_a_committed_offset_the_strategy_counts(broker: Broker) -> None:
     given = KafkaOffsetsInitializer.committed_offsets(strategy)
     assert Walk(source(starting_offsets=given, group_id="g")).begin().step() == ["a"]
     none = KafkaOffsetsInitializer.committed_offsets()
-    with pytest.raises(JobError, match="no committed offset"):
+    with pytest.raises(JobError, match="has no committed offset"):
         Walk(source(starting_offsets=none, group_id="other")).begin()
 
 
@@ -343,13 +343,14 @@ def test_a_commit_that_fails_does_not_stop_the_job(
     broker.create("t")[0].add(b"a")
     walk = Walk(source(group_id="g")).begin()
     broker.down = True
-    walk.enumerator.committed({"t-0@x": [1, None]})
-    walk.enumerator.committed({"t-0@x": [2, None]})
+    (split,) = walk.positions
+    walk.enumerator.committed({split: [1, None]})
+    walk.enumerator.committed({split: [2, None]})
     assert [record.message for record in caplog.records] == [
         "the offsets of group g are not committed: connection refused"
     ]
     broker.down = False
-    walk.enumerator.committed({"t-0@x": [2, None]})
+    walk.enumerator.committed({split: [2, None]})
     assert broker.groups == {("g", ("t", 0)): 2}
 
 
@@ -363,6 +364,43 @@ def test_a_consumer_is_opened_once_and_nothing_is_fetched_twice(broker: Broker) 
         found += walk.step(Budget(5, 1 << 20), after_ms=1)
     assert len(found) == broker.fetched == 100
     assert (broker.opened, broker.sought) == (2, 2)
+
+
+def test_what_another_worker_has_read_is_skipped_without_a_seek(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    fill(log, "v", 80)
+    whole = values(log)
+    walk = Walk(source()).begin()
+    readers = [walk.source.reader() for _ in range(2)]
+    found = []
+    for step in range(30):
+        walk.reader = readers[step % 3 % 2]
+        found += walk.step(Budget(4, 1 << 20), after_ms=1)
+    assert found == whole
+    assert (broker.opened, broker.sought) == (2, 2)
+
+
+def test_what_another_worker_has_read_may_be_gone(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    walk = Walk(source()).begin()
+    readers = [walk.reader, walk.source.reader(), walk.reader]
+    for reader in readers:
+        log.delete_before(log.end)
+        log.add(b"a", b"b")
+        walk.reader = reader
+        assert walk.step(after_ms=1) == ["a", "b"]
+    assert broker.sought == 3
+
+
+def test_a_range_that_is_read_again_is_sought(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    fill(log, "v", 20)
+    walk = Walk(source()).begin()
+    end = walk.enumerator.advance(walk.positions, LARGE, START_MS, frozenset())
+    (planned,) = walk.enumerator.ranges(walk.positions, end.positions, frozenset())
+    for _ in range(2):
+        assert [v for chunk in walk.reader.read(planned) for v in chunk.values] == values(log)
+    assert (broker.opened, broker.sought) == (1, 2)
 
 
 def test_budgets_are_shared_and_the_rest_goes_to_the_longer(broker: Broker) -> None:

@@ -160,7 +160,12 @@ class KafkaEnumerator(SplitEnumerator):
         """Commit the offsets for the group. A failure is logged: the job does not need them."""
         if self.group is None:
             return
-        offsets = {Split.of(name).place: Position.of(at).offset for name, at in positions.items()}
+        here = {split.place for split in self._seen.values()}
+        offsets = {
+            Split.of(name).place: Position.of(at).offset
+            for name, at in positions.items()
+            if name in self._seen or Split.of(name).place not in here
+        }
         new = {place: at for place, at in offsets.items() if self._committed.get(place) != at}
         if not new:
             return

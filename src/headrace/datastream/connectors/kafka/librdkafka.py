@@ -38,6 +38,26 @@ FORCED = {
     "enable.partition.eof": "true",
 }
 
+# No broker answers, or none that is in charge: so it may be for a while.
+_LATER = (
+    *("_TRANSPORT", "_ALL_BROKERS_DOWN", "_TIMED_OUT", "_TIMED_OUT_QUEUE", "_RESOLVE"),
+    *("REQUEST_TIMED_OUT", "BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION"),
+    *("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
+)
+
+# A partition without a leader, or one that was deleted.
+_NOT_NOW = (
+    *("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_ID"),
+    *("LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "REPLICA_NOT_AVAILABLE"),
+    *("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "OFFSET_NOT_AVAILABLE"),
+    *("KAFKA_STORAGE_ERROR", "_NOENT"),
+)
+
+
+def _codes(errors: Any, names: Iterable[str]) -> set[int]:
+    """The numbers of errors that this version of the library knows."""
+    return {getattr(errors, name) for name in names if hasattr(errors, name)}
+
 
 @dataclass(frozen=True)
 class LibrdkafkaClients:
@@ -136,9 +156,8 @@ class LibrdkafkaCluster:
 
     def _told(self, error: Any) -> Exception:
         kafka_error, codes = error.args[0], self._kafka.KafkaError
-        silent = (codes._TRANSPORT, codes._ALL_BROKERS_DOWN, codes._TIMED_OUT, codes._RESOLVE)
         self._admin.poll(0)  # what the client heard comes here
-        if kafka_error.code() in silent or kafka_error.code() == codes.REQUEST_TIMED_OUT:
+        if kafka_error.code() in _codes(codes, _LATER):
             return Unreachable(self._heard or str(kafka_error.str()))
         if kafka_error.code() == codes._AUTHENTICATION:
             return JobError(f"Kafka refuses the login: {kafka_error.str()}")
@@ -187,7 +206,7 @@ class LibrdkafkaCluster:
         if not wanted:
             return {}
         found: dict[Place, int] = {}
-        silent = None
+        silent: Exception | None = None
         with self._asking():
             asked = self._admin.list_offsets(
                 wanted, isolation_level=self._isolation, request_timeout=ASK_TIMEOUT_S
@@ -196,13 +215,11 @@ class LibrdkafkaCluster:
             try:
                 found[place.topic, place.partition] = answer.result().offset
             except self._kafka.KafkaException as error:
-                if error.args[0].retriable():
-                    continue  # a partition that has no leader now, or was deleted
-                told = self._told(error)
-                if isinstance(told, Unreachable):
-                    silent = told
-                elif error.args[0].code() != self._kafka.KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise told from None
+                if error.args[0].code() in _codes(self._kafka.KafkaError, _NOT_NOW):
+                    continue
+                silent = self._told(error)
+                if not isinstance(silent, Unreachable):
+                    raise silent from None
         if silent is not None and not found:
             raise silent
         return found

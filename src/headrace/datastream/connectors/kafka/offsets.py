@@ -126,7 +126,7 @@ class KafkaOffsetsInitializer:
             return _all(cluster.latest(places), places)
         topic, partition = places[0]
         raise JobError(
-            f"there is no {self.kind.value} offset to begin at",
+            f"a partition has no {self.kind.value} offset",
             where={"topic": topic, "partition": str(partition)},
             hint="give the initializer a KafkaOffsetResetStrategy: EARLIEST or LATEST",
         )

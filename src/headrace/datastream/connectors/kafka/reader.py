@@ -95,7 +95,7 @@ class KafkaReader(SplitReader):
                 hint="on_missing_offsets('earliest') or ('latest') goes on with what is there",
             ) from None
         _log.warning("%s: offsets %d to %d are gone", split.name, cursor.at, min(first, end))
-        cursor.move_to(min(first, end))
+        cursor.seek(min(first, end))
 
     def _cursor(self, split: Split, start: int) -> Cursor:
         """The partition's cursor at an offset; the last one used is the last one listed."""

@@ -107,6 +107,9 @@ class KafkaSource(Source):
                 "a Kafka source reads topics, or topics that match a pattern, or partitions",
                 hint="call one of set_topics, set_topic_pattern, set_partitions",
             )
+        for topic in self.topics:
+            if not isinstance(topic, str):
+                raise PlanError(f"a topic is named by a text, not {topic!r:.100}")
         if not isinstance(self.deserializer, KafkaRecordDeserializationSchema):
             raise PlanError(
                 f"a Kafka source needs a deserialization schema, not {self.deserializer!r:.100}",
@@ -293,7 +296,7 @@ class KafkaSourceBuilder:
         """Set for how long the job waits for brokers that do not answer; 5 minutes otherwise."""
         return self._set(unreachable_timeout=timeout)
 
-    def set_clients(self, clients: Clients) -> KafkaSourceBuilder:
+    def set_clients(self, clients: Clients | None) -> KafkaSourceBuilder:
         """Read through another client than confluent-kafka's: for tests."""
         return self._set(clients=clients)
 

@@ -1,0 +1,116 @@
+"""The real client against librdkafka's own broker, which runs in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace.connector import SplitRange
+from headrace.datastream.connectors.kafka import KafkaSource
+from headrace.datastream.connectors.kafka.client import OffsetGone, Unreachable
+from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
+from headrace.datastream.connectors.kafka.properties import Properties
+from headrace.datastream.connectors.kafka.records import (
+    KafkaRecord,
+    KafkaRecordDeserializationSchema,
+)
+from headrace.datastream.connectors.kafka.split import Split
+from headrace.errors import ConfigurationError
+
+kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
+
+RECORDS = 10
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[str]:
+    """A broker with ten records in a partition; it lives as long as this producer."""
+    from tests.connectors.mock_broker import mock_broker
+
+    producer, servers = mock_broker()
+    for index in range(RECORDS):
+        headers = [("h", b"1"), ("h", None)] if index == 3 else None
+        producer.produce("t", b"%d" % index, b"k", 0, timestamp=1000 + index, headers=headers)
+    producer.flush(10)
+    yield servers
+
+
+def clients(servers: str, **properties: Any) -> LibrdkafkaClients:
+    given = {"log_level": 0, "fetch.wait.max.ms": 10, **properties}
+    return LibrdkafkaClients(servers, None, None, Properties.of(given))
+
+
+class Whole(KafkaRecordDeserializationSchema):
+    def deserialize(self, record: KafkaRecord) -> Any:
+        return record
+
+
+def test_questions(servers: str) -> None:
+    cluster = clients(servers).cluster()
+    assert cluster.names() == ["t"]
+    assert cluster.earliest([("t", 0), ("t", 1)]) == {("t", 0): 0, ("t", 1): 0}
+    assert cluster.latest([("t", 0), ("nowhere", 0)]) == {("t", 0): RECORDS}
+    assert cluster.latest([]) == {} and cluster.describe([]) == {}
+    cluster.close()
+
+
+def test_offsets_of_a_group(servers: str) -> None:
+    cluster = clients(servers).cluster()
+    assert cluster.committed("g", [("t", 0)]) == {}
+    assert cluster.commit("g", {("t", 0): 5}) is None
+    cluster.close()
+    again = clients(servers).cluster()
+    assert again.committed("g", [("t", 0), ("t", 1)]) == {("t", 0): 5}
+    again.close()
+
+
+def test_ranges(servers: str) -> None:
+    """One after the other, one again, one after a leap; the last up to an end that is no record."""
+    source = KafkaSource(
+        bootstrap_servers=servers, topics="t", deserializer=Whole(), clients=clients(servers)
+    )
+    reader, split = source.reader(), Split("t", 0, "")
+    for start, end in ((0, 3), (3, 4), (2, 5), (8, RECORDS)):
+        work = SplitRange(split.name, start, end, split)
+        found = [record for chunk in reader.read(work) for record in chunk.values]
+        assert [record.offset for record in found] == [*range(start, end)]
+    assert found[-1] == KafkaRecord("t", 0, 9, 1009, b"k", b"9", ())
+    (third,) = (v for c in reader.read(SplitRange("t-0", 3, 4, split)) for v in c.values)
+    assert third.headers == (("h", b"1"), ("h", None))
+    reader.close()
+
+
+def test_an_end_and_an_offset_that_is_not_there(servers: str) -> None:
+    log = clients(servers).log("t", 0)
+    log.seek(RECORDS)
+    found = log.fetch(5, 5.0)
+    while found.reached is None:
+        found = log.fetch(5, 5.0)
+    assert found == ([], RECORDS)
+    log.seek(RECORDS + 5)
+    with pytest.raises(OffsetGone, match="out of range"):
+        for _ in range(100):
+            log.fetch(5, 0.1)
+    log.close()
+
+
+def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace.datastream.connectors.kafka.librdkafka.ASK_TIMEOUT_S", 0.3)
+    cluster = clients("127.0.0.1:1").cluster()
+    began = time.monotonic()
+    with pytest.raises(Unreachable):
+        cluster.latest([("t", 0)])
+    with pytest.raises(Unreachable):
+        cluster.names()
+    assert time.monotonic() - began < 20
+    cluster.close()
+
+
+def test_properties_that_librdkafka_refuses(servers: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"no\.such\.property"):
+        clients(servers, **{"no.such.property": 1}).cluster()
+    with pytest.raises(ConfigurationError, match=r"fetch\.min\.bytes"):
+        clients(servers, **{"fetch.min.bytes": "few"}).log("t", 0)
