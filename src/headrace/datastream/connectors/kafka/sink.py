@@ -127,6 +127,9 @@ class KafkaSink(Sink):
         assert self.record_serializer is not None
         return self.record_serializer.topic
 
+    def get_transformer(self) -> None:
+        """None: the topic of a record needs no step before the sink, as it does in PyFlink."""
+
     def writer(self, context: WriterContext) -> SinkWriter:
         """A writer, whose producer lives as long as the worker."""
         assert self.record_serializer is not None
