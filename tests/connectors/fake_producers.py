@@ -165,9 +165,9 @@ class FakeProducer:
         value: bytes | None,
         key: bytes | None,
         *,
-        partition: int,
-        timestamp: int,
-        headers: list[tuple[str, Any]] | None,
+        partition: int = -1,
+        timestamp: int = 0,
+        headers: list[tuple[str, Any]] | None = None,
     ) -> None:
         self._not_failed()
         assert self.name is None or self.state == "open", self.state

@@ -166,7 +166,7 @@ def test_a_transaction_that_was_open_for_too_long_is_told_and_run_again(
 def test_what_the_topic_does_not_take_is_told(
     kafka_servers: str, guarantee: DeliveryGuarantee
 ) -> None:
-    topic = new_topic(kafka_servers, **{"max.message.bytes": "2000"})
+    topic = new_topic(kafka_servers, 1, **{"max.message.bytes": "2000"})
     made = sink_to(kafka_servers, topic, delivery_guarantee=guarantee)
     worker = WorkerResources()
     task = writer(made, worker)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
     KafkaError,
-    Message,
     Producer,
     TopicPartition,
 )
@@ -48,7 +48,7 @@ def runs(values: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
     yield from (values[at : at + size] for at in range(0, len(values), size))
 
 
-def content(servers: str, topic: str) -> list[Message]:
+def content(servers: str, topic: str) -> list[Any]:
     """All records of a topic that readers of committed transactions see, partition by partition."""
     consumer = Consumer(
         {
@@ -61,10 +61,10 @@ def content(servers: str, topic: str) -> list[Message]:
     )
     partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
     consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
-    found: list[Message] = []
+    found: list[Any] = []
     waiting = set(partitions)
     while waiting:
-        message = consumer.poll(30)
+        message: Any = consumer.poll(30)
         assert message is not None, "no broker answers"
         if message.error() is None:
             found.append(message)

@@ -93,6 +93,11 @@ class PartsOfARecord(KafkaRecordSerializationSchema):
         """The topic of all records; empty if each has its own."""
         return self.fixed_topic
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether records have one topic, and nothing but key, value and timestamp."""
+        return self.selector is None and self.headers is None and self.partitioner is None
+
     def serialize(
         self, element: Any, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord:

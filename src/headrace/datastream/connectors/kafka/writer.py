@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 from headrace.connector import SinkWriter, WriterContext
 from headrace.datastream.connectors.kafka.outbox import Outbox
-from headrace.datastream.connectors.kafka.produced import KafkaRecordSerializationSchema
+from headrace.datastream.connectors.kafka.produced import (
+    KafkaRecordSerializationSchema,
+    PartsOfARecord,
+)
 from headrace.datastream.connectors.kafka.producers import Producers
 from headrace.datastream.connectors.kafka.refusals import NoAnswer
 from headrace.datastream.connectors.kafka.transaction import TransactionalProducer
@@ -36,8 +40,26 @@ class KafkaWriter(SinkWriter):
         Raises:
             JobError: Kafka refuses a record, or nobody answers.
         """
-        if self._done_before:
+        if self._done_before or not values:
             return
+        if isinstance(self._schema, PartsOfARecord) and self._schema.is_plain:
+            self._write_plain(self._schema, values, timestamps)
+        else:
+            self._write_each(values, timestamps)
+        if self._outbox is not None:
+            self._outbox.check()
+
+    def _write_plain(
+        self, schema: PartsOfARecord, values: Sequence[Any], timestamps: Sequence[int | None]
+    ) -> None:
+        if self._may_send(schema.topic):
+            assert self._outbox is not None
+            key_of = schema.key_schema
+            keys = repeat(None) if key_of is None else map(key_of.serialize, values)
+            written = map(schema.value_schema.serialize, values)
+            self._outbox.send_all(schema.topic, written, keys, timestamps)
+
+    def _write_each(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
         serialize = self._schema.serialize
         send = None if self._outbox is None else self._outbox.send
         for value, timestamp in zip(values, timestamps, strict=True):
@@ -45,14 +67,18 @@ class KafkaWriter(SinkWriter):
             if record is None:
                 continue
             if send is None:
-                self._outbox = self._begin(record.topic)
-                if self._outbox is None:
-                    self._done_before = True
+                if not self._may_send(record.topic):
                     return
+                assert self._outbox is not None
                 send = self._outbox.send
             send(record)
-        if self._outbox is not None:
-            self._outbox.check()
+
+    def _may_send(self, topic: str) -> bool:
+        """Begin, if that was not done; False where the records were written before."""
+        if self._outbox is None:
+            self._outbox = self._begin(topic)
+            self._done_before = self._outbox is None
+        return not self._done_before
 
     def get_partitions_for_topic(self, topic: str) -> Sequence[int]:
         """The numbers of a topic's partitions: what a schema may ask for."""
