@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from headrace.common import ByteArraySchema, SimpleStringSchema
 from headrace.connector import CommitBy, DeliveryGuarantee, Sink, WorkerResources, WriterContext
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.kafka import (
     KafkaProducerRecord,
     KafkaRecordSerializationSchema,
@@ -22,6 +23,7 @@ from headrace.datastream.connectors.kafka import (
 from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.datastream.connectors.kafka.writer import ExactlyOnceWriter
 from headrace.errors import ConfigurationError, HeadraceError, JobError, PlanError
+from headrace.testing import run_pipeline
 from headrace.testing.contracts import SinkContract
 
 kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
@@ -304,6 +306,20 @@ def test_a_missing_topic_is_told(cluster: Cluster) -> None:
     for guarantee in (EXACTLY, AT_LEAST):
         with pytest.raises(JobError, match="there is no topic 'out' to write to"):
             write(sink(guarantee), WorkerResources(), 0, "a")
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_program_writes_each_result_once(cluster: Cluster, restarts: bool) -> None:
+    def program(env: StreamExecutionEnvironment) -> Any:
+        numbers = env.from_collection([*range(40)])
+        sums = numbers.map(lambda n: (n % 3, n)).key_by(lambda pair: pair[0]).sum(1)
+        texts = sums.map(str)
+        texts.sink_to(sink())
+        return texts
+
+    results = run_pipeline(program, cuts=[7] * 5, backends="paged", restarts=restarts)
+    assert sorted(cluster.values) == sorted(results.only) and len(cluster.values) == 40
+    assert len(cluster.made) == (6 if restarts else 1)
 
 
 # At least once.

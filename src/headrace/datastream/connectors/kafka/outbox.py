@@ -32,8 +32,7 @@ MOST_TOLD = 100
 class Outbox:
     """Takes records for Kafka, and raises when one of them cannot be delivered.
 
-    ``timeout_s``: for so long it waits for brokers that do not answer. ``disturbed``: a connection
-    broke, or a call was made again, since that was last set to False.
+    ``timeout_s``: for so long it waits for brokers that do not answer.
     """
 
     def __init__(self, producers: Producers, settings: dict[str, str], timeout_s: float) -> None:
@@ -42,7 +41,7 @@ class Outbox:
         self._failed: list[Undelivered] = []
         self._more = 0
         self._heard = ""
-        self.disturbed = False
+        self._disturbed = False
         self._topics: dict[str, tuple[Sequence[int], float]] = {}
         self.client = producers.producer(settings, self._delivered, self._hear)
         self._produce = self.client.produce
@@ -151,13 +150,23 @@ class Outbox:
             try:
                 return call(min(max(left, PAUSE_S), ONE_CALL_S))
             except self._exception as error:
-                self.disturbed = True
+                self._disturbed = True
                 self.client.poll(PAUSE_S)  # what the client heard comes here
                 reason = error.args[0]
                 if self._failed and not reason.fatal():
                     raise undelivered(self._failed, self._heard, self._more) from None
                 if left <= PAUSE_S or not may_pass(reason):
                     raise told(doing, reason, self._heard) from None
+
+    def calm(self) -> None:
+        """Forget what disturbed the client until now."""
+        self.client.poll(0)  # what it heard comes here
+        self._disturbed = False
+
+    def was_disturbed(self) -> bool:
+        """Whether a connection broke, or a call was made again, since ``calm``."""
+        self.client.poll(0)
+        return self._disturbed
 
     def partitions(self, topic: str) -> Sequence[int]:
         """The numbers of a topic's partitions, as known for some minutes.
@@ -198,7 +207,7 @@ class Outbox:
         self._failed.append(Undelivered(error, message.topic(), message.partition(), size_bytes))
 
     def _hear(self, error: Any) -> None:
-        self._heard, self.disturbed = str(error.str()), True
+        self._heard, self._disturbed = str(error.str()), True
 
     def close(self) -> None:
         """Throw away what was not delivered. The client goes with the last reference."""

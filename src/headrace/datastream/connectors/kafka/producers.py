@@ -131,7 +131,7 @@ class LibrdkafkaProducers:
 
 
 _COMMON = re.compile(
-    r"(bootstrap|client|security|sasl|ssl|enable\.ssl|enable\.sasl|broker|socket)\."
+    r"(bootstrap|client|security|sasl|ssl|enable\.ssl|enable\.sasl|broker|socket)\.|log_level|debug"
 )
 
 

@@ -61,7 +61,7 @@ class TransactionalProducer:
         if batch_id < self.marker:
             return False
         self.outbox.partitions(topic)
-        self.outbox.disturbed = False
+        self.outbox.calm()
         self._ask("beginning a transaction", lambda _: self.outbox.client.begin_transaction())
         self._began_s = time.monotonic()
         marker = [self._kafka.TopicPartition(topic, 0, batch_id + 1)]
@@ -82,8 +82,7 @@ class TransactionalProducer:
         self._ask("committing a transaction", self.outbox.client.commit_transaction)
         self._began_s = None
         self.marker = batch_id + 1
-        self.outbox.client.poll(0)  # what the client heard comes here
-        return not self.outbox.disturbed
+        return not self.outbox.was_disturbed()
 
     def close(self) -> None:
         """Abort what is open, if Kafka answers soon."""
