@@ -45,7 +45,7 @@ def main() -> None:
     servers, topic, first = sys.argv[1:]
     made, worker = sink_to(servers, topic), WorkerResources()
     for batch in range(int(first), BATCHES):
-        task = made.writer(WriterContext("sink-k", "job", batch, 0, "a", 1, worker))
+        task = made.writer(WriterContext(f"sink-{topic}", "job", batch, 0, "a", 1, worker))
         values = expected_of([batch])
         for at in range(0, RECORDS, 20):
             task.write(values[at : at + 20], [None] * 20)

@@ -93,7 +93,7 @@ class Outbox:
         """Return when the client's queue is shorter than it was."""
         end, length = time.monotonic() + self._timeout_s, len(self.client)
         while len(self.client) >= length:
-            self.client.poll(ROOM_S)  # what was delivered is not reported
+            self._serve(ROOM_S)  # what was delivered is not reported
             self.check()
             if time.monotonic() >= end:
                 raise JobError(
@@ -115,7 +115,7 @@ class Outbox:
         Raises:
             JobError: it tells of the first of them.
         """
-        self.client.poll(0)
+        self._serve(0)
         if self._failed:
             raise undelivered(self._failed, self._heard, self._more)
 
@@ -151,7 +151,7 @@ class Outbox:
                 return call(min(max(left, PAUSE_S), ONE_CALL_S))
             except self._exception as error:
                 self._disturbed = True
-                self.client.poll(PAUSE_S)  # what the client heard comes here
+                self._serve(PAUSE_S)  # what the client heard comes here
                 reason = error.args[0]
                 if self._failed and not reason.fatal():
                     raise undelivered(self._failed, self._heard, self._more) from None
@@ -160,12 +160,12 @@ class Outbox:
 
     def calm(self) -> None:
         """Forget what disturbed the client until now."""
-        self.client.poll(0)  # what it heard comes here
+        self._serve(0)  # what it heard comes here
         self._disturbed = False
 
     def was_disturbed(self) -> bool:
         """Whether a connection broke, or a call was made again, since ``calm``."""
-        self.client.poll(0)
+        self._serve(0)
         return self._disturbed
 
     def partitions(self, topic: str) -> Sequence[int]:
@@ -195,7 +195,14 @@ class Outbox:
                     f"there is no topic {topic!r} to write to",
                     hint="create it: how many partitions it has is yours to say",
                 )
-            self.client.poll(PAUSE_S)
+            self._serve(PAUSE_S)
+
+    def _serve(self, seconds: float) -> None:
+        """Let the client tell what it heard. After a fatal error, that raises what a call tells."""
+        try:
+            self.client.poll(seconds)
+        except self._exception as error:
+            self._hear(error.args[0])
 
     def _delivered(self, error: Any, message: Any) -> None:
         if error is None or was_purged(error):
