@@ -185,6 +185,8 @@ class FakeProducer:
         reports, self.reports = self.reports, []
         for error, record in reports:
             self.on_delivery(error, _Message(record))
+        if self.state == "fatal" and timeout:
+            raise failure(KafkaError._FENCED, fatal=True)  # as confluent-kafka's poll does
         return len(reports)
 
     def flush(self, timeout: float) -> int:
