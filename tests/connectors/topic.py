@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from confluent_kafka import Producer
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    KafkaError,
+    Producer,
+    TopicPartition,
+)
 
 from headrace.dev import topics
 
@@ -39,3 +46,31 @@ def transactions(
 def runs(values: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
     """Values in pieces."""
     yield from (values[at : at + size] for at in range(0, len(values), size))
+
+
+def content(servers: str, topic: str) -> list[Any]:
+    """All records of a topic that readers of committed transactions see, partition by partition."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "nobody",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+        }
+    )
+    partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
+    found: list[Any] = []
+    waiting = set(partitions)
+    while waiting:
+        message: Any = consumer.poll(30)
+        assert message is not None, "no broker answers"
+        if message.error() is None:
+            found.append(message)
+        elif message.error().code() == KafkaError._PARTITION_EOF:
+            waiting.discard(message.partition())
+        else:
+            raise AssertionError(message.error())
+    consumer.close()
+    return sorted(found, key=lambda message: (message.partition(), message.offset()))

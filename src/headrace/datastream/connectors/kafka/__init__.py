@@ -1,4 +1,4 @@
-"""Kafka as a source; everything that PyFlink has at this path is importable from here."""
+"""Kafka as a source and a sink; everything that PyFlink has at this path can be imported here."""
 
 from headrace.common.unsupported import unsupported
 from headrace.connector import DeliveryGuarantee
@@ -7,28 +7,29 @@ from headrace.datastream.connectors.kafka.offsets import (
     KafkaOffsetsInitializer,
     KafkaTopicPartition,
 )
+from headrace.datastream.connectors.kafka.produced import (
+    KafkaProducerRecord,
+    KafkaRecordSerializationSchema,
+    KafkaRecordSerializationSchemaBuilder,
+    KafkaSinkContext,
+    KafkaTopicSelector,
+)
 from headrace.datastream.connectors.kafka.records import (
     BadKafkaRecord,
     KafkaRecord,
     KafkaRecordDeserializationSchema,
 )
+from headrace.datastream.connectors.kafka.sink import KafkaSink, KafkaSinkBuilder
 from headrace.datastream.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
 
 _OLD = "Flink removed it; use KafkaSource"
-_SINK = "writing to Kafka is not part of this release"
+_OLD_SINK = "Flink removed it; use KafkaSink"
 
 FlinkKafkaConsumerBase = unsupported(f"{__name__}.FlinkKafkaConsumerBase", _OLD)
 FlinkKafkaConsumer = unsupported(f"{__name__}.FlinkKafkaConsumer", _OLD)
-Semantic = unsupported(f"{__name__}.Semantic", _SINK)
-FlinkKafkaProducerBase = unsupported(f"{__name__}.FlinkKafkaProducerBase", _SINK)
-FlinkKafkaProducer = unsupported(f"{__name__}.FlinkKafkaProducer", _SINK)
-KafkaSink = unsupported(f"{__name__}.KafkaSink", _SINK)
-KafkaSinkBuilder = unsupported(f"{__name__}.KafkaSinkBuilder", _SINK)
-KafkaRecordSerializationSchema = unsupported(f"{__name__}.KafkaRecordSerializationSchema", _SINK)
-KafkaRecordSerializationSchemaBuilder = unsupported(
-    f"{__name__}.KafkaRecordSerializationSchemaBuilder", _SINK
-)
-KafkaTopicSelector = unsupported(f"{__name__}.KafkaTopicSelector", _SINK)
+Semantic = unsupported(f"{__name__}.Semantic", _OLD_SINK)
+FlinkKafkaProducerBase = unsupported(f"{__name__}.FlinkKafkaProducerBase", _OLD_SINK)
+FlinkKafkaProducer = unsupported(f"{__name__}.FlinkKafkaProducer", _OLD_SINK)
 
 __all__ = [
     "BadKafkaRecord",
@@ -39,12 +40,14 @@ __all__ = [
     "FlinkKafkaProducerBase",
     "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
+    "KafkaProducerRecord",
     "KafkaRecord",
     "KafkaRecordDeserializationSchema",
     "KafkaRecordSerializationSchema",
     "KafkaRecordSerializationSchemaBuilder",
     "KafkaSink",
     "KafkaSinkBuilder",
+    "KafkaSinkContext",
     "KafkaSource",
     "KafkaSourceBuilder",
     "KafkaTopicPartition",

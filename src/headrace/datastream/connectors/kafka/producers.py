@@ -1,0 +1,186 @@
+"""The producers that confluent-kafka gives, and where a transaction's marker is kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from headrace.datastream.connectors.kafka.properties import Properties
+from headrace.errors import ConfigurationError, MissingExtraError
+
+DEFAULTS = {
+    "enable.idempotence": "true",  # as in Java; a retry changes neither order nor count
+    "partitioner": "murmur2_random",  # Java's: librdkafka's own brings a key to another partition
+    "compression.type": "lz4",
+}
+
+# Serializers and metrics of Java's producer, and what the sink decides.
+_OF_JAVA = re.compile(
+    r"(key|value)\.serializer(\..*)?|max\.block\.ms|partitioner\..+|transactional\.id"
+    r"|enable\.metrics\.push|.*\.deserializer|group\.id"
+)
+_RENAMED = {"max.request.size": "message.max.bytes"}
+
+
+class Producers(Protocol):
+    """Makes producers. It can be pickled, and shows no secret in its ``repr``.
+
+    A producer has the methods of confluent-kafka's, and raises its ``KafkaException``.
+    """
+
+    def producer(
+        self,
+        settings: Mapping[str, str],
+        on_delivery: Callable[[Any, Any], None],
+        on_error: Callable[[Any], None],
+    ) -> Any:
+        """A new producer; what the user has set counts more than ``settings``."""
+
+    def marker(self, group: str, timeout_s: float) -> int:
+        """The greatest offset that a group has committed, of any topic; -1 if it has none.
+
+        A transaction that is about to commit is waited for: the answer is then not available.
+        """
+
+    def group_metadata(self, group: str) -> Any:
+        """What ``send_offsets_to_transaction`` knows the group by."""
+
+    def setting(self, key: str, otherwise: int) -> int:
+        """A number among the properties that were given."""
+
+
+@dataclass(frozen=True)
+class LibrdkafkaProducers:
+    """Makes producers with the same properties."""
+
+    servers: str
+    properties: Properties
+
+    def producer(
+        self,
+        settings: Mapping[str, str],
+        on_delivery: Callable[[Any, Any], None],
+        on_error: Callable[[Any], None],
+    ) -> Any:
+        """A producer that reports failures alone."""
+        return _made(
+            library().Producer,
+            {
+                **DEFAULTS,
+                **settings,
+                **self._client(),
+                # Never another one: it would not be fenced.
+                **{key: settings[key] for key in ("transactional.id",) if key in settings},
+                "delivery.report.only.error": True,
+                "on_delivery": on_delivery,
+                "error_cb": on_error,
+            },
+        )
+
+    def marker(self, group: str, timeout_s: float) -> int:
+        """Ask for a group's offsets, of all topics: those that no open transaction can change.
+
+        A consumer is asked, which waits for such transactions since it reads what is committed. An
+        ``AdminClient`` crashes the process (confluent-kafka 2.16) if it is let go while its own
+        thread still tells of the answer.
+        """
+        kafka = library()
+        consumer = _made(kafka.Consumer, {**self._admin(), "group.id": group})
+        try:
+            names = consumer.list_topics(timeout=timeout_s).topics
+            asked = [kafka.TopicPartition(name, 0) for name in sorted(names) if name[:2] != "__"]
+            found = consumer.committed(asked, timeout=timeout_s) if asked else []
+        finally:
+            consumer.close()
+        for place in found:
+            if place.error is not None and "AUTHORIZATION" not in place.error.name():
+                raise kafka.KafkaException(place.error)
+        return max((place.offset for place in found if place.error is None), default=-1)
+
+    def group_metadata(self, group: str) -> Any:
+        """A consumer's that has joined no group: it is of no generation."""
+        consumer = _made(library().Consumer, {**self._admin(), "group.id": group})
+        try:
+            return consumer.consumer_group_metadata()
+        finally:
+            consumer.close()
+
+    def setting(self, key: str, otherwise: int) -> int:
+        """A number among the properties.
+
+        Raises:
+            ConfigurationError: it is no number.
+        """
+        text = self._client_properties().get(key)
+        try:
+            return otherwise if text is None else int(text)
+        except ValueError:
+            raise ConfigurationError(f"{key} is no number: {text!r}") from None
+
+    def _client_properties(self) -> dict[str, str]:
+        return for_producer(self.properties)
+
+    def _client(self) -> dict[str, str]:
+        own = self._client_properties()
+        return {**own, "bootstrap.servers": self.servers, **_client_id(self.properties)}
+
+    def _admin(self) -> dict[str, str]:
+        return {key: value for key, value in self._client().items() if _COMMON.match(key)}
+
+
+_COMMON = re.compile(
+    r"(bootstrap|client|security|sasl|ssl|enable\.ssl|enable\.sasl|broker|socket)\.|log_level|debug"
+)
+
+
+def _client_id(properties: Properties) -> dict[str, str]:
+    return {"client.id": properties.get("client.id") or "headrace"}
+
+
+def for_producer(properties: Properties) -> dict[str, str]:
+    """Properties for librdkafka's producer, with references looked up.
+
+    Raises:
+        ConfigurationError: a form that only Java reads, or a reference leads nowhere.
+    """
+    kept = [(key, value) for key, value in properties.given if not _OF_JAVA.fullmatch(key)]
+    named = Properties(tuple((_RENAMED.get(key, key), value) for key, value in kept))
+    found = named.for_consumer()
+    memory = found.pop("buffer.memory", None)  # Java's, in bytes
+    if memory is not None and memory.isdigit():
+        found.setdefault("queue.buffering.max.kbytes", str(max(int(memory) // 1024, 1)))
+    return found
+
+
+def library() -> Any:
+    """confluent-kafka.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        import confluent_kafka
+        import confluent_kafka.admin
+    except ImportError:
+        raise MissingExtraError(
+            "writing to Kafka needs confluent-kafka, which is not installed here",
+            hint="pip install 'headrace[kafka]' in the user's environment and on every worker",
+        ) from None
+    return confluent_kafka
+
+
+def _made(make: Callable[[dict[str, Any]], Any], properties: dict[str, Any]) -> Any:
+    """A client.
+
+    Raises:
+        ConfigurationError: librdkafka refuses a property.
+    """
+    try:
+        return make(properties)
+    except library().KafkaException as error:
+        raise ConfigurationError(
+            f"Kafka's client refuses its properties: {error.args[0].str()}",
+            hint="they are librdkafka's: see its CONFIGURATION.md",
+        ) from None

@@ -1,0 +1,124 @@
+"""What a producer's errors mean, in a sentence."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from headrace.errors import JobError
+
+_LATER = {
+    "_TRANSPORT",
+    "_ALL_BROKERS_DOWN",
+    "_TIMED_OUT",
+    "_TIMED_OUT_QUEUE",
+    "_RESOLVE",
+    "_WAIT_COORD",
+    "_WAIT_CACHE",
+    "REQUEST_TIMED_OUT",
+    "COORDINATOR_NOT_AVAILABLE",
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "NOT_COORDINATOR",
+    "LEADER_NOT_AVAILABLE",
+    "NETWORK_EXCEPTION",
+    "BROKER_NOT_AVAILABLE",
+    "CONCURRENT_TRANSACTIONS",
+    "UNSTABLE_OFFSET_COMMIT",
+}
+"""They pass, but what asks for metadata and offsets does not say so."""
+
+_FENCED = {"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"}
+
+_PURGED = {"_PURGE_QUEUE", "_PURGE_INFLIGHT"}
+
+_HINTS = {
+    "MSG_SIZE_TOO_LARGE": "the sink's message.max.bytes and the topic's max.message.bytes say "
+    "how large a record may be",
+    "INVALID_TRANSACTION_TIMEOUT": "the sink's transaction.timeout.ms must not exceed the brokers' "
+    "transaction.max.timeout.ms (15 minutes unless they say otherwise)",
+    "TOPIC_AUTHORIZATION_FAILED": "the sink needs Write on its topics; for exactly once Read, too, "
+    "since its marker is an offset",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "exactly once needs Write on the transactional ids "
+    "that begin with the sink's prefix",
+    "GROUP_AUTHORIZATION_FAILED": "exactly once needs Read on the groups that begin with "
+    "headrace-, where the sink keeps its markers",
+    "_UNKNOWN_PARTITION": "a partitioner gives one of the numbers that it gets",
+}
+
+
+class NoAnswer(JobError):
+    """No broker answers; later one may."""
+
+
+class Undelivered(NamedTuple):
+    """A record that did not arrive: why, and how large key and value are together."""
+
+    error: Any
+    topic: str
+    partition: int | None
+    size_bytes: int
+
+
+def may_pass(error: Any) -> bool:
+    """Whether the same call may succeed later."""
+    if error.fatal() or error.txn_requires_abort():
+        return False
+    return bool(error.retriable()) or error.name() in _LATER
+
+
+def was_purged(error: Any) -> bool:
+    """Whether the record was thrown away by us."""
+    return error.name() in _PURGED
+
+
+def told(doing: str, error: Any, heard: str = "", where: dict[str, str] | None = None) -> JobError:
+    """The exception for an error of Kafka's, met while doing something."""
+    places = {"doing": doing, **(where or {})}
+    if error.name() in _FENCED:
+        return JobError(
+            "another producer has taken over the transactional id of this one, and Kafka refuses "
+            "its records",
+            where=places,
+            hint="the job runs twice, or two sinks have one transactional id prefix. Nothing of "
+            "this transaction is visible to readers of committed records",
+        )
+    if may_pass(error):
+        return NoAnswer(
+            f"no Kafka broker answers: {heard or error.str()}",
+            where=places,
+            hint="the micro-batch can be run again when brokers are back; "
+            "set_unreachable_timeout says for how long a sink waits",
+        )
+    return JobError(f"Kafka refuses: {error.str()}", where=places, hint=_HINTS.get(error.name()))
+
+
+def undelivered(records: list[Undelivered], heard: str, more: int = 0) -> JobError:
+    """The exception for records that did not arrive; it tells of the first."""
+    first = records[0]
+    where = {"topic": first.topic, "size": f"{first.size_bytes} bytes, key and value"}
+    if first.partition is not None and first.partition >= 0:
+        where["partition"] = str(first.partition)
+    count = len(records) + more
+    if count > 1:
+        where["and"] = f"{count - 1} more records"
+    name = first.error.name()
+    if name == "_MSG_TIMED_OUT":
+        return JobError(
+            f"a record could not be delivered to Kafka in time: {heard or first.error.str()}",
+            where=where,
+            hint="the micro-batch can be run again when brokers are back; "
+            "message.timeout.ms says for how long a record waits",
+        )
+    reason = first.error.str().removeprefix("Unable to produce message: ")
+    return JobError(f"Kafka refuses a record: {reason}", where=where, hint=_HINTS.get(name))
+
+
+def timed_out(open_s: float, timeout_s: float, met: JobError) -> JobError:
+    """The exception for a transaction that was open for too long."""
+    return JobError(
+        f"a Kafka transaction was open for {open_s:.0f} s, and the brokers abort one after "
+        f"{timeout_s:.0f} s",
+        where={"met": met.message},
+        hint="the micro-batch can be run again: nothing of it is visible. Let the sink have a "
+        "longer transaction.timeout.ms, or smaller micro-batches "
+        "(headrace.source.max-records-per-batch)",
+    )

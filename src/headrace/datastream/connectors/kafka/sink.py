@@ -1,0 +1,215 @@
+"""The sink: where records go, and what happens to them after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.connector import (
+    CommitBy,
+    Committer,
+    CommitterContext,
+    DeliveryGuarantee,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
+from headrace.datastream.connectors.kafka.produced import KafkaRecordSerializationSchema
+from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers, Producers
+from headrace.datastream.connectors.kafka.properties import HIDDEN, Properties, is_secret
+from headrace.datastream.connectors.kafka.writer import AtLeastOnceWriter, ExactlyOnceWriter
+from headrace.errors import ConfigurationError, MissingExtraError, PlanError
+
+UNREACHABLE_TIMEOUT = 300_000
+MAXIMUM_PREFIX_BYTES = 6400
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaSink(Sink):
+    """Writes records to Kafka's topics.
+
+    ``EXACTLY_ONCE``: each task writes its records of a micro-batch, and a marker, in one
+    transaction; run again, it finds the marker and drops them. Readers set ``isolation.level`` to
+    ``read_committed``. ``transactional_id_prefix`` is what the transactions' names begin with: no
+    other sink may have it while this one runs, and a job that starts without its checkpoint ends
+    what was left open under it. Without a prefix the checkpoint and the sink give one.
+
+    ``AT_LEAST_ONCE``: a micro-batch ends when Kafka has its records; one that is run again
+    writes them again. ``NONE`` is the same here.
+
+    For ``unreachable_timeout`` (5 minutes) a task waits for brokers that do not answer.
+    """
+
+    bootstrap_servers: str = ""
+    record_serializer: KafkaRecordSerializationSchema | None = None
+    delivery_guarantee: DeliveryGuarantee = DeliveryGuarantee.NONE
+    transactional_id_prefix: str = ""
+    properties: Mapping[str, object] | Properties = field(default_factory=Properties)
+    unreachable_timeout: TimeAmount = UNREACHABLE_TIMEOUT
+    producers: Producers | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        given = self.properties
+        properties = given if isinstance(given, Properties) else Properties.of(given)
+        set_(self, "properties", properties)
+        servers = self.bootstrap_servers or properties.get("bootstrap.servers") or ""
+        set_(self, "bootstrap_servers", servers)
+        timeout = milliseconds_of(self.unreachable_timeout, "the unreachable timeout", at_least=1)
+        set_(self, "unreachable_timeout", timeout)
+        self._check(properties)
+        if self.producers is None:
+            if find_spec("confluent_kafka") is None:
+                raise MissingExtraError(
+                    "writing to Kafka needs confluent-kafka, which is not installed",
+                    hint="pip install 'headrace[kafka]'",
+                )
+            set_(self, "producers", LibrdkafkaProducers(servers, properties))
+
+    def _check(self, properties: Properties) -> None:
+        if not self.bootstrap_servers:
+            raise PlanError(
+                "a Kafka sink needs the address of a broker",
+                hint="KafkaSink.builder().set_bootstrap_servers('localhost:9092')",
+            )
+        if not isinstance(self.record_serializer, KafkaRecordSerializationSchema):
+            raise PlanError(
+                f"a Kafka sink needs a record serializer, not {self.record_serializer!r:.100}",
+                hint="set_record_serializer(KafkaRecordSerializationSchema.builder()….build())",
+            )
+        if not isinstance(self.delivery_guarantee, DeliveryGuarantee):
+            raise PlanError(f"{self.delivery_guarantee!r:.100} is no DeliveryGuarantee")
+        prefix = self.transactional_id_prefix
+        if not isinstance(prefix, str) or len(prefix.encode()) > MAXIMUM_PREFIX_BYTES:
+            raise PlanError(
+                f"a transactional id prefix is a text of at most {MAXIMUM_PREFIX_BYTES} bytes"
+            )
+        if self.is_exact:
+            self._check_transactions(properties)
+
+    def _check_transactions(self, properties: Properties) -> None:
+        if properties.get("transactional.id") is not None:
+            raise ConfigurationError(
+                "transactional.id cannot be set: each task has one of its own",
+                hint="set_transactional_id_prefix says what they begin with",
+            )
+        for key, needed in (("enable.idempotence", ("true",)), ("acks", ("all", "-1"))):
+            text = properties.get(key)
+            if text is not None and text not in needed:
+                raise ConfigurationError(f"exactly once needs {key}={needed[0]}, not {text}")
+
+    @staticmethod
+    def builder() -> KafkaSinkBuilder:
+        """A new builder."""
+        return KafkaSinkBuilder()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether records are written exactly once."""
+        return self.delivery_guarantee is DeliveryGuarantee.EXACTLY_ONCE
+
+    @property
+    def commits(self) -> CommitBy:
+        """Exactly once the tasks commit; otherwise there is nothing to commit."""
+        return CommitBy.TASK if self.is_exact else CommitBy.DRIVER
+
+    @property
+    def kind(self) -> str:
+        """Kafka's."""
+        return "kafka"
+
+    @property
+    def locator(self) -> str:
+        """The topic; empty if each record has its own."""
+        assert self.record_serializer is not None
+        return self.record_serializer.topic
+
+    def get_transformer(self) -> None:
+        """None: the topic of a record needs no step before the sink, as it does in PyFlink."""
+
+    def writer(self, context: WriterContext) -> SinkWriter:
+        """A writer, whose producer lives as long as the worker."""
+        assert self.record_serializer is not None
+        assert self.producers is not None
+        assert isinstance(self.unreachable_timeout, int)
+        timeout_s = self.unreachable_timeout / 1000
+        if self.is_exact:
+            prefix = self.transactional_id_prefix
+            return ExactlyOnceWriter(
+                context, self.record_serializer, self.producers, timeout_s, prefix
+            )
+        return AtLeastOnceWriter(context, self.record_serializer, self.producers, timeout_s)
+
+    def committer(self, context: CommitterContext) -> Committer:
+        """A committer with nothing to do: what was written is visible."""
+        return _NothingToCommit()
+
+
+class _NothingToCommit(Committer):
+    def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
+        """Nothing is left to do."""
+
+
+class KafkaSinkBuilder:
+    """Collects what a ``KafkaSink`` needs."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, Any] = {}
+        self._properties: dict[str, object] = {}
+
+    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
+        """Set the brokers to ask first: ``host:port``, several with commas."""
+        return self._set(bootstrap_servers=bootstrap_servers)
+
+    def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
+        """Set what is promised after a failure; ``NONE`` otherwise."""
+        return self._set(delivery_guarantee=delivery_guarantee)
+
+    def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:
+        """Set what the transactions' names begin with: for this sink alone, and always the same."""
+        return self._set(transactional_id_prefix=transactional_id_prefix)
+
+    def set_record_serializer(
+        self, record_serializer: KafkaRecordSerializationSchema
+    ) -> KafkaSinkBuilder:
+        """Set what makes Kafka's records of the job's."""
+        return self._set(record_serializer=record_serializer)
+
+    def set_property(self, key: str, value: object) -> KafkaSinkBuilder:
+        """Set a property of the producers, by librdkafka's name or Java's."""
+        self._properties[key] = value
+        return self
+
+    def set_kafka_producer_config(self, props: Mapping[str, object]) -> KafkaSinkBuilder:
+        """Set several properties, as Flink's builder for Java does."""
+        self._properties.update(props)
+        return self
+
+    def set_unreachable_timeout(self, timeout: TimeAmount) -> KafkaSinkBuilder:
+        """Set for how long a task waits for brokers that do not answer; 5 minutes otherwise."""
+        return self._set(unreachable_timeout=timeout)
+
+    def set_producers(self, producers: Producers) -> KafkaSinkBuilder:
+        """Write through another client than confluent-kafka's: for tests."""
+        return self._set(producers=producers)
+
+    def build(self) -> KafkaSink:
+        """The sink.
+
+        Raises:
+            PlanError: brokers or a record serializer are missing.
+            ConfigurationError: a property that cannot be used.
+            MissingExtraError: confluent-kafka is not installed.
+        """
+        return KafkaSink(**self._given, properties=self._properties)
+
+    def _set(self, **changes: Any) -> KafkaSinkBuilder:
+        self._given.update(changes)
+        return self
+
+    def __repr__(self) -> str:
+        shown = {k: HIDDEN if is_secret(k) else v for k, v in self._properties.items()}
+        return f"KafkaSinkBuilder({self._given}, properties={shown})"

@@ -1,0 +1,106 @@
+"""A transactional producer: records and a marker in one transaction.
+
+The marker is an offset (the number of the micro-batch + 1) in a consumer group that only one sink
+and partition has. It is sent before the records: who was fenced learns of it when nothing is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from headrace.datastream.connectors.kafka.outbox import PAUSE_S, Outbox
+from headrace.datastream.connectors.kafka.producers import Producers, library
+from headrace.datastream.connectors.kafka.refusals import timed_out
+from headrace.errors import JobError
+
+TRANSACTION_TIMEOUT_MS = 300_000
+CLOSING_S = 5.0
+
+T = TypeVar("T")
+
+
+class TransactionalProducer:
+    """One partition's producer. It lives until a transaction fails, or a connection breaks in one.
+
+    ``marker`` is the number of the first micro-batch that was not written.
+    """
+
+    def __init__(self, producers: Producers, name: str, group: str, timeout_s: float) -> None:
+        timeout_ms = producers.setting("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS)
+        self._lasts_s = timeout_ms / 1000
+        self._began_s: float | None = None
+        self._kafka = library()
+        settings = {"transactional.id": name, "transaction.timeout.ms": str(timeout_ms)}
+        self.outbox = Outbox(producers, settings, timeout_s)
+        try:
+            self._start(producers, group)
+        except BaseException:
+            self.outbox.close()
+            raise
+
+    def _start(self, producers: Producers, group: str) -> None:
+        """Abort what a dead predecessor left open, which would hide the marker; then read it."""
+        self.outbox.insist("starting transactions", self.outbox.client.init_transactions)
+        found = self.outbox.insist(
+            "reading the sink's marker", lambda left: producers.marker(group, left)
+        )
+        self.marker = max(found, 0)
+        self._metadata = producers.group_metadata(group)
+
+    def begin(self, batch_id: int, topic: str) -> bool:
+        """Begin a transaction with the marker of a micro-batch; False if that was written before.
+
+        ``topic`` exists: the marker's offset is kept as one of it.
+
+        Raises:
+            JobError: Kafka refuses: this producer was fenced, say. It is of no use any more.
+        """
+        if batch_id < self.marker:
+            return False
+        self.outbox.partitions(topic)
+        self.outbox.calm()
+        self._ask("beginning a transaction", lambda _: self.outbox.client.begin_transaction())
+        self._began_s = time.monotonic()
+        marker = [self._kafka.TopicPartition(topic, 0, batch_id + 1)]
+        send = self.outbox.client.send_offsets_to_transaction
+        self._ask("writing the sink's marker", lambda left: send(marker, self._metadata, left))
+        return True
+
+    def commit(self, batch_id: int) -> bool:
+        """Commit records and marker; False if another producer must write the next transaction.
+
+        A request that was made again after a broken connection may still be under way. Kafka
+        would take it for one of the next transaction if that had the same epoch: librdkafka 2.16
+        does not change the epoch with each transaction (KIP-890). A new producer does.
+
+        Raises:
+            JobError: it failed, or nobody knows. The producer is of no use any more.
+        """
+        self._ask("committing a transaction", self.outbox.client.commit_transaction)
+        self._began_s = None
+        self.marker = batch_id + 1
+        return not self.outbox.was_disturbed()
+
+    def close(self) -> None:
+        """Abort what is open, if Kafka answers soon."""
+        if self._began_s is not None:
+            abort = self.outbox.client.abort_transaction
+            with contextlib.suppress(JobError):  # then the next producer of this name does it
+                self.outbox.insist("aborting a transaction", abort, CLOSING_S)
+        self.outbox.close()
+
+    def _ask(self, doing: str, call: Callable[[float], T]) -> T:
+        try:
+            return self.outbox.insist(doing, call)
+        except JobError as error:
+            raise self.told(error) from None
+
+    def told(self, error: JobError) -> JobError:
+        """The same failure, told as such where the transaction was open for too long."""
+        open_s = 0.0 if self._began_s is None else time.monotonic() - self._began_s
+        if open_s + PAUSE_S < self._lasts_s:
+            return error
+        return timed_out(open_s, self._lasts_s, error)

@@ -1,0 +1,208 @@
+"""A task's records of one micro-batch, on their way to Kafka."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from itertools import repeat
+from typing import Any
+
+from headrace.connector import SinkWriter, WriterContext
+from headrace.datastream.connectors.kafka.outbox import Outbox
+from headrace.datastream.connectors.kafka.produced import (
+    KafkaRecordSerializationSchema,
+    PartsOfARecord,
+)
+from headrace.datastream.connectors.kafka.producers import Producers
+from headrace.datastream.connectors.kafka.refusals import NoAnswer
+from headrace.datastream.connectors.kafka.transaction import TransactionalProducer
+from headrace.errors import JobError
+
+
+class KafkaWriter(SinkWriter):
+    """Serializes records and hands them to a producer that its worker keeps."""
+
+    def __init__(
+        self,
+        context: WriterContext,
+        schema: KafkaRecordSerializationSchema,
+        producers: Producers,
+        timeout_s: float,
+    ) -> None:
+        self._context, self._schema = context, schema
+        self._producers, self._timeout_s = producers, timeout_s
+        self._outbox: Outbox | None = None
+        self._done_before = False
+
+    def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        """Serialize and send.
+
+        Raises:
+            JobError: Kafka refuses a record, or nobody answers.
+        """
+        if self._done_before or not values:
+            return
+        if isinstance(self._schema, PartsOfARecord) and self._schema.is_plain:
+            self._write_plain(self._schema, values, timestamps)
+        else:
+            self._write_each(values, timestamps)
+        if self._outbox is not None:
+            self._outbox.check()
+
+    def _write_plain(
+        self, schema: PartsOfARecord, values: Sequence[Any], timestamps: Sequence[int | None]
+    ) -> None:
+        if self._may_send(schema.topic):
+            assert self._outbox is not None
+            key_of = schema.key_schema
+            keys = repeat(None) if key_of is None else map(key_of.serialize, values)
+            written = map(schema.value_schema.serialize, values)
+            self._outbox.send_all(schema.topic, written, keys, timestamps)
+
+    def _write_each(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        serialize = self._schema.serialize
+        send = None if self._outbox is None else self._outbox.send
+        for value, timestamp in zip(values, timestamps, strict=True):
+            record = serialize(value, self, timestamp)
+            if record is None:
+                continue
+            if send is None:
+                if not self._may_send(record.topic):
+                    return
+                assert self._outbox is not None
+                send = self._outbox.send
+            send(record)
+
+    def _may_send(self, topic: str) -> bool:
+        """Begin, if that was not done; False where the records were written before."""
+        if self._outbox is None:
+            self._outbox = self._begin(topic)
+            self._done_before = self._outbox is None
+        return not self._done_before
+
+    def get_partitions_for_topic(self, topic: str) -> Sequence[int]:
+        """The numbers of a topic's partitions: what a schema may ask for."""
+        return self._any_outbox().partitions(topic)
+
+    @abstractmethod
+    def _begin(self, topic: str) -> Outbox | None:
+        """Where the records go, the first of them to a topic; None if they were written before."""
+
+    @abstractmethod
+    def _any_outbox(self) -> Outbox:
+        """An outbox to ask, before there is a record."""
+
+
+class AtLeastOnceWriter(KafkaWriter):
+    """Waits for its records at the end of the micro-batch. A worker has one producer."""
+
+    def _begin(self, topic: str) -> Outbox:
+        found = self._any_outbox()
+        found.partitions(topic)
+        return found
+
+    def _any_outbox(self) -> Outbox:
+        return self._context.shared("producer", self._new)
+
+    def _new(self) -> Outbox:
+        return Outbox(self._producers, self._settings(), self._timeout_s)
+
+    def _settings(self) -> dict[str, str]:
+        return {"message.timeout.ms": str(int(self._timeout_s * 1000))}
+
+    def prepare_commit(self) -> None:
+        """Wait until Kafka has all records.
+
+        Raises:
+            JobError: it does not get one.
+        """
+        if self._outbox is not None:
+            self._outbox.flush()
+            self._outbox = None
+
+    def abort(self) -> None:
+        """Give up; what was not sent is thrown away."""
+        self._outbox = None
+        self._context.discard("producer")
+
+
+class ExactlyOnceWriter(KafkaWriter):
+    """Writes in one transaction. A worker has a producer for each partition that it has met.
+
+    A partition may come to another worker, which fences the producer of the one before. That one
+    learns of it when it begins, and makes a new one. Fenced later, it fails: someone else is
+    writing the same partition.
+    """
+
+    def __init__(
+        self,
+        context: WriterContext,
+        schema: KafkaRecordSerializationSchema,
+        producers: Producers,
+        timeout_s: float,
+        prefix: str,
+    ) -> None:
+        super().__init__(context, schema, producers, timeout_s)
+        self._name = f"{prefix or 'headrace-' + context.sink_id}-{context.partition}"
+        self._group = f"headrace-{context.sink_id}-{context.partition}"
+        self._key = ("transactions", context.partition)
+        self._is_new = False
+        self._producer: TransactionalProducer | None = None
+
+    def _shared(self) -> TransactionalProducer:
+        return self._context.shared(self._key, self._new)
+
+    def _new(self) -> TransactionalProducer:
+        self._is_new = True
+        return TransactionalProducer(self._producers, self._name, self._group, self._timeout_s)
+
+    def _any_outbox(self) -> Outbox:
+        return self._shared().outbox
+
+    def _begin(self, topic: str) -> Outbox | None:
+        try:
+            return self._begun(topic)
+        except JobError as error:
+            self._context.discard(self._key)
+            if self._is_new or isinstance(error, NoAnswer):
+                raise
+        return self._begun(topic)
+
+    def _begun(self, topic: str) -> Outbox | None:
+        producer = self._shared()
+        if not producer.begin(self._context.batch_id, topic):
+            return None
+        self._producer = producer
+        return producer.outbox
+
+    def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        """Serialize and send; begins a transaction with the first record.
+
+        Raises:
+            JobError: Kafka refuses a record or the transaction, or nobody answers.
+        """
+        try:
+            super().write(values, timestamps)
+        except JobError as error:
+            raise error if self._producer is None else self._producer.told(error) from None
+
+    def prepare_commit(self) -> None:
+        """Commit records and marker in one transaction.
+
+        Raises:
+            JobError: it failed; run again, the micro-batch finds its marker, or none.
+        """
+        producer, self._producer, self._outbox = self._producer, None, None
+        if producer is None:
+            return
+        is_good = False
+        try:
+            is_good = producer.commit(self._context.batch_id)
+        finally:
+            if not is_good:
+                self._context.discard(self._key)
+
+    def abort(self) -> None:
+        """Abort the transaction. The next one has another producer."""
+        self._producer = self._outbox = None
+        self._context.discard(self._key)
