@@ -26,6 +26,7 @@ from headrace.datastream.connectors.postgres.client import (
     table_name,
 )
 from headrace.datastream.connectors.postgres.held_snapshots import HELD
+from headrace.datastream.connectors.postgres.keys import between, columns_of, key_of
 from headrace.errors import CheckpointError, PlanError
 
 SPLIT = "rows"
@@ -128,7 +129,7 @@ class SnapshotEnumerator(SplitEnumerator):
         if self._first is None:
             name = HELD.take(self._source.database)
             self._names.add(name)
-            key = _key_of(self._connection(name), self._source)
+            key = key_of(self._connection(name), self._source.table, self._source.key)
             self._first = {"snapshot": name, "key": key, "at": None, "cuts": [], "end": False}
         return {SPLIT: self._first}
 
@@ -146,7 +147,8 @@ class SnapshotEnumerator(SplitEnumerator):
         if SPLIT in paused:
             return Progress({SPLIT: position})
         connection = self._connection(position["snapshot"])
-        at, left, cuts = position["at"], max(budget.max_records, 1), []
+        at, left = position["at"], max(budget.max_records, 1)
+        cuts: list[list[str]] = []
         while left > 0:
             step = min(left, RANGE_ROWS)
             at = self._after(connection, position["key"], at, step)
@@ -182,8 +184,8 @@ class SnapshotEnumerator(SplitEnumerator):
 
     def _after(self, connection: Any, key: Any, at: Any, step: int) -> list[str] | None:
         """The key of the row so many rows further; None where the table ends before."""
-        where, values = _between(key, at, None)
-        columns = _columns(key)
+        where, values = between(key, at, None)
+        columns = columns_of(key)
         texts = ", ".join(f"{identifier(name)}::text" for name, _ in key)
         sql = (
             f"SELECT {texts} FROM {table_name(self._source.table)} {where} "
@@ -207,11 +209,10 @@ class SnapshotReader(SplitReader):
             CheckpointError: the snapshot is no more.
         """
         snapshot, key = split_range.payload
-        where, values = _between(key, split_range.start, split_range.end)
+        where, values = between(key, split_range.start, split_range.end)
         read = ", ".join(map(identifier, self._source.columns)) or "*"
-        sql = (
-            f"SELECT {read} FROM {table_name(self._source.table)} {where} ORDER BY {_columns(key)}"
-        )
+        table = table_name(self._source.table)
+        sql = f"SELECT {read} FROM {table} {where} ORDER BY {columns_of(key)}"
         connection = self._begun(snapshot)
         try:
             with connection.cursor("headrace") as cursor:
@@ -249,55 +250,6 @@ def _lost(source: PostgresSnapshotSource) -> CheckpointError:
         "the snapshot that the job began to read has ended, and the table may have changed since",
         where={"source": source.locator},
         hint="PostgreSQL keeps it as long as the driver runs; begin with an empty checkpoint",
-    )
-
-
-def _columns(key: Any) -> str:
-    return ", ".join(identifier(name) for name, _ in key)
-
-
-def _between(key: Any, above: Any, to: Any) -> tuple[str, list[str]]:
-    """The condition for keys above one and up to another (None: no limit), and its values."""
-    row = ", ".join(f"%s::{kind}" for _, kind in key)
-    parts, values = [], []
-    for sign, limit in ((">", above), ("<=", to)):
-        if limit is not None:
-            parts.append(f"({_columns(key)}) {sign} ({row})")
-            values += limit
-    return f"WHERE {' AND '.join(parts)}" if parts else "", values
-
-
-_KEYS = """
-    SELECT array_agg(a.attname::text ORDER BY k.n),
-           array_agg(format_type(a.atttypid, a.atttypmod) ORDER BY k.n), i.indisprimary
-    FROM pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY AS k(number, n), pg_attribute a
-    WHERE i.indrelid = to_regclass(%s) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
-      AND i.indexprs IS NULL AND k.n <= i.indnkeyatts
-      AND a.attrelid = i.indrelid AND a.attnum = k.number
-    GROUP BY i.indexrelid, i.indisprimary HAVING bool_and(a.attnotnull)
-    ORDER BY i.indisprimary DESC, i.indexrelid
-"""
-
-
-def _key_of(connection: Any, source: PostgresSnapshotSource) -> list[list[str]]:
-    """The columns of the key and their types.
-
-    Raises:
-        PlanError: there is no such table, or no such key.
-    """
-    table = table_name(source.table)
-    if connection.execute("SELECT to_regclass(%s)", (table,)).fetchone()[0] is None:
-        raise PlanError(
-            f"there is no table {source.table} to read", where={"database": source.database.place}
-        )
-    for names, kinds, primary in connection.execute(_KEYS, (table,)).fetchall():
-        if tuple(names) == source.key or (primary and not source.key):
-            return [[name, kind] for name, kind in zip(names, kinds, strict=True)]
-    wanted = f"unique index without nulls on {', '.join(source.key)}" if source.key else None
-    raise PlanError(
-        f"{source.table} has no {wanted or 'primary key'}, by whose ranges it could be read",
-        where={"database": source.database.place},
-        hint="key=[...]: the columns of a unique index without nulls, in its order",
     )
 
 
