@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -32,7 +34,6 @@ from headrace.datastream.connectors.postgres import (
     PostgresSink,
     PostgresSnapshotSource,
 )
-from headrace.datastream.connectors.postgres.held_snapshots import HELD
 from headrace.errors import CheckpointError, JobError, PlanError
 from headrace.testing import run_pipeline
 from headrace.testing.contracts import SinkContract, SourceContract, read_source
@@ -109,18 +110,25 @@ class TestSnapshot(SourceContract):
         self.database.execute("INSERT INTO facts VALUES ('x', 5, '5'), ('y', 1000, '33')")
 
 
-def test_a_snapshot_that_has_ended_is_not_read_by_another(database: Any, tmp_path: Path) -> None:
+def test_a_snapshot_that_has_ended_is_not_taken_for_another(database: Any, tmp_path: Path) -> None:
+    """Neither where its name is unknown, nor where a restarted server has given it again."""
     database.execute(PRICES + "; INSERT INTO prices SELECT n, n FROM generate_series(1, 10) n")
     source = PostgresSnapshotSource(database.url, "prices")
-    enumerator = source.enumerator(str(tmp_path))
-    first = enumerator.initial(0)
-    name = first["rows"]["snapshot"]
-    HELD.release(source.database, name, linger_s=0)
-    rows_of_all = SplitRange("rows", None, None, (name, first["rows"]["key"]))
-    with pytest.raises(CheckpointError, match="snapshot that the job began to read has ended"):
-        list(source.reader().read(rows_of_all))
-    with pytest.raises(CheckpointError, match="begin with an empty checkpoint"):
-        enumerator.advance(first, Budget(10, 1000), 0, frozenset())
+    first = source.enumerator(str(tmp_path)).initial(0)
+    source.close()
+    database.execute("DELETE FROM prices")
+    other = PostgresSnapshotSource(database.url, "prices")
+    enumerator, reader = other.enumerator(str(tmp_path)), other.reader()
+    snapshot, key = source.snapshot, source.ranged_by
+    for lost in (snapshot, replace(snapshot, name=other.snapshot.name)):
+        position = {**first["rows"], "snapshot": [lost.name, lost.sees]}
+        with pytest.raises(CheckpointError, match="the job began to read has ended"):
+            enumerator.advance({"rows": position}, Budget(10, 1000), 0, frozenset())
+        with pytest.raises(CheckpointError, match="begin with an empty checkpoint"):
+            list(reader.read(SplitRange("rows", None, None, (lost, key))))
+    assert [*reader.read(SplitRange("rows", None, None, (other.snapshot, key)))] == []
+    for each in (enumerator, reader, other):
+        each.close()
 
 
 @pytest.mark.parametrize(
@@ -131,14 +139,11 @@ def test_a_snapshot_that_has_ended_is_not_read_by_another(database: Any, tmp_pat
         ("CREATE TABLE t (id int UNIQUE)", {"key": ["id"]}, "no unique index without nulls on id"),
     ],
 )
-def test_a_table_without_a_key_is_refused(
-    database: Any, tmp_path: Path, ddl: str, given: Any, words: str
-) -> None:
+def test_a_table_without_a_key_is_refused(database: Any, ddl: str, given: Any, words: str) -> None:
     if ddl:
         database.execute(ddl)
-    source = PostgresSnapshotSource(database.url, "t", **given)
     with pytest.raises(PlanError, match=words):
-        source.enumerator(str(tmp_path)).initial(0)
+        PostgresSnapshotSource(database.url, "t", **given)
 
 
 def test_any_unique_key_will_do(database: Any, tmp_path: Path) -> None:
@@ -243,6 +248,49 @@ def test_two_attempts_at_once_write_once(database: Any) -> None:
         dead.commit()
     alive.join()
     assert rows(database, "prices") == [(0, 0.0), (1, 1.0)]
+
+
+def test_a_commit_whose_answer_is_lost_counts_once(database: Any) -> None:
+    from psycopg import OperationalError
+
+    database.execute(PRICES)
+    sink = PostgresSink(database.url, table="prices", columns=["id", "price"])
+    write(sink, [(0, 0.0)])  # the markers are there
+    worker = WorkerResources()
+    context = WriterContext("sink", "job", 1, 0, "a", 1, worker)
+    cut = context.shared("connection", sink._reached.open)
+    inner = cut.transaction
+
+    @contextmanager
+    def transaction() -> Iterator[None]:
+        with inner():
+            yield
+        cut.close()
+        raise OperationalError("the connection was lost")
+
+    cut.transaction = transaction
+    write(sink, [(1, 1.0)], 1, worker)
+    assert context.shared("connection", pytest.fail) is not cut
+    assert rows(database, "prices") == [(0, 0.0), (1, 1.0)]
+    worker.close()
+
+
+def test_a_deadlock_is_tried_again(database: Any) -> None:
+    """A trigger fails as a deadlock would, so often."""
+    from psycopg.errors import DeadlockDetected
+
+    database.execute(PRICES + "; CREATE SEQUENCE attempts")
+    database.execute(
+        """CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('attempts') <= 2 THEN RAISE EXCEPTION 'x' USING ERRCODE = '40P01'; END IF;
+        RETURN NEW; END $$; CREATE TRIGGER t BEFORE INSERT ON prices
+        FOR EACH ROW EXECUTE FUNCTION fail()"""
+    )
+    given: Any = {"table": "prices", "columns": ["id", "price"]}
+    with pytest.raises(DeadlockDetected):
+        write(PostgresSink(database.url, max_retries=0, **given), [(1, 1.0)])
+    write(PostgresSink(database.url, max_retries=1, **given), [(1, 1.0)])
+    assert rows(database, "prices") == [(1, 1.0)]
 
 
 def test_a_row_that_is_refused_takes_the_others_with_it(database: Any) -> None:

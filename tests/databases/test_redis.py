@@ -108,6 +108,26 @@ def test_two_attempts_at_once_write_once(redis: Any, worker: WorkerResources) ->
     assert redis.hgetall("counts") == {"a": "1"}
 
 
+def test_a_transaction_whose_answer_is_lost_counts_once(
+    redis: Any, worker: WorkerResources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from redis.client import Pipeline
+
+    inner, lost = Pipeline.execute, []
+
+    def execute(pipe: Any, raise_on_error: bool = True) -> Any:
+        answers = inner(pipe, raise_on_error)
+        if not lost:
+            lost.append(answers)
+            raise ConnectionError("the connection was lost")
+        return answers
+
+    monkeypatch.setattr(Pipeline, "execute", execute)
+    write(RedisSink(redis.url, entry), ["a", "b"], 0, worker)
+    assert len(lost) == 1
+    assert redis.hgetall("counts") == {"a": "1", "b": "1"}
+
+
 class _Slow:
     """A client during whose first transaction another attempt writes."""
 

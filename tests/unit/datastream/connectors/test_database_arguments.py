@@ -69,7 +69,6 @@ def test_refused_when_they_are_made(make: Callable[[], Any], words: str) -> None
     [
         PostgresSink(URL, table="t", columns=["a"]),
         PostgresSink("host=db", table="t", columns=["a"], password="s3cret"),
-        PostgresSnapshotSource(URL, "t"),
         PostgresLookup(URL, "SELECT 1"),
         RedisSink(REDIS, command),
         RedisLookup(REDIS),

@@ -1,4 +1,4 @@
-"""A bounded source: a table as it was at one moment, read in ranges of its primary key."""
+"""A bounded source: a table as it was at one moment, read in ranges of its key."""
 
 from __future__ import annotations
 
@@ -22,22 +22,20 @@ from headrace.connector import (
 from headrace.datastream.connectors.postgres.client import (
     PostgresConnection,
     identifier,
-    psycopg,
     table_name,
 )
-from headrace.datastream.connectors.postgres.held_snapshots import HELD
-from headrace.datastream.connectors.postgres.keys import between, columns_of, key_of
-from headrace.errors import CheckpointError, PlanError
+from headrace.datastream.connectors.postgres.held_snapshot import HELD, Snapshot, SnapshotClient
+from headrace.datastream.connectors.postgres.keys import Key, between, columns_of, key_of
+from headrace.errors import PlanError
 
 SPLIT = "rows"
 RANGE_ROWS = 5000
 CHUNK_ROWS = 1000
-_BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 @dataclass(frozen=True, repr=False)
 class PostgresSnapshotSource(Source):
-    """The rows of a table, as they were when the job began; a bounded source.
+    """The rows of a table, as they are when the source is made; a bounded source.
 
     Fields:
         connection: ``postgresql://user@host:port/database``, or ``key=value`` pairs as for libpq.
@@ -47,12 +45,13 @@ class PostgresSnapshotSource(Source):
         password: in place of one in ``connection``.
         type_info: the type of the records, for the stream after it.
 
-    Records are ``Row`` with the columns' names. All tasks read in one snapshot, which the driver
-    keeps open: a job that is started again after its driver has ended cannot go on reading, and
+    Records are ``Row`` with the columns' names. All tasks read in one snapshot. The process that
+    made the source keeps it, until it ends or ``close`` is called; PostgreSQL's vacuum leaves what
+    the snapshot sees. A job that is started again by another process cannot go on reading, and
     says so.
 
     Raises:
-        PlanError: an argument is no name.
+        PlanError: there is no such table or key.
         MissingExtraError: psycopg is not installed.
     """
 
@@ -62,6 +61,8 @@ class PostgresSnapshotSource(Source):
     key: Sequence[str] = field(default=(), kw_only=True)
     password: InitVar[str | None] = field(default=None, kw_only=True)
     type_info: Any = field(default=None, kw_only=True)
+    snapshot: Snapshot = field(init=False)
+    ranged_by: Key = field(init=False)
 
     def __post_init__(self, password: str | None) -> None:
         non_empty(self.table, "the table")
@@ -73,6 +74,17 @@ class PostgresSnapshotSource(Source):
         if not isinstance(self.connection, PostgresConnection):
             made = PostgresConnection.of(self.connection, password=password)
             object.__setattr__(self, "connection", made)
+        client = self.database.open()
+        try:
+            object.__setattr__(self, "ranged_by", key_of(client, self.table, self.key))
+            object.__setattr__(self, "snapshot", HELD.take(client))
+        except BaseException:
+            client.close()
+            raise
+
+    def close(self) -> None:
+        """Let the snapshot go. Jobs that read it have ended by then."""
+        HELD.end(self.snapshot)
 
     @property
     def bounded(self) -> bool:
@@ -114,24 +126,19 @@ class PostgresSnapshotSource(Source):
 class SnapshotEnumerator(SplitEnumerator):
     """Cuts the table into ranges of its key.
 
-    A position is JSON: the name of the snapshot, the columns of the key with their types, the last
-    key of what was planned (as texts), the keys at which the last step cut, and whether it is the
-    end.
+    A position is JSON: the snapshot, the columns of the key with their types, the last key of what
+    was planned (as texts), the keys at which the last step cut, and whether it is the end.
     """
 
     def __init__(self, source: PostgresSnapshotSource) -> None:
         self._source = source
-        self._first: dict[str, JsonValue] | None = None
-        self._names: set[str] = set()
+        self._client = SnapshotClient(source.database)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The only split, in a snapshot that is taken now."""
-        if self._first is None:
-            name = HELD.take(self._source.database)
-            self._names.add(name)
-            key = key_of(self._connection(name), self._source.table, self._source.key)
-            self._first = {"snapshot": name, "key": key, "at": None, "cuts": [], "end": False}
-        return {SPLIT: self._first}
+        """The only split."""
+        snapshot, key = self._source.snapshot, self._source.ranged_by
+        first = {"snapshot": [snapshot.name, snapshot.sees], "key": key}
+        return {SPLIT: {**first, "at": None, "cuts": [], "end": False}}
 
     def advance(
         self,
@@ -146,18 +153,26 @@ class SnapshotEnumerator(SplitEnumerator):
         position = positions[SPLIT]
         if SPLIT in paused:
             return Progress({SPLIT: position})
-        connection = self._connection(position["snapshot"])
-        at, left = position["at"], max(budget.max_records, 1)
-        cuts: list[list[str]] = []
+        connection = self._client.enter(Snapshot(*position["snapshot"]))
+        try:
+            after, ended = self._after(connection, position, max(budget.max_records, 1))
+        finally:
+            self._client.leave()
+        if ended:
+            return Progress({}, {SPLIT: after}, ended=True)
+        return Progress({SPLIT: after})
+
+    def _after(self, connection: Any, position: Any, left: int) -> tuple[JsonValue, bool]:
+        """The position so many rows further, and whether the table ends before."""
+        at, cuts = position["at"], list[list[str]]()
         while left > 0:
             step = min(left, RANGE_ROWS)
-            at = self._after(connection, position["key"], at, step)
+            at = self._key_after(connection, position["key"], at, step)
             if at is None:
-                end = {**position, "at": None, "cuts": cuts, "end": True}
-                return Progress({}, {SPLIT: end}, ended=True)
+                return {**position, "at": None, "cuts": cuts, "end": True}, True
             cuts.append(at)
             left -= step
-        return Progress({SPLIT: {**position, "at": at, "cuts": cuts}})
+        return {**position, "at": at, "cuts": cuts}, False
 
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
@@ -167,40 +182,31 @@ class SnapshotEnumerator(SplitEnumerator):
             return []
         last = end[SPLIT]
         cuts = [start[SPLIT]["at"], *last["cuts"], *([None] if last["end"] else [])]
-        payload = (last["snapshot"], last["key"])
-        return [SplitRange(SPLIT, above, to, payload, RANGE_ROWS) for above, to in pairwise(cuts)]
+        payload = (Snapshot(*last["snapshot"]), last["key"])
+        return [SplitRange(SPLIT, at, to, payload, RANGE_ROWS) for at, to in pairwise(cuts)]
 
     def close(self) -> None:
-        """Let the snapshots go, after a while."""
-        for name in self._names:
-            HELD.release(self._source.database, name)
+        """Close the connection; the snapshot is the source's."""
+        self._client.close()
 
-    def _connection(self, name: str) -> Any:
-        found = HELD.connection(self._source.database, name)
-        if found is None:
-            raise _lost(self._source)
-        self._names.add(name)
-        return found
-
-    def _after(self, connection: Any, key: Any, at: Any, step: int) -> list[str] | None:
+    def _key_after(self, connection: Any, key: Key, at: Any, step: int) -> list[str] | None:
         """The key of the row so many rows further; None where the table ends before."""
         where, values = between(key, at, None)
-        columns = columns_of(key)
         texts = ", ".join(f"{identifier(name)}::text" for name, _ in key)
         sql = (
             f"SELECT {texts} FROM {table_name(self._source.table)} {where} "
-            f"ORDER BY {columns} OFFSET %s LIMIT 1"
+            f"ORDER BY {columns_of(key)} OFFSET %s LIMIT 1"
         )
         row = connection.execute(sql, (*values, step - 1)).fetchone()
         return None if row is None else list(row)
 
 
 class SnapshotReader(SplitReader):
-    """Reads ranges in the snapshot that the enumerator keeps."""
+    """Reads ranges in the snapshot that the program keeps."""
 
     def __init__(self, source: PostgresSnapshotSource) -> None:
         self._source = source
-        self._connection: Any = None
+        self._client = SnapshotClient(source.database)
 
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
         """The rows of a range, in the order of the key.
@@ -213,7 +219,7 @@ class SnapshotReader(SplitReader):
         read = ", ".join(map(identifier, self._source.columns)) or "*"
         table = table_name(self._source.table)
         sql = f"SELECT {read} FROM {table} {where} ORDER BY {columns_of(key)}"
-        connection = self._begun(snapshot)
+        connection = self._client.enter(snapshot)
         try:
             with connection.cursor("headrace") as cursor:
                 cursor.execute(sql, values)
@@ -221,36 +227,11 @@ class SnapshotReader(SplitReader):
                 while rows := cursor.fetchmany(CHUNK_ROWS):
                     yield Chunk([_row(names, row) for row in rows])
         finally:
-            if not connection.closed:
-                connection.rollback()
+            self._client.leave()
 
     def close(self) -> None:
         """Close the connection."""
-        if self._connection is not None:
-            self._connection.close()
-
-    def _begun(self, snapshot: str) -> Any:
-        if self._connection is None or self._connection.closed:
-            self._connection = self._source.database.open()
-        connection = self._connection
-        connection.rollback()  # a reading that was given up may have left its transaction
-        connection.execute(_BEGIN)
-        try:
-            connection.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
-        except psycopg().Error as error:
-            connection.rollback()
-            if error.sqlstate in ("22023", "42704"):  # invalid or unknown
-                raise _lost(self._source) from None
-            raise
-        return connection
-
-
-def _lost(source: PostgresSnapshotSource) -> CheckpointError:
-    return CheckpointError(
-        "the snapshot that the job began to read has ended, and the table may have changed since",
-        where={"source": source.locator},
-        hint="PostgreSQL keeps it as long as the driver runs; begin with an empty checkpoint",
-    )
+        self._client.close()
 
 
 def _row(names: list[str], values: Sequence[Any]) -> Row:
