@@ -230,6 +230,15 @@ def test_types_of_jdbc_rows(database: Any) -> None:
     assert database.execute("SELECT count(*) FROM t").fetchone() == (2,)
 
 
+def test_numbers_have_their_declared_types(database: Any) -> None:
+    """Small ints as int2 would overflow where the Java driver's int4 does not."""
+    database.execute("CREATE TABLE t (n bigint, kinds text)")
+    sql = "INSERT INTO t SELECT a * a, pg_typeof(a) || ' ' || pg_typeof(b) || ' ' || pg_typeof(c)"
+    sql += " FROM (SELECT ? AS a, ? AS b, ? AS c) AS given"
+    write(jdbc(database, sql, Types.ROW([Types.INT(), Types.LONG(), Types.FLOAT()])), [(300, 1, 2)])
+    assert rows(database, "t") == [(90000, "integer bigint real")]
+
+
 def test_two_attempts_at_once_write_once(database: Any) -> None:
     """A task that was taken for dead is still committing when the other one starts."""
     import psycopg

@@ -9,10 +9,11 @@ from typing import Any
 
 from headrace.common.arguments import at_least
 from headrace.common.time import TimeAmount
-from headrace.common.typeinfo import RowTypeInfo
+from headrace.common.typeinfo import RowTypeInfo, Types
 from headrace.common.types import Row
 from headrace.connector import DeliveryGuarantee
 from headrace.datastream.connectors.outside.addresses import HIDDEN, without_secrets
+from headrace.datastream.connectors.outside.library import library
 from headrace.datastream.connectors.postgres.client import PostgresConnection
 from headrace.datastream.connectors.postgres.jdbc_urls import libpq_parameters, with_percent_marks
 from headrace.datastream.connectors.postgres.sink import PostgresSink
@@ -227,17 +228,39 @@ class JdbcSink(PostgresSink):
         return "jdbc"
 
 
+_NUMBERS = [
+    (Types.BYTE(), "Int2"),
+    (Types.SHORT(), "Int2"),
+    (Types.INT(), "Int4"),
+    (Types.LONG(), "Int8"),
+    (Types.FLOAT(), "Float4"),
+    (Types.DOUBLE(), "Float8"),
+]
+"""As which of its types psycopg sends numbers; by itself it takes the smallest that will do."""
+
+
 class _RowValues:
     """The fields of records by a row type."""
 
     def __init__(self, type_info: RowTypeInfo) -> None:
         self._type = type_info
         self._coerce = type_info.coercer()
+        numeric = library("psycopg.types.numeric", "postgres", "PostgreSQL")
+        self._numbers = [
+            (index, getattr(numeric, name))
+            for index, kind in enumerate(type_info.get_field_types())
+            for known, name in _NUMBERS
+            if kind == known
+        ]
 
     def __call__(self, record: Any) -> Sequence[Any]:
         """The values in order, as their types say."""
         row = record if self._coerce is None else self._coerce(record)
-        return row._values if isinstance(row, Row) else row
+        values = [*(row._values if isinstance(row, Row) else row)]
+        for index, number in self._numbers:
+            if values[index] is not None:
+                values[index] = number(values[index])
+        return values
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_RowValues, (self._type,))

@@ -40,7 +40,7 @@ class Outage:
         now_s = self.clock()
         if self._since_s is None:
             self._since_s = now_s
-            _log.warning("%s does not answer, waiting for it: %s", self.what, error)
+            _log.warning("%s: failed, and is tried again: %s", self.what, error)
         left_s = self._since_s + self.patience_s - now_s
         if left_s <= 0:
             note = f"{self.what} was waited for, for {self.patience_s:g} s"
@@ -53,7 +53,7 @@ class Outage:
     def over(self) -> None:
         """The work is done."""
         if self._since_s is not None:
-            _log.warning("%s answers again", self.what)
+            _log.warning("%s: works again", self.what)
 
 
 def until_back(
