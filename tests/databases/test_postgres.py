@@ -96,14 +96,14 @@ class TestSnapshot(SourceContract):
         self.database = database
         database.execute("CREATE TABLE facts (b text, n int, a text, PRIMARY KEY (a, b))")
         database.execute(
-            "INSERT INTO facts SELECT chr(97 + n % 7), n, n::text FROM generate_series(1, 90) n"
+            "INSERT INTO facts SELECT chr(97 + n % 7), n, n::text FROM generate_series(1, 40) n"
         )
 
     def make_source(self, folder: Path) -> Source:
         return PostgresSnapshotSource(self.database.url, "facts", columns=["n", "b"])
 
     def expected(self) -> Sequence[Any]:
-        return [Row(n=n, b=chr(97 + n % 7)) for n in range(1, 91)]
+        return [Row(n=n, b=chr(97 + n % 7)) for n in range(1, 41)]
 
     def grow(self, folder: Path) -> None:
         self.database.execute("DELETE FROM facts WHERE n < 20; UPDATE facts SET n = -n")
