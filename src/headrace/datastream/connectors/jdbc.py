@@ -1,9 +1,266 @@
-"""Databases: declared, not part of this release."""
+"""``JdbcSink`` with PyFlink's names: rows to PostgreSQL, through psycopg."""
 
-from headrace.common.unsupported import unsupported
+from __future__ import annotations
 
-_REASON = "the JDBC connector is not part of this release"
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
-JdbcSink = unsupported(f"{__name__}.JdbcSink", _REASON)
-JdbcConnectionOptions = unsupported(f"{__name__}.JdbcConnectionOptions", _REASON)
-JdbcExecutionOptions = unsupported(f"{__name__}.JdbcExecutionOptions", _REASON)
+from headrace.common.arguments import at_least
+from headrace.common.time import TimeAmount
+from headrace.common.typeinfo import RowTypeInfo, Types
+from headrace.common.types import Row
+from headrace.connector import DeliveryGuarantee
+from headrace.datastream.connectors.outside.addresses import HIDDEN, without_secrets
+from headrace.datastream.connectors.outside.library import library
+from headrace.datastream.connectors.postgres.client import PostgresConnection
+from headrace.datastream.connectors.postgres.jdbc_urls import libpq_parameters, with_percent_marks
+from headrace.datastream.connectors.postgres.sink import PostgresSink
+from headrace.errors import PlanError
+
+__all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink"]
+
+
+class JdbcConnectionOptions:
+    """Where the database is; made by its builder. Its text does not show the password."""
+
+    def __init__(
+        self,
+        url: str,
+        driver_name: str | None = None,
+        user_name: str | None = None,
+        password: str | None = None,
+    ) -> None:
+        self._url, self._driver_name = url, driver_name
+        self._user_name, self._password = user_name, password
+
+    def get_db_url(self) -> str:
+        """The URL."""
+        return self._url
+
+    def get_driver_name(self) -> str | None:
+        """The Java class of the driver that was named; it has no effect."""
+        return self._driver_name
+
+    def get_user_name(self) -> str | None:
+        """The user."""
+        return self._user_name
+
+    def get_password(self) -> str | None:
+        """The password."""
+        return self._password
+
+    def __repr__(self) -> str:
+        shown = "jdbc:" + without_secrets(self._url.removeprefix("jdbc:"))
+        password = None if self._password is None else HIDDEN
+        return f"JdbcConnectionOptions({shown!r}, user={self._user_name!r}, password={password})"
+
+    class JdbcConnectionOptionsBuilder:
+        """Gathers the options."""
+
+        def __init__(self) -> None:
+            self._url: str | None = None
+            self._driver_name: str | None = None
+            self._user_name: str | None = None
+            self._password: str | None = None
+
+        def with_url(self, url: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
+            """Set the URL, ``jdbc:postgresql://host:port/database``."""
+            self._url = url
+            return self
+
+        def with_driver_name(
+            self, driver_name: str
+        ) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
+            """Set the Java class of the driver; it has no effect."""
+            self._driver_name = driver_name
+            return self
+
+        def with_user_name(
+            self, user_name: str
+        ) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
+            """Set the user."""
+            self._user_name = user_name
+            return self
+
+        def with_password(
+            self, password: str
+        ) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
+            """Set the password."""
+            self._password = password
+            return self
+
+        def build(self) -> JdbcConnectionOptions:
+            """The options.
+
+            Raises:
+                PlanError: the URL is missing.
+            """
+            if not isinstance(self._url, str) or not self._url:
+                raise PlanError(
+                    "JDBC connection options need a URL",
+                    hint='.with_url("jdbc:postgresql://host:5432/database")',
+                )
+            return JdbcConnectionOptions(
+                self._url, self._driver_name, self._user_name, self._password
+            )
+
+
+@dataclass(frozen=True)
+class JdbcExecutionOptions:
+    """How rows are written; made by its builder."""
+
+    _batch_interval_ms: int = 0
+    _batch_size: int = 5000
+    _max_retries: int = 3
+
+    def get_batch_interval_ms(self) -> int:
+        """The interval between two flushes (ms); it has no effect, a micro-batch is one flush."""
+        return self._batch_interval_ms
+
+    def get_batch_size(self) -> int:
+        """So many rows are sent at once."""
+        return self._batch_size
+
+    def get_max_retries(self) -> int:
+        """How often a transaction is tried again."""
+        return self._max_retries
+
+    @staticmethod
+    def defaults() -> JdbcExecutionOptions:
+        """Rows 5,000 at a time, three more attempts."""
+        return JdbcExecutionOptions()
+
+    @staticmethod
+    def builder() -> JdbcExecutionOptions.Builder:
+        """A new builder."""
+        return JdbcExecutionOptions.Builder()
+
+    class Builder:
+        """Gathers the options."""
+
+        def __init__(self) -> None:
+            self._size, self._interval_ms, self._retries = 5000, 0, 3
+
+        def with_batch_size(self, size: int) -> JdbcExecutionOptions.Builder:
+            """Send so many rows at once; 0 for all that the transaction has."""
+            self._size = size
+            return self
+
+        def with_batch_interval_ms(self, interval_ms: int) -> JdbcExecutionOptions.Builder:
+            """Accepted without effect: the rows of a micro-batch are written at its end."""
+            self._interval_ms = interval_ms
+            return self
+
+        def with_max_retries(self, max_retries: int) -> JdbcExecutionOptions.Builder:
+            """Try a transaction so often again that met a deadlock or the like."""
+            self._retries = max_retries
+            return self
+
+        def build(self) -> JdbcExecutionOptions:
+            """The options.
+
+            Raises:
+                PlanError: a number is no int, or the retries are below 0.
+            """
+            at_least(self._retries, 0, "max_retries")
+            for number in (self._size, self._interval_ms):
+                if isinstance(number, bool) or not isinstance(number, int):
+                    raise PlanError(f"JDBC execution options are ints, not {number!r}")
+            return JdbcExecutionOptions(self._interval_ms, self._size, self._retries)
+
+
+@dataclass(frozen=True, repr=False)
+class JdbcSink(PostgresSink):
+    """Rows to PostgreSQL by a statement with ``?``, exactly once (see ``PostgresSink``)."""
+
+    @staticmethod
+    def sink(
+        sql: str,
+        type_info: RowTypeInfo,
+        jdbc_connection_options: JdbcConnectionOptions,
+        jdbc_execution_options: JdbcExecutionOptions | None = None,
+        *,
+        guarantee: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
+        max_outage: TimeAmount = timedelta(minutes=2),
+    ) -> JdbcSink:
+        """A sink that runs the statement for each record, with its fields in order.
+
+        Raises:
+            PlanError: the statement has not a ``?`` for each field, or an option is of no use.
+            UnsupportedError: the URL is of another database than PostgreSQL.
+        """
+        if not isinstance(type_info, RowTypeInfo):
+            raise PlanError(f"JdbcSink.sink() takes a row type, not {type_info!r}")
+        if not isinstance(jdbc_connection_options, JdbcConnectionOptions):
+            raise PlanError(
+                f"JdbcConnectionOptions are wanted, not {type(jdbc_connection_options).__name__}"
+            )
+        nested = [kind for kind in type_info.get_field_types() if isinstance(kind, RowTypeInfo)]
+        if nested:
+            raise PlanError(f"a field of a statement cannot be a row: {nested[0]}")
+        text, count = with_percent_marks(sql)
+        names = type_info.get_field_names()
+        if count != len(names):
+            raise PlanError(
+                f"the statement has {count} '?' for {len(names)} fields: {', '.join(names)}",
+                where={"statement": sql},
+            )
+        options = jdbc_execution_options or JdbcExecutionOptions.defaults()
+        parameters = libpq_parameters(jdbc_connection_options.get_db_url())
+        given = {
+            "user": jdbc_connection_options.get_user_name(),
+            "password": jdbc_connection_options.get_password(),
+        }
+        return JdbcSink(
+            PostgresConnection.of("", **{**parameters, **{k: v for k, v in given.items() if v}}),
+            sql=text,
+            values=_RowValues(type_info),
+            batch_rows=max(options.get_batch_size(), 0),
+            max_retries=options.get_max_retries(),
+            guarantee=guarantee,
+            max_outage=max_outage,
+        )
+
+    @property
+    def kind(self) -> str:
+        return "jdbc"
+
+
+_NUMBERS = [
+    (Types.BYTE(), "Int2"),
+    (Types.SHORT(), "Int2"),
+    (Types.INT(), "Int4"),
+    (Types.LONG(), "Int8"),
+    (Types.FLOAT(), "Float4"),
+    (Types.DOUBLE(), "Float8"),
+]
+"""As which of its types psycopg sends numbers; by itself it takes the smallest that will do."""
+
+
+class _RowValues:
+    """The fields of records by a row type."""
+
+    def __init__(self, type_info: RowTypeInfo) -> None:
+        self._type = type_info
+        self._coerce = type_info.coercer()
+        numeric = library("psycopg.types.numeric", "postgres", "PostgreSQL")
+        self._numbers = [
+            (index, getattr(numeric, name))
+            for index, kind in enumerate(type_info.get_field_types())
+            for known, name in _NUMBERS
+            if kind == known
+        ]
+
+    def __call__(self, record: Any) -> Sequence[Any]:
+        """The values in order, as their types say."""
+        row = record if self._coerce is None else self._coerce(record)
+        values = [*(row._values if isinstance(row, Row) else row)]
+        for index, number in self._numbers:
+            if values[index] is not None:
+                values[index] = number(values[index])
+        return values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_RowValues, (self._type,))

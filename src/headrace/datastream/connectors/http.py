@@ -1,0 +1,185 @@
+"""Looking records up over HTTP, with connections that stay open."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import ssl
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from headrace.common.arguments import positive
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.datastream._functions.asynchronous import AsyncFunction
+from headrace.datastream.connectors.outside.addresses import without_secrets
+from headrace.datastream.connectors.outside.outages import Outage, until_back_async
+from headrace.datastream.connectors.outside.results import Join, Key, function_or_none, joined
+from headrace.errors import JobError, PlanError
+
+__all__ = ["HttpLookup"]
+
+_LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
+_CONNECTIONS = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+
+
+class _LaterError(Exception):
+    """The service asks to be asked again later."""
+
+
+class HttpLookup(AsyncFunction[Any, Any]):
+    """What a service answers for a record, by GET; give it to ``AsyncDataStream``.
+
+    Fields:
+        url: the address; ``{}`` in it is the key, percent-encoded. Or a function from the key to
+            the address.
+        key: gives the key of a record; without it the record is the key.
+        read: turns the answer's bytes into what was found; JSON unless given.
+        join: gives the results for a record and what was found, a list of one or none. Without it
+            what was found is emitted.
+        headers: sent with each request.
+        connections: so many are open at most, by each task of the operator, each with a thread.
+        answer_timeout: how long one answer may take.
+        max_outage: how long a record waits for a service that has gone away, or answers 408, 425,
+            429 or 5xx, if the operator's timeout allows it.
+
+    404 and 410 mean that nothing was found. Another status but 2xx fails the job. Redirects are
+    not followed.
+    """
+
+    def __init__(
+        self,
+        url: str | Callable[[Any], str],
+        key: Key | None = None,
+        *,
+        read: Callable[[bytes], Any] = json.loads,
+        join: Join | None = None,
+        headers: Mapping[str, str] | None = None,
+        connections: int = 16,
+        answer_timeout: TimeAmount = timedelta(seconds=30),
+        max_outage: TimeAmount = timedelta(minutes=2),
+    ) -> None:
+        for function, name in ((key, "key"), (join, "join"), (read, "read")):
+            function_or_none(function, name, "a HttpLookup")
+        if isinstance(url, str):
+            _checked(url)
+            if "{}" not in url:
+                raise PlanError(
+                    f"the address {without_secrets(url)} has no place for the key",
+                    hint='HttpLookup("http://prices:8080/price/{}")',
+                )
+        self._url, self._key, self._read, self._join = url, key, read, join
+        self._headers = {"Accept": "application/json", **(headers or {})}
+        self._count = positive(connections, "connections")
+        self._timeout_s = milliseconds_of(answer_timeout, "answer_timeout", at_least=1) / 1000
+        self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
+        self._threads: ThreadPoolExecutor | None = None
+        self._own: Any = None
+        self._open: list[http.client.HTTPConnection] = []
+
+    def __repr__(self) -> str:
+        return f"HttpLookup({without_secrets(self._url) if isinstance(self._url, str) else '…'!r})"
+
+    def open(self, runtime_context: Any) -> None:
+        """Make the threads; each opens its connection with its first request."""
+        self._threads = ThreadPoolExecutor(self._count, "headrace http")
+        self._own = threading.local()
+
+    def close(self) -> None:
+        """Close the connections, and end the threads after what they are doing."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+        for connection in self._open:
+            connection.close()
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        url = self._address(value if self._key is None else self._key(value))
+        loop = asyncio.get_running_loop()
+        outage = Outage(self._patience_s, without_secrets(url))
+        found = await until_back_async(
+            lambda: loop.run_in_executor(self._threads, self._ask, url), _is_outage, outage
+        )
+        return joined(self._join, value, found)
+
+    def _address(self, key: Any) -> str:
+        if isinstance(self._url, str):
+            return self._url.replace("{}", quote(str(key), safe=""))
+        return _checked(self._url(key))
+
+    def _ask(self, url: str) -> list[Any]:
+        """What was found: a list of one or none. On one of the threads."""
+        status, body = self._answer(url)
+        if status in (404, 410):
+            return []
+        if status in _LATER:
+            raise _LaterError(f"{without_secrets(url)} answers with status {status}")
+        if not 200 <= status < 300:
+            raise JobError(
+                f"a lookup was answered with status {status}",
+                where={"address": without_secrets(url), "answer": repr(body[:200])},
+            )
+        return [self._read(body)]
+
+    def _answer(self, url: str) -> tuple[int, bytes]:
+        parts = urlsplit(url)
+        path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+        connection, used = self._connection(parts.scheme, parts.netloc.rpartition("@")[2])
+        try:
+            return _exchanged(connection, path, self._headers)
+        except (http.client.HTTPException, OSError):
+            connection.close()
+            if not used:
+                raise
+        # The service may have closed a connection that nobody used for a while.
+        try:
+            return _exchanged(connection, path, self._headers)
+        except BaseException:
+            connection.close()
+            raise
+
+    def _connection(self, scheme: str, place: str) -> tuple[http.client.HTTPConnection, bool]:
+        """This thread's connection to a place, and whether it was open before."""
+        known: dict[tuple[str, str], http.client.HTTPConnection]
+        known = self._own.__dict__.setdefault("known", {})
+        connection = known.get((scheme, place))
+        if connection is None:
+            options = {"context": ssl.create_default_context()} if scheme == "https" else {}
+            connection = _CONNECTIONS[scheme](place, timeout=self._timeout_s, **options)
+            known[scheme, place] = connection
+            self._open.append(connection)
+        return connection, connection.sock is not None
+
+
+def _exchanged(
+    connection: http.client.HTTPConnection, path: str, headers: Mapping[str, str]
+) -> tuple[int, bytes]:
+    connection.request("GET", path, headers=dict(headers))
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def _is_outage(error: Exception) -> bool:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return False
+    return isinstance(error, _LaterError | OSError | http.client.HTTPException)
+
+
+def _checked(url: Any) -> str:
+    """The address itself.
+
+    Raises:
+        PlanError: it is not one of HTTP.
+    """
+    if not isinstance(url, str) or urlsplit(url).scheme not in _CONNECTIONS:
+        shown = without_secrets(url) if isinstance(url, str) else repr(url)
+        raise PlanError(f"{shown} is not an address of HTTP", hint="http://host:port/path/{}")
+    if "@" in urlsplit(url).netloc:
+        raise PlanError(
+            f"{without_secrets(url)} has a user in it, which is not sent",
+            hint='headers={"Authorization": "Basic …"}',
+        )
+    return url

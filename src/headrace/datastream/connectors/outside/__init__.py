@@ -1,0 +1,1 @@
+"""What connectors of servers share: their libraries, outages, and addresses without secrets."""

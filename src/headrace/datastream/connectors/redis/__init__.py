@@ -1,0 +1,7 @@
+"""Redis: a sink that counts once, and a lookup."""
+
+from headrace.datastream.connectors.redis.command import RedisCommand
+from headrace.datastream.connectors.redis.lookup import RedisLookup
+from headrace.datastream.connectors.redis.sink import RedisSink
+
+__all__ = ["RedisCommand", "RedisLookup", "RedisSink"]

@@ -1,0 +1,64 @@
+"""Clients of Redis, made when they are first needed."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from headrace.datastream.connectors.outside.addresses import without_secrets
+from headrace.datastream.connectors.outside.library import library
+from headrace.errors import PlanError
+
+CONNECT_TIMEOUT_S = 10
+ANSWER_TIMEOUT_S = 60
+_SCHEMES = ("redis", "rediss", "unix")
+
+
+def checked_url(url: object) -> str:
+    """The URL itself.
+
+    Raises:
+        PlanError: it is not one of Redis.
+    """
+    if not isinstance(url, str) or urlsplit(url).scheme not in _SCHEMES:
+        shown = without_secrets(url) if isinstance(url, str) else repr(url)
+        raise PlanError(
+            f"{shown} is not the URL of a Redis",
+            hint="redis://[[user]:password@]host:port/0, rediss:// over TLS, unix://path",
+        )
+    return url
+
+
+def connect(url: str, asynchronous: bool = False) -> Any:
+    """A client that opens its connection with its first command, and tries nothing twice itself.
+
+    Raises:
+        MissingExtraError: redis is not installed.
+    """
+    module = library("redis.asyncio" if asynchronous else "redis", "redis", "Redis")
+    retry = library("redis.asyncio.retry" if asynchronous else "redis.retry", "redis", "Redis")
+    backoff = library("redis.backoff", "redis", "Redis")
+    return module.Redis.from_url(
+        url,
+        retry=retry.Retry(backoff.NoBackoff(), 0),
+        socket_connect_timeout=CONNECT_TIMEOUT_S,
+        socket_timeout=ANSWER_TIMEOUT_S,
+        socket_keepalive=True,
+        client_name="headrace",
+    )
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether Redis is away for the moment: unreachable, loading its data, or a replica by now."""
+    errors = library("redis.exceptions", "redis", "Redis")
+    if isinstance(error, errors.AuthenticationError | errors.AuthorizationError):
+        return False
+    away = (
+        errors.ConnectionError,
+        errors.TimeoutError,
+        errors.WatchError,
+        errors.ReadOnlyError,
+        errors.ClusterDownError,
+        OSError,
+    )
+    return isinstance(error, away)

@@ -1,0 +1,1 @@
+"""The connectors of databases, each against a real server."""

@@ -1,0 +1,54 @@
+"""Databases on Spark: what workers write and read, and how many connections they open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common import Configuration, WatermarkStrategy
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors.postgres import PostgresSink, PostgresSnapshotSource
+from headrace.datastream.connectors.redis import RedisCommand, RedisSink
+
+pytestmark = pytest.mark.spark
+
+ROWS = 400
+TASKS = 2
+PROCESSES = 2 * TASKS
+"""Python's processes: a task of Spark reads in one, and writes in another."""
+
+
+@pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
+def test_a_table_to_redis_and_another_table(
+    redis: Any, database: Any, tmp_path: Path, mode: str
+) -> None:
+    database.execute("CREATE TABLE given (id int PRIMARY KEY); CREATE TABLE taken (id int)")
+    database.execute(f"INSERT INTO given SELECT generate_series(1, {ROWS})")
+    settings = {
+        "parallelism.default": str(TASKS),
+        "execution.runtime-mode": mode,
+        "execution.checkpointing.dir": str(tmp_path / "checkpoint"),
+        "headrace.source.max-records-per-batch": "25",
+        "pipeline.name": "databases",
+    }
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
+    source = PostgresSnapshotSource(database.url, "given")
+    database.execute("DELETE FROM given WHERE id > 10")  # the snapshot has them
+    ids = env.from_source(source, WatermarkStrategy.no_watermarks(), "given").map(lambda r: r.id)
+    ids.sink_to(RedisSink(redis.url, lambda n: RedisCommand.hincrby("sums", n % 3, n)))
+    pairs = ids.map(lambda n: (n,))
+    pairs.sink_to(PostgresSink(database.url, table="taken", columns=["id"]))
+    before = redis.info("stats")["total_connections_received"]
+    env.execute("databases")
+    source.close()
+    opened = redis.info("stats")["total_connections_received"] - before
+    expected = {str(k): str(sum(n for n in range(1, ROWS + 1) if n % 3 == k)) for k in range(3)}
+    assert redis.hgetall("sums") == expected
+    taken = database.execute("SELECT id FROM taken ORDER BY id").fetchall()
+    assert taken == [(n,) for n in range(1, ROWS + 1)]
+    assert 1 <= opened <= PROCESSES
+    if mode == "STREAMING":
+        (batches,) = database.execute("SELECT max(batch_id) FROM headrace_markers").fetchone()
+        assert batches > 2 * PROCESSES  # of which each has a writer

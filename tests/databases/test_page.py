@@ -1,0 +1,49 @@
+"""The programs of docs/how-to/databases.md, with the servers of the tests."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "databases.md"
+REDIS = "redis://localhost:6379/0"
+DATABASE = "postgresql://ann@localhost:5432/shop"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
+
+
+def test_the_page(
+    redis: Any, database: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def local() -> StreamExecutionEnvironment:
+        return StreamExecutionEnvironment(Configuration.from_dict({"execution.target": "local"}))
+
+    monkeypatch.setattr(StreamExecutionEnvironment, "get_execution_environment", local)
+    redis.hset("user:u1", "name", "ann")
+    redis.hset("user:u2", "name", "bob")
+    for sql in blocks("sql"):
+        database.execute(sql)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    programs = blocks("python")
+    assert REDIS in programs[0] and DATABASE in programs[0]
+    for program in programs:
+        exec(program.replace(REDIS, redis.url).replace(DATABASE, database.url), namespace)
+    assert redis.hgetall("totals") == {"ann": "11", "bob": "4"}
+    found = database.execute("SELECT * FROM orders ORDER BY id").fetchall()
+    assert found == [(1, "ann", 10.0), (2, "bob", 4.0), (3, "ann", 1.0)]
+    printed = sorted(
+        line.partition("> ")[2] or line for line in capsys.readouterr().out.split("\n")
+    )
+    assert [line for line in printed if line] == [
+        "Row(id=1, customer='ann', amount=10.0)",
+        "Row(id=2, customer='bob', amount=4.0)",
+        "Row(id=3, customer='ann', amount=1.0)",
+    ]

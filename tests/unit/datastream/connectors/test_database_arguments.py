@@ -1,0 +1,227 @@
+"""What sinks and lookups of databases take and refuse, without a server."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace.common import Row, Time
+from headrace.datastream.connectors.http import HttpLookup
+from headrace.datastream.connectors.outside.addresses import without_secrets
+from headrace.datastream.connectors.outside.outages import Outage, until_back
+from headrace.datastream.connectors.postgres import (
+    PostgresLookup,
+    PostgresSink,
+    PostgresSnapshotSource,
+)
+from headrace.datastream.connectors.postgres.client import is_outage, psycopg
+from headrace.datastream.connectors.postgres.statements import FieldsOf, append_sql, upsert_sql
+from headrace.datastream.connectors.redis import RedisCommand, RedisLookup, RedisSink
+from headrace.errors import MissingExtraError, PlanError, TypeMismatchError
+
+URL = "postgresql://ann:s3cret@db/shop"
+REDIS = "redis://:s3cret@cache:6379/0"
+
+
+def command(value: Any) -> RedisCommand:
+    return RedisCommand.set("a", value)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: PostgresSink(URL), "either table and columns, or sql and values"),
+        (lambda: PostgresSink(URL, table="t", sql="x"), "either table and columns"),
+        (lambda: PostgresSink(URL, table="t"), "columns of t to write to are missing"),
+        (lambda: PostgresSink(URL, table="t", columns="ab"), "a list of names"),
+        (lambda: PostgresSink(URL, table="t", columns=["a"], key=["b"]), "'b' is not among"),
+        (lambda: PostgresSink(URL, sql="x", columns=["a"], values=list), "neither columns nor key"),
+        (lambda: PostgresSink(URL, sql="x"), "takes values"),
+        (lambda: PostgresSink(URL, table="t", columns=["a"], max_retries=-1), "max_retries"),
+        (lambda: PostgresSink(URL, table="t", columns=["a"], values=7), "values must be a func"),  # type: ignore[arg-type]
+        (lambda: PostgresSnapshotSource(URL, "t", key="id"), "a list of names"),
+        (lambda: PostgresSnapshotSource(URL, ""), "the table must be"),
+        (lambda: PostgresLookup(URL, ""), "the query"),
+        (lambda: PostgresLookup(URL, "SELECT 1", key=7), "key of a PostgresLookup"),  # type: ignore[arg-type]
+        (lambda: RedisSink("http://:s3cret@db", command), "is not the URL of a Redis"),
+        (lambda: RedisSink(REDIS, 7), "command must be a function"),  # type: ignore[arg-type]
+        (lambda: RedisLookup(REDIS, read="HGET"), "reads with GET"),
+        (lambda: RedisLookup(REDIS, read="DEL"), "not with 'DEL'"),
+        (lambda: RedisLookup(REDIS, join=7), "join of a RedisLookup"),  # type: ignore[arg-type]
+        (lambda: HttpLookup("http://prices/"), "no place for the key"),
+        (lambda: HttpLookup("ftp://prices/{}"), "not an address of HTTP"),
+        (lambda: HttpLookup("http://ann:s3cret@prices/{}"), "has a user in it"),
+    ],
+)
+def test_refused_when_they_are_made(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises(PlanError, match=words) as told:
+        make()
+    assert "s3cret" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        PostgresSink(URL, table="t", columns=["a"]),
+        PostgresSink("host=db", table="t", columns=["a"], password="s3cret"),
+        PostgresLookup(URL, "SELECT 1"),
+        RedisSink(REDIS, command),
+        RedisLookup(REDIS),
+        HttpLookup("http://prices/{}?token=s3cret", headers={"Authorization": "s3cret"}),
+    ],
+)
+def test_secrets_are_not_shown(made: Any) -> None:
+    assert "s3cret" not in repr(made) + str(made) + getattr(made, "locator", "")
+
+
+def test_addresses() -> None:
+    assert without_secrets("redis://u:p@h:1/0?password=x") == "redis://u:***@h:1/0?***"
+    assert without_secrets("redis://h:1/0") == "redis://h:1/0"
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "make"),
+    [
+        ("psycopg", "postgres", lambda: PostgresSink(URL, table="t", columns=["a"])),
+        ("psycopg", "postgres", lambda: PostgresLookup(URL, "SELECT 1")),
+        ("redis", "redis", lambda: RedisSink(REDIS, command)),
+        ("redis", "redis", lambda: RedisLookup(REDIS)),
+    ],
+)
+def test_a_missing_library_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch, package: str, extra: str, make: Callable[[], Any]
+) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == package] + [package]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(MissingExtraError, match=package) as told:
+        make()
+    assert f"pip install 'headrace[{extra}]'" in str(told.value)
+
+
+Named = namedtuple("Named", ["b", "a"])
+
+
+@dataclasses.dataclass
+class Data:
+    b: int
+    a: int
+
+
+@pytest.mark.parametrize(
+    "record",
+    [{"b": 2, "a": 1, "c": 3}, Row(b=2, a=1), Row(1, 2), (1, 2), [1, 2], Named(2, 1), Data(2, 1)],
+)
+def test_fields_of_records(record: Any) -> None:
+    assert [*FieldsOf(("a", "b"))(record)] == [1, 2]
+
+
+@pytest.mark.parametrize("record", [{"a": 1}, (1,), Row(a=1), Data(1, 2), 7])
+def test_a_record_without_a_field_is_shown(record: Any) -> None:
+    with pytest.raises(TypeMismatchError, match="2 columns a, c") as told:
+        FieldsOf(("a", "c"))(record)
+    assert repr(record) in str(told.value)
+
+
+def test_statements() -> None:
+    assert append_sql("s.t", ["a", 'b"']) == 'COPY "s"."t" ("a", "b""") FROM STDIN'
+    assert upsert_sql("t", ["a", "b"], ["a"]) == (
+        'INSERT INTO "t" ("a", "b") VALUES (%s, %s) '
+        'ON CONFLICT ("a") DO UPDATE SET "b" = EXCLUDED."b"'
+    )
+    assert upsert_sql("t", ["a"], ["a"]).endswith('ON CONFLICT ("a") DO NOTHING')
+
+
+@pytest.mark.parametrize(
+    ("given", "arguments"),
+    [
+        (RedisCommand.set("a", 1), ("SET", "a", 1)),
+        (RedisCommand.set("a", 1, expires=Time.seconds(2)), ("SET", "a", 1, "PX", 2000)),
+        (RedisCommand.hset("h", {"a": 1, "b": 2.5}), ("HSET", "h", "a", 1, "b", 2.5)),
+        (RedisCommand.hincrby("h", "a"), ("HINCRBY", "h", "a", 1)),
+        (
+            RedisCommand.xadd("s", {"a": 1}, max_length=9),
+            ("XADD", "s", "MAXLEN", "~", 9, "*", "a", 1),
+        ),
+        (RedisCommand.zadd("z", {"a": 1.5, "b": 2}), ("ZADD", "z", 1.5, "a", 2, "b")),
+    ],
+)
+def test_commands(given: RedisCommand, arguments: tuple[Any, ...]) -> None:
+    assert given.arguments == arguments
+    assert given == RedisCommand(*arguments) and hash(given) == hash(RedisCommand(*arguments))
+    assert eval(repr(given)) == given
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: RedisCommand.set("a", None), "not None"),  # type: ignore[arg-type]
+        (lambda: RedisCommand.set("a", True), "not True"),
+        (lambda: RedisCommand.hset("a", {"b": [1]}), "turn it into"),  # type: ignore[dict-item]
+        (lambda: RedisCommand.hset("a", {}), "a dict with a field"),
+        (lambda: RedisCommand(), "begins with its name"),
+    ],
+)
+def test_commands_that_are_refused(make: Callable[[], Any], words: str) -> None:
+    with pytest.raises(TypeMismatchError, match=words):
+        make()
+
+
+class Clock:
+    """Goes on by what is slept."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+def test_work_is_repeated_until_the_server_is_back() -> None:
+    clock, outage_ends_s = Clock(), 60.0
+
+    def work() -> float:
+        if clock.now_s < outage_ends_s:
+            raise ConnectionError("away")
+        return clock.now_s
+
+    def away(error: Exception) -> bool:
+        return isinstance(error, ConnectionError)
+
+    assert 60 <= until_back(work, away, Outage(120, "db", clock), clock.sleep) < 66
+    clock.now_s, outage_ends_s = 0.0, 1000.0
+    with pytest.raises(ConnectionError) as told:
+        until_back(work, away, Outage(120, "db", clock), clock.sleep)
+    assert clock.now_s == pytest.approx(120)
+    assert told.value.__notes__ == ["db was waited for, for 120 s"]
+
+
+def test_other_errors_are_raised_at_once() -> None:
+    def work() -> None:
+        raise ValueError("wrong")
+
+    with pytest.raises(ValueError, match="wrong"):
+        until_back(work, lambda error: False, Outage(120, "db"), pytest.fail)
+
+
+@pytest.mark.parametrize(
+    ("error", "away"),
+    [
+        ("connection refused", True),
+        ("FATAL: the database system is starting up", True),
+        ('FATAL: password authentication failed for user "ann"', False),
+        ('FATAL: database "shop" does not exist', False),
+    ],
+)
+def test_which_errors_mean_that_a_database_is_away(error: str, away: bool) -> None:
+    library = psycopg()
+    assert is_outage(library.OperationalError(error)) is away
+    assert is_outage(library.errors.AdminShutdown("x")) and not is_outage(ValueError("x"))
+    assert not is_outage(library.errors.UniqueViolation("x"))
