@@ -16,7 +16,7 @@ from headrace.common import Configuration, WatermarkStrategy
 from headrace.connector import SinkWriter, WriterContext
 from headrace.datastream import StreamExecutionEnvironment
 from tests.connectors.sqlite_log import SqliteLogSink, SqliteLogSource, SqliteLogWriter
-from tests.faults.processes import descendants, kill
+from tests.faults.processes import kill_jvm_once
 
 KEYS = 5
 FIRST = 11
@@ -65,12 +65,8 @@ class KillingWriter(SqliteLogWriter):
 
     def prepare_commit(self) -> None:
         super().prepare_commit()
-        flag = Path(self.sink.flag)
-        if self.context.batch_id == self.sink.batch and not flag.exists():
-            flag.touch()
-            for process in descendants(self.sink.driver):
-                if "org.apache.spark.deploy.SparkSubmit" in process.command:
-                    kill(process.pid)
+        if self.context.batch_id == self.sink.batch:
+            kill_jvm_once(Path(self.sink.flag), self.sink.driver)
 
 
 if __name__ == "__main__":

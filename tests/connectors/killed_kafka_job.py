@@ -20,7 +20,7 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
 from tests.connectors.killed_job import FIRST, KEYS
 from tests.connectors.sqlite_log import SqliteLogSource
-from tests.faults.processes import descendants, kill
+from tests.faults.processes import kill_jvm_once
 
 BATCH = 2
 
@@ -90,12 +90,8 @@ class KillingWriter(SinkWriter):
 
     def prepare_commit(self) -> None:
         self.inner.prepare_commit()
-        flag = Path(self.sink.flag)
-        if self.batch == BATCH and not flag.exists():
-            flag.touch()
-            for process in descendants(self.sink.driver):
-                if "org.apache.spark.deploy.SparkSubmit" in process.command:
-                    kill(process.pid)
+        if self.batch == BATCH:
+            kill_jvm_once(Path(self.sink.flag), self.sink.driver)
 
     def abort(self) -> None:
         self.inner.abort()

@@ -196,7 +196,6 @@ def start(
         program,
         delivery,
         configuration,
-        bounded=graph.bounded,
         fresh=os.environ.get(options.FRESH_VARIABLE) == "1",
         on_report=on_report,
         needs=needs,

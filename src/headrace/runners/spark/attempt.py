@@ -44,7 +44,6 @@ class Attempt:
     Fields:
         name: the query's, for Spark's listeners and logs.
         group: Spark's job group, by which a batch is cancelled.
-        bounded: the job ends with its input.
         cancelled: the attempt stops when this is set; it is looked at every 0.1 s.
     """
 
@@ -57,7 +56,6 @@ class Attempt:
     reports: Reports
     name: str
     group: str
-    bounded: bool
     cancelled: threading.Event
     _unwritten: BaseException | None = field(default=None, init=False)
     _stop_by: float | None = field(default=None, init=False)
@@ -105,7 +103,7 @@ class Attempt:
         checkpoint = self.checkpoint
         checkpoint.claim(own_jvm_pid())
         checkpoint.settle()
-        if self._has_ended():
+        if checkpoint.finished:
             return
         if checkpoint.generation.origin is not None:
             # In a separate query: the job's own must not need the folder that the state comes from.
@@ -114,7 +112,7 @@ class Attempt:
             if self._is_stopped():
                 return
             checkpoint.settle()
-            if self._has_ended():
+            if checkpoint.finished:
                 return
         self._run_query({"processingTime": "0 seconds"})
 
@@ -151,9 +149,6 @@ class Attempt:
             self.cancelled.wait(_POLL_SECONDS)
         query.awaitTermination()
 
-    def _has_ended(self) -> bool:
-        return self.bounded and self.checkpoint.finished
-
     def _is_stopped(self) -> bool:
         return self.cancelled.is_set() or self.link.failure is not None
 
@@ -179,11 +174,12 @@ class Attempt:
     def _is_done(self) -> bool:
         """True when Spark has committed the micro-batch at the end of every source.
 
-        Its own trigger for bounded input (availableNow) ends when a source has nothing at the
-        moment, which is not the end of a source with a rate.
+        Bounded or not: a source says itself when it has ended. Spark's own trigger for bounded
+        input (availableNow) ends when a source has nothing at the moment, which is not the end of a
+        source with a rate.
         """
         report = self.reports.last
-        if not self.bounded or report is None or not report.ended:
+        if report is None or not report.ended:
             return False
         first_batch = self.checkpoint.generation.first_batch
         return is_committed(self.checkpoint.spark, report.batch_id - first_batch)

@@ -45,7 +45,6 @@ class SparkJob:
         program: JobProgram,
         checkpoint: Checkpoint,
         delivery: Delivery,
-        bounded: bool,
         restarts: Restarts,
         on_report: OnReport | None = None,
         brought: Brought = NOTHING,
@@ -53,7 +52,7 @@ class SparkJob:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
         self._spark, self._program, self._checkpoint = spark, program, checkpoint
-        self._bounded, self._restarts = bounded, restarts
+        self._restarts = restarts
         self._reports = Reports(program, delivery, on_report)
         self._status = JobStatus.CREATED
         self._failure: BaseException | None = None
@@ -166,12 +165,11 @@ class SparkJob:
             self._reports,
             name=f"{program.name}-{program.run_id[:8]}-{number}",
             group=str(self.job_id),
-            bounded=self._bounded,
             cancelled=self._cancelled,
         )
 
     def _finish_sinks(self) -> None:
-        if self._cancelled.is_set() or not self._bounded:
+        if self._cancelled.is_set():
             return
         with commit_of(self._checkpoint.place, self._checkpoint.owner, _NO_BATCH):
             for sink in self._program.sinks:

@@ -36,7 +36,6 @@ def start_on_spark(
     program: JobProgram,
     delivery: Delivery,
     configuration: Configuration,
-    bounded: bool,
     fresh: bool,
     on_report: Callable[[Any], None] | None = None,
     needs: Dependencies | None = None,
@@ -59,7 +58,7 @@ def start_on_spark(
                 f" {program.name!r} is temporary: {checkpoint.directory}",
                 file=sys.stderr,
             )
-        elif bounded and checkpoint.finished and any(map(_collects, program.sinks)):
+        elif checkpoint.finished and any(map(_collects, program.sinks)):
             raise CheckpointError(
                 f"the job {program.name!r} has run to its end on this checkpoint:"
                 " there is nothing left to collect",
@@ -89,7 +88,7 @@ def start_on_spark(
             program = as_files(program, Path(checkpoint.directory), checkpoint.begun_sources)
         restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))
         brought = Brought.to_workers(spark, folder, needs.worker_path)
-        return SparkJob(spark, program, checkpoint, delivery, bounded, restarts, on_report, brought)
+        return SparkJob(spark, program, checkpoint, delivery, restarts, on_report, brought)
     except BaseException:
         checkpoint.close()
         raise

@@ -124,7 +124,7 @@ class Checkpoint:
 
     @property
     def finished(self) -> bool:
-        """True when an earlier run of a bounded job has read its sources to their end.
+        """True when an earlier run has read all sources to their end.
 
         A source that was added since has not been read.
         """
