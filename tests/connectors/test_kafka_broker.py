@@ -123,9 +123,9 @@ def test_records_that_were_deleted(kafka_servers: str, tmp_path: Path) -> None:
     enumerator, reader = whole.enumerator(""), whole.reader()
     (split,) = enumerator.initial(0)
     (planned,) = enumerator.ranges({split: [2, None]}, {split: [10, None]}, frozenset())
-    admin = kafka.admin.AdminClient({"bootstrap.servers": kafka_servers})
     place = kafka.TopicPartition(name, 0, 7)
-    admin.delete_records([place])[place].result()
+    with kafka.admin.AdminClient({"bootstrap.servers": kafka_servers}) as admin:
+        admin.delete_records([place])[place].result()
     with pytest.raises(JobError, match="not there any more") as failed:
         list(reader.read(planned))
     assert failed.value.where["first"] == "7"

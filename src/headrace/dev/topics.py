@@ -45,15 +45,15 @@ def _library() -> Any:
 def listed(servers: str) -> list[TopicFacts]:
     """All topics but Kafka's own, by name."""
     kafka = _library()
-    admin = kafka.admin.AdminClient({"bootstrap.servers": servers})
     found = []
-    for name, topic in sorted(admin.list_topics(timeout=_ASK_S).topics.items()):
-        if name.startswith("__"):
-            continue
-        places = [kafka.TopicPartition(name, partition) for partition in topic.partitions]
-        ends = _offsets(admin, places, kafka.admin.OffsetSpec.latest())
-        begins = _offsets(admin, places, kafka.admin.OffsetSpec.earliest())
-        found.append(TopicFacts(name, len(places), sum(ends) - sum(begins)))
+    with kafka.admin.AdminClient({"bootstrap.servers": servers}) as admin:
+        for name, topic in sorted(admin.list_topics(timeout=_ASK_S).topics.items()):
+            if name.startswith("__"):
+                continue
+            places = [kafka.TopicPartition(name, partition) for partition in topic.partitions]
+            ends = _offsets(admin, places, kafka.admin.OffsetSpec.latest())
+            begins = _offsets(admin, places, kafka.admin.OffsetSpec.earliest())
+            found.append(TopicFacts(name, len(places), sum(ends) - sum(begins)))
     return found
 
 
@@ -69,9 +69,10 @@ def create(servers: str, name: str, partitions: int = 1, **settings: str) -> Non
         JobError: it cannot be made.
     """
     kafka = _library()
-    admin = kafka.admin.AdminClient({"bootstrap.servers": servers})
     new = kafka.admin.NewTopic(name, partitions, 1, config=settings)
-    _wait(admin.create_topics([new], operation_timeout=_ASK_S)[name], f"create the topic {name!r}")
+    with kafka.admin.AdminClient({"bootstrap.servers": servers}) as admin:
+        asked = admin.create_topics([new], operation_timeout=_ASK_S)
+        _wait(asked[name], f"create the topic {name!r}")
 
 
 def delete(servers: str, name: str) -> None:
@@ -80,8 +81,9 @@ def delete(servers: str, name: str) -> None:
     Raises:
         JobError: it cannot be removed.
     """
-    admin = _library().admin.AdminClient({"bootstrap.servers": servers})
-    _wait(admin.delete_topics([name], operation_timeout=_ASK_S)[name], f"delete the topic {name!r}")
+    with _library().admin.AdminClient({"bootstrap.servers": servers}) as admin:
+        asked = admin.delete_topics([name], operation_timeout=_ASK_S)
+        _wait(asked[name], f"delete the topic {name!r}")
 
 
 def _wait(answer: Any, what: str) -> None:

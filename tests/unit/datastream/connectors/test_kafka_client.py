@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.connector import SplitRange
-from headrace.datastream.connectors.kafka import KafkaSource
+from headrace.datastream.connectors.kafka import KafkaSource, librdkafka
 from headrace.datastream.connectors.kafka.client import OffsetGone, Unreachable
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
 from headrace.datastream.connectors.kafka.properties import Properties
@@ -95,6 +96,23 @@ def test_an_end_and_an_offset_that_is_not_there(servers: str) -> None:
         for _ in range(100):
             log.fetch(5, 0.1)
     log.close()
+
+
+def test_an_open_client_is_not_garbage(servers: str) -> None:
+    """A collection within an answer would end it in its own thread, and librdkafka the process."""
+    asked = clients(servers).cluster()
+    opened = {*librdkafka._open}
+    assert len(opened) == 1 and asked.names() == ["t"]
+    del asked
+    gc.collect()
+    assert librdkafka._open == opened and opened.pop().list_topics(timeout=10).topics
+    librdkafka._open.clear()
+    closed = clients(servers).cluster()
+    (client,) = librdkafka._open
+    closed.close()
+    assert not librdkafka._open
+    with pytest.raises(RuntimeError, match="closed"):
+        client.list_topics(timeout=1)
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:

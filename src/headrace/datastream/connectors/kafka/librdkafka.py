@@ -131,14 +131,20 @@ def _text(error: Any) -> str:
     return str(inner.str()) if hasattr(inner, "str") else str(inner)
 
 
+_open: set[Any] = set()
+"""The ``AdminClient``s that are not closed. A garbage collection must not be what ends one: it may
+run in the client's own thread, which tells of an answer, and librdkafka ends the process then."""
+
+
 class LibrdkafkaCluster:
-    """Asks through an ``AdminClient``."""
+    """Asks through an ``AdminClient``, which lives until ``close``."""
 
     def __init__(self, clients: LibrdkafkaClients) -> None:
         self._kafka = _library()
         self._heard = ""
         properties = {**clients.admin(), "error_cb": self._hear}
         self._admin = _made(self._kafka.admin.AdminClient, properties)
+        _open.add(self._admin)
         level = clients.isolation.upper()
         self._isolation = self._kafka.IsolationLevel[level]
         self._pending: Future[Any] | None = None
@@ -256,12 +262,13 @@ class LibrdkafkaCluster:
         return str(bad[0].error) if bad else None
 
     def close(self) -> None:
-        """Wait for a commit under way; the client goes with the last reference."""
+        """Wait for a commit under way, and end the client."""
         if self._pending is not None:
             with contextlib.suppress(Exception):
                 self._pending.result(timeout=ASK_TIMEOUT_S)
             self._pending = None
-        self._admin = None
+        with self._admin:  # its end closes it, in this thread
+            _open.discard(self._admin)
 
 
 def _id_text(topic_id: Any) -> str:

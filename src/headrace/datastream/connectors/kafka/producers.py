@@ -82,9 +82,7 @@ class LibrdkafkaProducers:
     def marker(self, group: str, timeout_s: float) -> int:
         """Ask for a group's offsets, of all topics: those that no open transaction can change.
 
-        A consumer is asked, which waits for such transactions since it reads what is committed. An
-        ``AdminClient`` crashes the process (confluent-kafka 2.16) if it is let go while its own
-        thread still tells of the answer.
+        A consumer is asked, which waits for such transactions since it reads what is committed.
         """
         kafka = library()
         consumer = _made(kafka.Consumer, {**self._admin(), "group.id": group})
