@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.servers import Server, postgres_server, redis_server
+from tests.servers import Server, serving
 
 _numbers = itertools.count(1)
 
@@ -16,7 +16,7 @@ _numbers = itertools.count(1)
 @pytest.fixture(scope="session")
 def redis_of_session() -> Iterator[Server]:
     pytest.importorskip("redis", reason="missing: redis, pip install headrace[redis]")
-    with redis_server() as server:
+    with serving("redis") as server:
         yield server
 
 
@@ -34,7 +34,7 @@ def redis(redis_of_session: Server) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def postgres_of_session() -> Iterator[Server]:
     pytest.importorskip("psycopg", reason="missing: psycopg, pip install headrace[postgres]")
-    with postgres_server() as server:
+    with serving("postgres") as server:
         yield server
 
 

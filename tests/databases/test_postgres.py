@@ -37,7 +37,7 @@ from headrace.datastream.connectors.postgres import (
 from headrace.errors import CheckpointError, JobError, PlanError
 from headrace.testing import run_pipeline
 from headrace.testing.contracts import SinkContract, SourceContract, read_source
-from tests.servers import postgres_server
+from tests.servers import serving
 
 PRICES = "CREATE TABLE prices (id int PRIMARY KEY, price double precision)"
 
@@ -339,13 +339,13 @@ def test_the_sink_waits_for_a_database_that_goes_away() -> None:
     """It is killed, and comes back while the task waits: each row is there once."""
     import psycopg
 
-    with postgres_server() as server:
+    with serving("postgres") as server:
         with psycopg.connect(server.url, autocommit=True) as client:
             client.execute(PRICES)
         sink = PostgresSink(server.url, table="prices", columns=["id", "price"])
         worker = WorkerResources()
         write(sink, [(1, 1.0)], worker=worker)
-        server.stop()
+        server.kill()
         task = threading.Thread(target=write, args=(sink, [(2, 2.0)], 1, worker))
         task.start()
         task.join(timeout=0.3)

@@ -17,7 +17,7 @@ from headrace.datastream.connectors.redis import RedisCommand, RedisLookup, Redi
 from headrace.errors import JobError
 from headrace.testing import run_pipeline
 from headrace.testing.contracts import SinkContract
-from tests.servers import redis_server
+from tests.servers import serving
 
 
 def entry(value: Any) -> list[RedisCommand]:
@@ -184,10 +184,10 @@ def test_the_sink_waits_for_a_redis_that_goes_away(worker: WorkerResources) -> N
     """It is killed, and comes back while the task waits: each record counts once."""
     from redis import Redis
 
-    with redis_server() as server:
+    with serving("redis") as server:
         sink = RedisSink(server.url, lambda value: RedisCommand.hincrby("counts", value))
         write(sink, ["a"], 0, worker)
-        server.stop()
+        server.kill()
         task = threading.Thread(target=write, args=(sink, ["a", "b"], 1, worker))
         task.start()
         task.join(timeout=0.3)
@@ -200,7 +200,7 @@ def test_the_sink_waits_for_a_redis_that_goes_away(worker: WorkerResources) -> N
 
 
 def test_patience_ends(worker: WorkerResources) -> None:
-    with redis_server() as server:
+    with serving("redis") as server:
         sink = RedisSink(server.url, entry, max_outage=timedelta(milliseconds=100))
     with pytest.raises(Exception, match="refused") as told:
         write(sink, ["a"], 0, worker)
@@ -266,10 +266,10 @@ def test_ways_to_read(redis: Any, given: Any, found: list[Any]) -> None:
 def test_a_lookup_waits_for_a_redis_that_goes_away() -> None:
     from redis import Redis
 
-    with redis_server() as server:
+    with serving("redis") as server:
         with Redis.from_url(server.url) as client:
             client.set("a", "1")
-        server.stop()
+        server.kill()
         threading.Timer(0.2, server.start).start()
 
         def program(env: StreamExecutionEnvironment) -> Any:

@@ -7,6 +7,7 @@ import pwd
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 from pathlib import Path
 
@@ -18,19 +19,29 @@ REDIS_PORT = 6379
 POSTGRES_PORT = 5432
 
 _PLACES = ("/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/usr/sbin", "/opt/local/bin")
+_POSTGRES = Path("/usr/lib/postgresql")
+"""Where Debian has its versions, none of them on the path."""
+
+_LOGINS = f"host all headrace {HOST}/32 trust\nhost all all {HOST}/32 scram-sha-256\n"
 
 
 def program(name: str) -> Path | None:
-    """A program on the path or in a usual place, PostgreSQL's own folders included."""
+    """A program on the path or in a usual place."""
     found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(_PLACES))
-    if found:
-        return Path(found)
-    own = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-    return own[-1] if own else None
+    return Path(found) if found else None
+
+
+def _of_postgres(name: str) -> Path | None:
+    """A program of PostgreSQL's newest version."""
+    own = sorted(_POSTGRES.glob(f"*/bin/{name}"), key=lambda path: float(path.parts[-3]))
+    return own[-1] if own else program(name)
 
 
 def redis(folder: Path, port: int | None = None) -> Service | None:
-    """A Redis that keeps nothing on disk; None where none is installed."""
+    """A Redis whose writes outlive it; None where none is installed.
+
+    They are with the system when it answers, so they outlive a kill, too.
+    """
     server = program("redis-server") or program("valkey-server")
     if server is None:
         return None
@@ -38,7 +49,7 @@ def redis(folder: Path, port: int | None = None) -> Service | None:
     own = chosen(port, REDIS_PORT)
     command = [
         *(str(server), "--port", str(own), "--bind", HOST),
-        *("--dir", str(folder), "--save", "", "--appendonly", "no"),
+        *("--dir", str(folder), "--save", "", "--appendonly", "yes", "--appendfsync", "no"),
     ]
     return Service("redis", folder, command, f"redis://{HOST}:{own}", lambda: _pongs(own))
 
@@ -53,14 +64,15 @@ def _pongs(port: int) -> bool:
 
 
 def postgres(folder: Path, port: int | None = None) -> Service | None:
-    """A PostgreSQL for the user ``headrace``, without a password; None where none is installed.
+    """A PostgreSQL for the user ``headrace``; None where none is installed.
 
-    Logical replication is on. Started by root, it runs as the user ``postgres``.
+    That user needs no password, others do. Logical replication is on. Started by root, it runs as
+    the user ``postgres``.
 
     Raises:
         JobError: its folder cannot be made.
     """
-    server, initdb = program("postgres"), program("initdb")
+    server, initdb = _of_postgres("postgres"), _of_postgres("initdb")
     if server is None or initdb is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -72,17 +84,16 @@ def postgres(folder: Path, port: int | None = None) -> Service | None:
         *(str(server), "-D", str(data), "-p", str(own), "-h", HOST, "-k", ""),
         *("-c", "wal_level=logical", "-c", "fsync=off"),
     ]
-    ready = program("pg_isready")
-
-    def answers() -> bool:
-        if ready is None:
-            return _accepts(own)
-        asked = [str(ready), "-q", "-h", HOST, "-p", str(own)]
-        return subprocess.run(asked, check=False).returncode == 0
-
-    url = f"postgresql://headrace@{HOST}:{own}/postgres"
-    # SIGINT is its fast shutdown: it does not wait for clients to leave.
-    return Service("postgres", folder, command, url, answers, stop_signal=signal.SIGINT, user=user)
+    return Service(
+        "postgres",
+        folder,
+        command,
+        f"postgresql://headrace@{HOST}:{own}/postgres",
+        lambda: _accepts(own),
+        stop_signal=signal.SIGINT,  # its fast shutdown: it does not wait for clients to leave
+        crash_signal=signal.SIGQUIT,  # SIGKILL would leave its own processes
+        user=user,
+    )
 
 
 def _unprivileged() -> str | None:
@@ -105,6 +116,7 @@ def _make_cluster(initdb: Path, data: Path, user: str | None) -> None:
         data.mkdir(exist_ok=True)
         shutil.chown(data, user)
     command = [str(initdb), "-D", str(data), "-U", "headrace", "-A", "trust", "--no-sync"]
+    command += ["-E", "UTF8", "--locale=C"]
     done = subprocess.run(command, capture_output=True, text=True, user=user, check=False)
     if done.returncode:
         raise JobError(
@@ -112,11 +124,19 @@ def _make_cluster(initdb: Path, data: Path, user: str | None) -> None:
             where={"folder": str(data), "its words": done.stderr.strip()[-600:]},
             hint="every folder above must be open to the user it runs as",
         )
+    (data / "pg_hba.conf").write_text(_LOGINS)
 
 
 def _accepts(port: int) -> bool:
+    """Whether it asks a user in.
+
+    Source: PostgreSQL's protocol, StartupMessage version 3.0; a server that is not ready yet
+    answers with an error.
+    """
+    body = struct.pack(">i", 3 << 16) + b"user\0headrace\0database\0postgres\0\0"
     try:
-        with socket.create_connection((HOST, port), timeout=2):
-            return True
+        with socket.create_connection((HOST, port), timeout=2) as connection:
+            connection.sendall(struct.pack(">i", len(body) + 4) + body)
+            return connection.recv(1) == b"R"
     except OSError:
         return False

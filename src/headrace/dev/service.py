@@ -15,7 +15,7 @@ from headrace.runners.processes import Process, this_machine
 
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 30.0
-_POLL_S = 0.1
+_POLL_S = 0.05
 _LOG_SHOWN = 12
 
 
@@ -28,6 +28,7 @@ class Running:
     process: Process
     url: str
     stop_signal: int = signal.SIGTERM
+    crash_signal: int = signal.SIGKILL
 
     @property
     def log(self) -> Path:
@@ -40,9 +41,9 @@ class Running:
         return self.folder / f"{self.name}.pid"
 
     def stop(self, *, force: bool = False) -> None:
-        """End it by its own process id, and wait for that."""
+        """End it by its own process id, and wait for that; ``force`` is a crash."""
         machine = this_machine()
-        for number in [signal.SIGKILL] if force else [self.stop_signal, signal.SIGKILL]:
+        for number in (self.crash_signal if force else self.stop_signal, signal.SIGKILL):
             if not machine.runs(self.process):
                 break
             os.kill(self.process.pid, number)
@@ -56,7 +57,8 @@ class Running:
 class Service:
     """How to start a server whose files lie in ``folder``.
 
-    ``answers`` tells whether it serves by now. ``stop_signal`` lets it end in order.
+    ``answers`` tells whether it serves by now. ``stop_signal`` lets it end in order;
+    ``crash_signal`` ends it with all its processes, as they are. It can be started again.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Service:
     url: str
     answers: Callable[[], bool]
     stop_signal: int = signal.SIGTERM
+    crash_signal: int = signal.SIGKILL
     user: str | None = None
     """Whose the process is, if not this one's: for servers that refuse to run as root."""
 
@@ -89,7 +92,9 @@ class Service:
             )
         process = machine.process(child.pid)
         if process is not None:
-            started = Running(self.folder, self.name, process, self.url, self.stop_signal)
+            started = Running(
+                self.folder, self.name, process, self.url, self.stop_signal, self.crash_signal
+            )
             _note(started)
             until = machine.seconds() + timeout_s
             while child.poll() is None and machine.seconds() < until:
@@ -115,7 +120,8 @@ def running(folder: Path, name: str) -> Running | None:
     process, machine = Process.of_json(found["process"]), this_machine()
     if not machine.knows(process) or not machine.runs(process):
         return None
-    return Running(folder, name, process, found["url"], found["stop signal"])
+    stop, crash = found["stop signal"], found["crash signal"]
+    return Running(folder, name, process, found["url"], stop, crash)
 
 
 def _note(server: Running) -> None:
@@ -123,5 +129,6 @@ def _note(server: Running) -> None:
         "process": server.process.to_json(),
         "url": server.url,
         "stop signal": int(server.stop_signal),
+        "crash signal": int(server.crash_signal),
     }
     server.note.write_text(json.dumps(text, indent=1) + "\n")

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli import app
-from headrace.dev import artifacts, servers
+from headrace.dev import artifacts, from_machine, servers
 from headrace.dev.artifacts import Pinned, pinned
 from headrace.dev.from_machine import program
 from headrace.dev.ports import HOST, chosen, free_ports, is_free
@@ -47,6 +48,18 @@ def test_a_server_outlives_the_command_and_is_stopped_by_its_own_id(tmp_path: Pa
     found.stop()
     assert is_free(port) and running(tmp_path, "echo") is None
     assert not found.note.exists()
+
+
+def test_a_server_that_crashed_is_started_again_where_it_was(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    kept = replace(service(tmp_path, port), crash_signal=signal.SIGQUIT)
+    first = kept.start()
+    assert running(tmp_path, "echo") == first
+    first.stop(force=True)
+    assert is_free(port) and running(tmp_path, "echo") is None
+    again = kept.start()
+    assert again.url == first.url and again.process != first.process
+    again.stop()
 
 
 def test_a_server_that_was_killed_does_not_run(tmp_path: Path) -> None:
@@ -178,3 +191,14 @@ def test_programs_are_found_beyond_the_path(
     assert program("no-such-server") is None
     (tmp_path / "no-such-server").touch(mode=0o755)
     assert program("no-such-server") == tmp_path / "no-such-server"
+
+
+def test_of_postgres_the_newest_version_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(from_machine, "_POSTGRES", tmp_path)
+    for version in ("9.6", "15", "8.4"):
+        (tmp_path / version / "bin").mkdir(parents=True)
+        (tmp_path / version / "bin" / "initdb").touch()
+    assert from_machine._of_postgres("initdb") == tmp_path / "15" / "bin" / "initdb"
+    assert from_machine._of_postgres("no-such-server") is None
