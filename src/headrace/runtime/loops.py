@@ -16,7 +16,9 @@ import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
+from types import CodeType
 from typing import Any
 
 Push = Callable[[Any, int | None], None]
@@ -162,8 +164,14 @@ def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
     file = f"{GENERATED}{label!r} #{zlib.crc32(source.encode()):08x}>"
     # Tracebacks and debuggers find the text here.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec"), names)
+    exec(_code(source, file), names)
     return names["push"]
+
+
+@lru_cache(maxsize=1024)
+def _code(source: str, file: str) -> CodeType:
+    """Compiled once in a process: each micro-batch of a job makes the same functions again."""
+    return compile(source, file, "exec")
 
 
 def _own(lines: Sequence[str], number: int, depth: int) -> list[str]:
