@@ -326,10 +326,11 @@ def partitioning_of(edge: Edge, target: Transformation) -> Partitioning:
     """How records travel: as the program says, and round robin where the parallelism changes."""
     if not isinstance(edge.partitioning, Forward) or isinstance(target, SinkTransformation):
         return edge.partitioning
-    before, after = parallelism_of(edge.source), target.parallelism
-    if before is not None and after is not None and before != after:
-        return Rebalance()
-    return edge.partitioning
+    if target.parallelism is None:
+        return edge.partitioning
+    before = parallelism_of(edge.source)
+    changes = before is not None and before != target.parallelism
+    return Rebalance() if changes else edge.partitioning
 
 
 def _mergeable(strategy: WatermarkStrategy) -> bool:

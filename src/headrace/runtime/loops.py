@@ -148,7 +148,7 @@ def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
     names: dict[str, Any] = {}
     prologue: list[str] = []
     body: list[str] = []
-    cleanups: list[list[str]] = []
+    cleanups: list[tuple[str, ...]] = []
     epilogue: list[str] = []
     for number, step in enumerate(steps):
         names.update({f"{name}_{number}": value for name, value in step.names.items()})
@@ -174,8 +174,10 @@ def _code(source: str, file: str) -> CodeType:
     return compile(source, file, "exec")
 
 
-def _own(lines: Sequence[str], number: int, depth: int) -> list[str]:
-    return ["    " * depth + _NAME.sub(rf"\g<1>_{number}", line) for line in lines]
+@lru_cache(maxsize=4096)
+def _own(lines: tuple[str, ...], number: int, depth: int) -> tuple[str, ...]:
+    """A step's lines, indented, with the step's number in its own names."""
+    return tuple("    " * depth + _NAME.sub(rf"\g<1>_{number}", line) for line in lines)
 
 
 def _levels_opened(lines: Sequence[str]) -> int:
