@@ -217,8 +217,9 @@ def _folding(slot: Slot) -> Callable[[Any, Any], Any]:
         return lambda held, record: fold(held, _at(record, field))
 
     def add_named(held: Any, record: Any) -> Any:
-        # Mostly it is a dictionary.
-        return fold(held, record[field] if type(record) is dict else field_of(record, field))
+        # Mostly it is a dictionary that has the field.
+        known = type(record) is dict and field in record
+        return fold(held, record[field] if known else field_of(record, field))
 
     return add_named
 
