@@ -318,7 +318,7 @@ class KeyedStream(KeyedOperators, DataStream):
         return WindowedStream(self, window_assigner)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
-        """Windows of ``size`` records of a key; with a ``slide``, one begins every ``slide`` records.
+        """Windows of ``size`` records of a key; with a ``slide``, a new one after every ``slide``.
 
         As in PyFlink a window fires when it is full, so the first has ``size`` records too.
         """

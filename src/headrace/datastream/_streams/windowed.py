@@ -252,7 +252,7 @@ class _Windowed:
                 f"the windows of {self._window_assigner!r} merge, but {type(trigger).__name__}"
                 " cannot",
                 where={"stream": self._stream._described()},
-                hint="its can_merge() must give True, and on_merge() do what is needed",
+                hint="override can_merge() to return True, and on_merge() to merge its state",
             )
 
     def _window_call(self, given: Any, call: str, site: CallSite) -> WindowCall | None:

@@ -71,7 +71,7 @@ class _DynamicGap(_Sessions):
         if gap <= 0:
             raise PlanError(
                 f"the gap of a session must be more than 0 ms, not {gap!r}",
-                hint="extract() of a SessionWindowTimeGapExtractor gave it",
+                hint="extract() of the SessionWindowTimeGapExtractor returned it",
             )
         return gap
 
