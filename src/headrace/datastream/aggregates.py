@@ -1,7 +1,7 @@
-"""Counts, sums, least, greatest and mean values of fields, for ``aggregate``.
+"""Counts, sums, minima, maxima and means of fields, for ``aggregate``.
 
-Where records come as columns (Parquet files, ``DataGeneratorSource.of_columns``), they are computed
-from these; elsewhere record by record.
+If records come as columns (Parquet files, ``DataGeneratorSource.of_columns``), they are computed on
+the columns, otherwise record by record.
 """
 
 from __future__ import annotations

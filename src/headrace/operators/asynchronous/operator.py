@@ -195,7 +195,7 @@ def _check(results: Any, function: str) -> None:
     """
     if not isinstance(results, Iterable):
         raise TypeMismatchError(
-            f"{function} gave {results!r}, and not a list of results",
+            f"{function} returned {results!r}, which is not a list of results",
             hint="return a list: [result] for one result, [] for none",
         )
     if type(results) is not list:

@@ -46,22 +46,27 @@ class WindowTables:
     def _check(self, namespace: Any) -> None:
         if (namespace[0] == PANE) is not self.by_pane:
             raise CheckpointError(
-                "records are kept by pane now, and were by window"
+                "the program keeps records by pane, but the checkpoint has them by window"
                 if self.by_pane
-                else "records are kept by window now, and were by pane",
-                hint="set the window's function back as it was, or give the operator another uid",
+                else "the program keeps records by window, but the checkpoint has them by pane",
+                hint="restore the window's function, or give the operator another uid",
             )
         if self._namespace(self._start(namespace)) != namespace:
             size_ms = namespace[1] - namespace[0]
             raise CheckpointError(
-                f"windows of {size_ms} ms are kept, and these are of {self._grid.size_ms} ms",
-                hint="set the window's size back as it was, or give the operator another uid",
+                f"the checkpoint has windows of {size_ms} ms, but the program has windows of"
+                f" {self._grid.size_ms} ms",
+                hint="restore the window's size, or give the operator another uid",
             )
         if self.by_pane and self._grid.pane_of(namespace[1]) != namespace[1]:
             raise CheckpointError(
-                "records are kept by panes, and no window of now begins where a pane does",
-                where={"pane": f"{namespace[1]} ms", "panes now": f"of {self._grid.pane_ms} ms"},
-                hint="set size and slide back as they were, or give the operator another uid",
+                "the checkpoint has records by pane, and a pane does not begin where one of the"
+                " program's windows begins",
+                where={
+                    "pane": f"{namespace[1]} ms",
+                    "program": f"panes of {self._grid.pane_ms} ms",
+                },
+                hint="restore size and slide, or give the operator another uid",
             )
 
     def places(self, pane: int, windows: list[int]) -> list[int]:

@@ -202,7 +202,7 @@ class Plain(AsyncFunction[Any, Any]):
 @pytest.mark.parametrize("answer", [None, 5])
 def test_what_is_no_list_of_results_is_refused(answer: Any) -> None:
     stream = environment().from_collection([1])
-    with pytest.raises(TypeMismatchError, match=f"Plain gave {answer}") as raised:
+    with pytest.raises(TypeMismatchError, match=f"Plain returned {answer}") as raised:
         run_pipeline(AsyncDataStream.ordered_wait(stream, Plain(answer), SOON))
     assert "record:   1" in raised.value.__notes__[0]
 
