@@ -133,7 +133,8 @@ class AsyncWaitOperator(Operator):
             self._take(done.get())
 
     def _drop_waiting(self) -> None:
-        if self._waiting.count:
+        # After a failure downstream there may be watermarks that no record holds back.
+        if not self._waiting.is_empty:
             self._calls.give_up(self._waiting.calls())
             self._begin_anew()
 
