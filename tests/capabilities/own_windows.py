@@ -1,4 +1,4 @@
-"""Windows by assigners and triggers that a program defines, and windows that fire more than once."""
+"""Windows by assigners and triggers of a program's own, and windows that fire more than once."""
 
 from __future__ import annotations
 

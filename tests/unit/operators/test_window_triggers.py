@@ -236,7 +236,7 @@ class Forgetful(NeverTrigger):
 def test_a_trigger_that_gives_no_result_is_named() -> None:
     with triggered(HUNDRED, Forgetful()) as task:
         task.process(("a", 1), 3)
-        with pytest.raises(WrongFunctionError, match="Forgetful returned None, not a Trig") as caught:
+        with pytest.raises(WrongFunctionError, match="Forgetful returned None, not ") as caught:
             task.process(("a", 0), 4)
         (note,) = caught.value.__notes__
         assert note.splitlines()[1:] == [
