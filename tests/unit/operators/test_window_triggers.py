@@ -164,7 +164,7 @@ def test_a_trigger_that_cannot_merge_is_refused_for_sessions(trigger: Any) -> No
 
 
 def test_what_is_no_trigger() -> None:
-    with pytest.raises(TypeError, match="a Trigger is wanted"):
+    with pytest.raises(TypeError, match="expected a Trigger"):
         PurgingTrigger.of(3)  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="interval"):
         ContinuousEventTimeTrigger.of(Time.seconds(0))
