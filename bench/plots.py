@@ -212,7 +212,7 @@ def _bars(
     if mark is not None:
         axes.axvline(mark, color=_DARK, linewidth=1, linestyle="--")
     axes.xaxis.set_major_formatter(lambda value, _: short(value))
-    axes.set_xlabel(label)
+    axes.set_xlabel(label, loc="right")
     figure.suptitle(title(name), x=0.012, ha="left", fontsize=11.5, fontweight="bold")
     _save(figure, path)
 

@@ -3,10 +3,11 @@
     headrace run examples/bus_positions.py            # on Spark
     headrace run examples/bus_positions.py --local    # in this process, without Spark
 
-Each bus of a line sends its position four times a minute: a few metres wrong, now and then far off,
-and not always in order. The job finds the place on the route, and compares it with the timetable,
-which comes by a second stream and is replaced in the middle of the morning. Buses that are late, or
-silent for a minute, are printed; bus_positions.svg shows all of them, as distance over time.
+Each bus of a line sends its position four times a minute. Most positions are wrong by a few metres,
+some by much more, and they do not always arrive in order. The job finds the place on the route, and
+compares it with the timetable. The timetable comes from a second stream, and is replaced in the
+middle of the morning. Buses that are late, or silent for a minute, are printed; bus_positions.svg
+shows all buses, as distance over time.
 """
 
 import sys

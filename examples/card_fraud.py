@@ -3,9 +3,9 @@
     headrace run examples/card_fraud.py            # on Spark
     headrace run examples/card_fraud.py --local    # in this process, without Spark
 
-What a payment looks like beside the card's earlier ones is worked out from keyed state. The model
-comes by a broadcast stream, and each payment is scored by the model in force at its time. From the
-sixth day on there is a kind of fraud that the first model has never seen.
+The features of a payment compare it with the card's earlier payments, which are in keyed state. The
+models come from a broadcast stream, and each payment is scored by the model that is valid at its
+time. From the sixth day on there is a new kind of fraud, which the first model was not trained on.
 
 Needs scikit-learn: ``pip install scikit-learn``.
 """
@@ -100,7 +100,7 @@ class Features(KeyedBroadcastProcessFunction):
 
 
 class Score(MapBatchesFunction):
-    """Scores thousands of payments by one call of each model among them."""
+    """Scores a batch of payments: one call of ``predict`` for each model in it."""
 
     def open(self, runtime_context):
         self.models = {}
@@ -156,7 +156,7 @@ def quality(payments, models):
 
 
 def train(payments):
-    """A pickled model that has learned from payments of which it is known what they were."""
+    """A pickled model, trained on payments whose field ``fraud`` is known."""
     try:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
@@ -188,10 +188,10 @@ def generate():
                 at = day + dice.randrange(7 * HOUR, 22 * HOUR)
                 country = "PL" if dice.random() < 0.97 else "DE"
                 made[card, at] = round(usual * dice.lognormvariate(0, 0.5)), country, False
-            if dice.random() < 0.06:  # a stolen card, used abroad for as much as it gives
+            if dice.random() < 0.06:  # a stolen card, used abroad for large amounts
                 at = day + dice.randrange(DAY)
                 made[card, at] = usual * dice.randrange(4, 9), dice.choice(["US", "BR"]), True
-            if day >= NEW_FRAUD and dice.random() < 0.03:  # a stolen number is tried out
+            if day >= NEW_FRAUD and dice.random() < 0.03:  # a stolen number is tested
                 at = day + dice.randrange(DAY - HOUR)
                 for _ in range(6):
                     at += dice.randrange(MINUTE, 4 * MINUTE)

@@ -1,11 +1,11 @@
-"""The value of homes: a nightly batch that learns prices from the sales that three sources report.
+"""The value of homes: a nightly batch that computes prices from the sales of three sources.
 
     headrace run examples/real_estate.py            # on Spark
     headrace run examples/real_estate.py --local    # in this process, without Spark
 
-A notary sends CSV, an agency JSON lines, and the land register lines of fixed width. They are
-brought into one form; a sale that several have reported counts once. A home is worth what similar
-homes of its district were sold for. The agency's file is broken in places, as such files are.
+A notary sends CSV, an agency sends JSON lines, and the land register sends lines of fixed width.
+The job converts all of them to one class. A sale that several sources report counts once. The value
+of a home comes from the sales of similar homes in its district. The agency's file has broken lines.
 """
 
 import json
@@ -102,7 +102,7 @@ class Valuation(KeyedCoProcessFunction):
         for home in self.homes.get():
             alike = [sale for sale in sales if abs(sale.m2 - home["m2"]) <= home["m2"] / 4]
             alike.sort(key=lambda sale: (abs(sale.m2 - home["m2"]), sale.parcel))
-            euros = None  # less than three are no base for a value
+            euros = None  # less than three sales are too few
             if len(alike) >= 3:
                 by_m2 = statistics.median(sale.euros / sale.m2 for sale in alike[:5])
                 euros = round(by_m2 * home["m2"] / 1_000) * 1_000
@@ -110,7 +110,7 @@ class Valuation(KeyedCoProcessFunction):
 
 
 def valuation(env, folder):
-    """Homes with their values, a line for each district, and what could not be read."""
+    """Homes with their values, a line for each district, and lines that could not be decoded."""
     notary = read(env, CsvReaderFormat.for_schema(NOTARY), folder / "notary.csv")
     agency = read(env, StreamFormat.json_lines_format(), folder / "agency.jsonl")
     register = read(env, StreamFormat.text_line_format(), folder / "register.txt")
@@ -144,7 +144,7 @@ def add(one, other):
 
 
 def report(bad):
-    """What stands where, and why it could not be read."""
+    """The place and the bytes of a bad record, and why it could not be decoded."""
     file = Path(bad.split).name
     return {"file": file, "byte": bad.position, "reason": bad.reason, "raw": repr(bad.raw)}
 

@@ -1,13 +1,13 @@
-"""Retail sales of the last hour, by shop and product, told every half hour and corrected later.
+"""Retail sales of the last hour, by shop and product, every half hour, with later corrections.
 
     headrace run examples/retail_sales.py            # on Spark
     headrace run examples/retail_sales.py --local    # in this process, without Spark
 
-Tills send each sale within a minute, as a rule. But a sale may be cancelled much later, and the
-tills of one shop are offline for a while, and send what they sold when they are back. So an hour
-that was told already changes: the program then tells the new amount, and the one before.
-It prints the last hour and what was corrected, and draws retail_sales.svg: that shop, as told at
-first and after all corrections.
+Most sales arrive within a minute. But a sale may be cancelled much later, and the tills of one shop
+are offline for a while, and send their sales afterwards. So the result of an hour may change after
+it was emitted: the program then emits the new amount, together with the one before. It prints the
+last hour and the corrections, and draws retail_sales.svg: that shop's first results, and the
+results after all corrections.
 """
 
 import sys
@@ -66,7 +66,7 @@ def sales(seed=7):
 
 
 class EverySale(WatermarkGenerator):
-    """After each sale the time is that of the latest one less a minute."""
+    """Makes a watermark after every sale: the greatest timestamp so far, minus one minute."""
 
     def __init__(self):
         self.latest_ms = 0
@@ -95,7 +95,7 @@ class Turnover(AggregateFunction):
 
 
 class Told(ProcessWindowFunction):
-    """Adds what was told of the same window before, which the window's own state knows."""
+    """Adds the result that the same window gave before; the window's state keeps it."""
 
     BEFORE = ValueStateDescriptor("before", Types.LONG())
 
@@ -111,7 +111,7 @@ class Told(ProcessWindowFunction):
 
 
 def last_hour(sales):
-    """(shop, product, end of the hour, cents told before or None, cents); TOO_LATE: the sales."""
+    """(shop, product, end of the hour, cents before or None, cents); late sales go to TOO_LATE."""
     return (
         sales.key_by(lambda sale: (sale.shop, sale.product))
         .window(SlidingEventTimeWindows.of(Time.hours(1), Time.minutes(30)))

@@ -1,4 +1,4 @@
-"""Ski lifts: how many rides each lift had in the last ten minutes, told every five minutes.
+"""Ski lifts: how many rides each lift had in the last ten minutes, every five minutes.
 
     headrace run examples/ski_lifts.py            # on Spark
     headrace run examples/ski_lifts.py --local    # in this process, without Spark
@@ -27,7 +27,7 @@ OPENS_MS = int(datetime(2026, 1, 17, 9, tzinfo=UTC).timestamp() * 1000)
 MINUTE_MS = 60_000
 DAY_MS = 7 * 60 * MINUTE_MS
 RIDES = 20_000
-LIFTS = {  # how much the lift draws, and the hour of the day when it draws most
+LIFTS = {  # the lift's weight, and the hour of the day when it has most rides
     "Valley gondola": (9, 9.0),
     "Sun chair": (7, 11.0),
     "Ridge chair": (6, 12.5),
@@ -43,11 +43,11 @@ class LiftRide(NamedTuple):
     time_ms: int
 
 
-# Made-up readings. The same index always gives the same ride.
+# Generated readings. The same index always gives the same ride.
 
 
 def ride(index, random):
-    """The ride of an index: they are nearly in the order of time, up to a minute late."""
+    """The ride of an index. Rides are nearly in the order of time: up to a minute late."""
     time_ms = OPENS_MS + index * DAY_MS // RIDES - random.randrange(MINUTE_MS)
     hour = 9 + (time_ms - OPENS_MS) / (60 * MINUTE_MS)
     draws = [draw / (1 + (hour - best) ** 2) for draw, best in LIFTS.values()]
@@ -75,7 +75,7 @@ class Count(AggregateFunction):
 
 
 class WithLiftAndEnd(ProcessWindowFunction):
-    """Gets the one count of a window, and adds what only the window knows."""
+    """Gets the one count of a window, and adds the key and the window's end."""
 
     def process(self, key, context, elements):
         (rides,) = elements

@@ -3,9 +3,9 @@
     headrace run examples/top_sellers.py            # on Spark
     headrace run examples/top_sellers.py --local    # in this process, without Spark
 
-Purchases of a shop are summed by product and hour. Of these totals come two lists: the three best
-products of each hour (a function that waits by a timer until the hour is complete), and the best
-product of each category (a second window after the first).
+Purchases of a shop are summed by product and hour. From these totals the job computes two lists:
+the three best products of each hour (a function that waits for a timer until the hour is complete),
+and the best product of each category (a second window after the first).
 """
 
 import random
@@ -56,7 +56,7 @@ def purchases():
 
 
 class Pieces(AggregateFunction):
-    """How many pieces were sold: one number per product and hour is all that is kept."""
+    """How many pieces were sold: it keeps one number per product and hour."""
 
     def create_accumulator(self):
         return 0
@@ -72,7 +72,7 @@ class Pieces(AggregateFunction):
 
 
 class Total(ProcessWindowFunction):
-    """Adds what the sum alone does not know: which product it is, and which hour."""
+    """Adds the product and the hour to the sum."""
 
     def process(self, key, context, elements):
         category, cents, _ = PRODUCTS[key]
@@ -93,7 +93,7 @@ class TopOfHour(KeyedProcessFunction):
 
     def process_element(self, value, ctx):
         self.totals.add(value)
-        # All totals of the hour are there when the watermark has reached its end.
+        # When the watermark has reached the end of the hour, all its totals have arrived.
         ctx.timer_service().register_event_time_timer(ctx.get_current_key())
 
     def on_timer(self, timestamp, ctx):

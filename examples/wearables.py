@@ -5,7 +5,7 @@
 
 Each device sends a reading every thirty seconds. Readings of high effort that lie close together
 are a workout (a session window). An alarm goes off when the heart rate has stayed high for five
-minutes without a single step, or when a device has sent nothing for ten minutes (timers).
+minutes without any step, or when a device has sent nothing for ten minutes (timers).
 """
 
 import random
@@ -24,7 +24,7 @@ from headrace.datastream.window import EventTimeSessionWindows
 
 MINUTE = 60_000
 STARTS = int(datetime(2026, 11, 20, 6, tzinfo=UTC).timestamp() * 1000)
-DISORDER = 45_000  # a reading may be overtaken by one that is up to 45 seconds younger
+DISORDER = 45_000  # a reading may arrive after one that is up to 45 seconds newer
 EFFORT, GAP = 110, 5 * MINUTE  # less than 110 beats a minute for 5 minutes ends a workout
 HIGH, HIGH_FOR = 130, 5 * MINUTE
 SILENT_FOR = 10 * MINUTE
@@ -34,7 +34,7 @@ READING = Types.ROW_NAMED(
     [Types.STRING(), Types.LONG(), Types.INT(), Types.INT()],
 )
 WORKOUTS = {"Ana": [(20, 45)], "Bo": [(10, 22), (60, 85)], "Chidi": [(30, 70)], "Dilek": []}
-RACING = {"Dilek": (50, 58), "Bo": (30, 33)}  # a racing heart while the wearer sits still
+RACING = {"Dilek": (50, 58), "Bo": (30, 33)}  # a high heart rate at rest
 DEAD = {"Ana": 75}  # the battery is empty from this minute on
 
 

@@ -49,7 +49,7 @@ class Mark:
 
 def _splittable(group: str) -> list[Row]:
     return [
-        Row(group, "Base", "A `Source` of one's own: splits with positions.", _SOURCES_ONLY),
+        Row(group, "Base", "A user-defined `Source`: splits with positions.", _SOURCES_ONLY),
         Row(group, "Side Inputs", limit=_NO_SIDE_INPUT),
         Row(group, "SDF-initiated Checkpointing", _CUT, _NOT_WITHIN),
         Row(group, "Dynamic Splitting", limit=_WHOLE),
@@ -87,18 +87,18 @@ ROWS = (
     Row("Where", "Fixed windows", "`TumblingEventTimeWindows`, and of processing time."),
     Row("Where", "Sliding windows", "`SlidingEventTimeWindows`, and of processing time."),
     Row("Where", "Session windows", "`EventTimeSessionWindows`, with a fixed or a dynamic gap."),
-    Row("Where", "Custom windows", "A `WindowAssigner` of one's own."),
-    Row("Where", "Custom merging windows", "A `MergingWindowAssigner` of one's own."),
-    Row("Where", "Timestamp control", "`WatermarkStrategy`, with generators of one's own."),
-    Row("When", "Configurable triggering", "`.trigger(...)`, of one's own too."),
+    Row("Where", "Custom windows", "A user-defined `WindowAssigner`."),
+    Row("Where", "Custom merging windows", "A user-defined `MergingWindowAssigner`."),
+    Row("Where", "Timestamp control", "`WatermarkStrategy`, also with user-defined generators."),
+    Row("When", "Configurable triggering", "`.trigger(...)`, also with a user-defined trigger."),
     Row("When", "Event-time triggers", "`EventTimeTrigger`, `ContinuousEventTimeTrigger`."),
     Row("When", "Processing-time triggers", "`ProcessingTimeTrigger` and the continuous one."),
     Row("When", "Count triggers", "`CountTrigger`."),
     Row(
         "When",
         "Composite triggers",
-        "`PurgingTrigger` around another; a `Trigger` of one's own that asks others.",
-        "All of, each after the other, or else: such a trigger is a class that a program writes.",
+        "`PurgingTrigger` around another; a user-defined `Trigger` that calls others.",
+        "For Beam's AfterAll, AfterEach and AfterFirst a program writes a class of its own.",
     ),
     Row("When", "Allowed lateness", "`.allowed_lateness(...)`, `.side_output_late_data(...)`."),
     Row("When", "Timers", "Of event time and of processing time, by key; they can be deleted."),
@@ -113,7 +113,7 @@ ROWS = (
         "Misc",
         "Checkpoint",
         "Every micro-batch; a job goes on from the last one.",
-        "Streams on Spark alone. Savepoints are not written yet.",
+        "Streams on Spark only. There are no savepoints.",
     ),
     Row("Misc", "Key-ordered delivery", "From each task; in a batch by timestamp."),
 )

@@ -1,4 +1,4 @@
-"""Windows by assigners and triggers of one's own, and windows that fire more than once."""
+"""Windows by assigners and triggers of a program's own, and windows that fire more than once."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def named(name: str, stream: DataStream) -> DataStream:
 
 
 @capability(
-    "Windows of one's own: assigners, merging ones too, and triggers made of others",
+    "User-defined windows: assigners, merging assigners, composed triggers",
     [
         ("parity", "a", 4), ("parity", "a", 8), ("parity", "b", 2), ("parity", "b", 5),
         ("fours", "a", 4), ("fours", "a", 8), ("fours", "b", 2), ("fours", "b", 5),
@@ -191,7 +191,7 @@ def firing_again(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
 
 
 @capability(
-    "Windows of processing time close at the end of a batch",
+    "In a batch, windows of processing time fire at the end of the input",
     [],
     [("a", 12), ("b", 7)],
     beam=["When/Processing-time triggers"],

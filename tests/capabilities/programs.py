@@ -331,7 +331,7 @@ class Punctuated(WatermarkGenerator):
 
 
 @capability(
-    "Watermarks: monotonous, bounded, of one's own; idleness",
+    "Watermarks: monotonous, bounded, user-defined; idleness",
     PAIRS * 3,
     beam=["Where/Timestamp control"],
 )

@@ -377,7 +377,7 @@ class StateBackendContract(ABC):
         for _ in range(8):
             tables = backend.tables
             tables.declare("w", kind)
-            assert set(tables.namespaces()) == held.keys()
+            assert set(tables.namespaces()) == held.keys() == {*filter(tables.has, spans)}
             for span in rng.sample(spans, 2):
                 table = tables.table(span)
                 for _ in range(rng.randrange(1, many)):
@@ -400,6 +400,7 @@ class StateBackendContract(ABC):
                     assert {k: plain(v) for k, v in found.items()} == held[span]
                 if rng.random() < 0.3:
                     tables.drop(span)
+                    assert not tables.has(span)
                     del held[span]
             assert [*backend.keys()] == [] == [*backend.in_namespaces.keys()]
             backend.flush()

@@ -265,7 +265,7 @@ def test_keyed_state_needs_a_key() -> None:
 
 def test_rows_of_other_kinds_have_no_place() -> None:
     stream = stream_of([Row.of_kind(RowKind.DELETE, 1, 2.0)], POINT).map_batches(lambda b: b)
-    with pytest.raises(TypeMismatchError, match="not a row of kind DELETE"):
+    with pytest.raises(TypeMismatchError, match="kind INSERT only, not DELETE"):
         run_pipeline(stream)
 
 

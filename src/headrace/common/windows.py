@@ -1,6 +1,6 @@
-"""Windows themselves, and what a trigger decides about them.
+"""Window classes, and the decisions of triggers.
 
-They are here, below the operators, as those keep their state by window.
+They are in ``common`` because operators keep their state by window.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headrace.errors import TypeMismatchError
 
 
 class Window(ABC):
-    """A finite group of records. It has an end, and a last moment before that."""
+    """A finite group of records, with a greatest timestamp."""
 
     @abstractmethod
     def max_timestamp(self) -> int:
@@ -86,7 +86,7 @@ class CountWindow(Window):
         self.id = id
 
     def max_timestamp(self) -> int:
-        """The end of all time."""
+        """The greatest possible timestamp."""
         return MAX_WATERMARK
 
     def __hash__(self) -> int:
@@ -108,7 +108,7 @@ class GlobalWindow(Window):
         return GlobalWindow()
 
     def max_timestamp(self) -> int:
-        """The end of all time."""
+        """The greatest possible timestamp."""
         return MAX_WATERMARK
 
     def __eq__(self, other: object) -> bool:
@@ -122,7 +122,7 @@ class GlobalWindow(Window):
 
 
 class TriggerResult(Enum):
-    """What becomes of a window: a pair of whether it fires, and whether its records are dropped."""
+    """A trigger's decision: whether the window fires, and whether its records are removed."""
 
     CONTINUE = (False, False)
     FIRE_AND_PURGE = (True, True)
@@ -143,9 +143,9 @@ _GLOBAL_WINDOW = GlobalWindow()
 
 
 def namespace_of(window: Any) -> Any:
-    """What stands for a window in stored state: plain data, which names no class of Headrace.
+    """The form of a window in stored state: plain data, without a class of Headrace.
 
-    A window of a user's own class stands for itself.
+    A window of a user-defined class is stored as it is.
     """
     kind = type(window)
     if kind is TimeWindow:

@@ -1,7 +1,7 @@
-"""Counts, sums, least, greatest and mean values of fields, for ``aggregate``.
+"""Counts, sums, minima, maxima and means of fields, for ``aggregate``.
 
-Where records come as columns (Parquet files, ``DataGeneratorSource.of_columns``), they are computed
-from these; elsewhere record by record.
+If records come as columns (Parquet files, ``DataGeneratorSource.of_columns``), they are computed on
+the columns, otherwise record by record.
 """
 
 from __future__ import annotations
@@ -217,8 +217,9 @@ def _folding(slot: Slot) -> Callable[[Any, Any], Any]:
         return lambda held, record: fold(held, _at(record, field))
 
     def add_named(held: Any, record: Any) -> Any:
-        # Mostly it is a dictionary.
-        return fold(held, record[field] if type(record) is dict else field_of(record, field))
+        # Mostly it is a dictionary that has the field.
+        known = type(record) is dict and field in record
+        return fold(held, record[field] if known else field_of(record, field))
 
     return add_named
 

@@ -1,4 +1,4 @@
-"""Streams whose records wait for something outside, many at a time."""
+"""Streams with asynchronous functions: calls to other systems, many at a time."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ Asynchronous = AsyncFunction[Any, Any] | Callable[[Any], Awaitable[Any]]
 class AsyncDataStream:
     """Applies asynchronous functions to streams.
 
-    A function is an ``AsyncFunction``, which gives a list of results, or a plain ``async def``,
-    which gives one result. ``capacity`` records are worked on at once, in each task. ``timeout``
-    is for all attempts of a record together; 0 is any time. A ``cache`` stands in front of the
-    function. Results have the timestamps of their records, and watermarks stay between them.
+    A function is an ``AsyncFunction``, which returns a list of results, or a plain ``async def``,
+    which returns one result. At most ``capacity`` records wait at once in each task. ``timeout`` is
+    the time for all attempts of a record together; 0 means no limit. A ``cache`` is asked before
+    the function is called. Results have the timestamps of their records, and watermarks keep their
+    place between them.
     """
 
     @staticmethod
@@ -54,7 +55,7 @@ class AsyncDataStream:
         *,
         cache: LookupCache | None = None,
     ) -> DataStream:
-        """Results as they come: they may overtake each other, but no watermark."""
+        """Results when they are ready: they may overtake each other, but no watermark."""
         waiting = _Wait("unordered_wait", data_stream, async_function, call_site())
         return waiting.added(False, timeout, NO_RETRY_STRATEGY, capacity, output_type, cache)
 
@@ -69,7 +70,7 @@ class AsyncDataStream:
         *,
         cache: LookupCache | None = None,
     ) -> DataStream:
-        """As ``unordered_wait``; the strategy says which calls are tried again, and when."""
+        """As ``unordered_wait``; the strategy decides which calls are made again, and when."""
         waiting = _Wait("unordered_wait_with_retry", data_stream, async_function, call_site())
         return waiting.added(False, timeout, async_retry_strategy, capacity, output_type, cache)
 
@@ -98,7 +99,7 @@ class AsyncDataStream:
         *,
         cache: LookupCache | None = None,
     ) -> DataStream:
-        """As ``ordered_wait``; the strategy says which calls are tried again, and when."""
+        """As ``ordered_wait``; the strategy decides which calls are made again, and when."""
         waiting = _Wait("ordered_wait_with_retry", data_stream, async_function, call_site())
         return waiting.added(True, timeout, async_retry_strategy, capacity, output_type, cache)
 

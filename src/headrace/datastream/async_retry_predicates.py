@@ -1,4 +1,4 @@
-"""Ready-made reasons to try an asynchronous call again."""
+"""Ready-made predicates for retries of asynchronous calls."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Streams without and with keys. Each method adds to the graph; nothing runs before ``execute``.
 
-Here is what makes streams of other kinds: the two classes are in one file because each makes the
-other. Operators, partitioning and ends are in ``_streams``, whose files know a ``DataStream`` only
-as what ``_add`` and ``_repartitioned`` give back. What all are made with is in ``_build``.
+The two classes create each other, so they are in one file. It has the methods that create other
+kinds of streams. Operators, partitioning and ends are in ``_streams``, whose files know
+``DataStream`` only as the result of ``_add`` and ``_repartitioned``. ``_build`` has what all use.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
     def connect(
         self, ds: DataStream | BroadcastStream
     ) -> ConnectedStreams | BroadcastConnectedStream:
-        """This and another stream, for a function with a method for the records of each.
+        """This and another stream, for a function with one method for each of them.
 
         Raises:
             PlanError: the other is no stream, or one of another environment.
@@ -161,7 +161,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         return ConnectedStreams(self, ds)
 
     def join(self, other_stream: DataStream) -> WindowJoin:
-        """Pairs of records of two streams that have one key and lie in one window.
+        """Pairs of records of two streams, with equal keys and in one window.
 
         ``join(other).where(key).equal_to(key).window(assigner).apply(function)``
         """
@@ -169,7 +169,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         return joined(self, other_stream)
 
     def co_group(self, other_stream: DataStream) -> WindowJoin:
-        """The records of two streams that have one key and lie in one window, as two groups.
+        """The records of two streams with equal keys in one window, as two groups.
 
         ``co_group(other).where(key).equal_to(key).window(assigner).apply(function)``
         """
@@ -200,7 +200,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         return AllWindowedStream(self, window_assigner)
 
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
-        """Windows of ``size`` records; with a ``slide``, the last ``size`` at every so many.
+        """Windows of ``size`` records; with a ``slide``, the last ``size`` after every ``slide``.
 
         PyFlink has no such method. As in Flink for Java, all records are in one ``GlobalWindow``.
         """
@@ -211,7 +211,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         return windows.evictor(CountEvictor.of(size)).trigger(CountTrigger.of(slide))
 
     def full_window_partition(self) -> PartitionWindowedStream:
-        """All records of a stream that ends, for functions that want them together.
+        """All records of a bounded stream, for functions of all of them.
 
         PyFlink has no such method. In Flink for Java a function is called once for each subtask;
         here the records of all subtasks are one partition. A keyed stream has one for each key.
@@ -222,9 +222,9 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
     # Between jobs
 
     def cache(self) -> CachedDataStream:
-        """The same records, which the first job computes and keeps, and later ones read.
+        """The same records; the first job computes and stores them, and later jobs read them.
 
-        Only batches keep and read; in a stream each job computes them. Timestamps are kept.
+        Only batch jobs store and read; a streaming job computes them. Timestamps are stored.
         """
         # Programs without it start without its files.
         from headrace.datastream._build.cache import KeptFolders
@@ -268,10 +268,10 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
 
 
 class CachedDataStream(DataStream):
-    """A stream whose records are kept from the first job that computes them, for those after it."""
+    """A stream whose records the first job stores, for later jobs."""
 
     def invalidate(self) -> None:
-        """Forget what was kept. The next job that needs the stream computes it and keeps it."""
+        """Delete the stored records. The next job that needs the stream stores them again."""
         for edge in self._edges:
             if isinstance(edge.source, CacheTransformation):
                 edge.source.kept.forget()
@@ -287,9 +287,9 @@ class CachedDataStream(DataStream):
 class KeyedStream(KeyedOperators, DataStream):
     """A stream after ``key_by``.
 
-    What needs the key moves the records through a key exchange. What does not (plain functions,
-    and function objects without an ``open``) runs where the records are: their order within each
-    key is kept either way.
+    Operators that need the key send the records through a key exchange. Others (plain functions,
+    and function objects without an ``open``) run where the records are. The order within each key
+    is kept in both cases.
     """
 
     class AccumulateType(Enum):
@@ -318,7 +318,7 @@ class KeyedStream(KeyedOperators, DataStream):
         return WindowedStream(self, window_assigner)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
-        """Windows of ``size`` records of a key; with a ``slide``, one begins at every so many.
+        """Windows of ``size`` records of a key; with a ``slide``, a new one after every ``slide``.
 
         As in PyFlink a window fires when it is full, so the first has ``size`` records too.
         """
@@ -327,14 +327,14 @@ class KeyedStream(KeyedOperators, DataStream):
         return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
 
     def full_window_partition(self) -> PartitionWindowedStream:
-        """All records of each key, for functions that want them together, when the input ends."""
+        """All records of each key, at the end of the input, for functions of all of them."""
         windows = WindowedStream(self, GlobalWindows.create_with_end_of_stream_trigger())
         return PartitionWindowedStream(self, windows)
 
     # With another keyed stream; records of equal keys meet
 
     def interval_join(self, other: KeyedStream) -> IntervalJoin:
-        """Pairs of this stream's records and another's that happened near each other."""
+        """Interval join: pairs of records of two streams whose timestamps lie within bounds."""
         return IntervalJoin(self, self._other_side(other, "interval_join"))
 
     def as_of_join(
@@ -346,13 +346,13 @@ class KeyedStream(KeyedOperators, DataStream):
         allow_exact_matches: bool = True,
         how: str = "left",
     ) -> AsOfJoin:
-        """Each record with the other stream's latest one at its time; not part of Flink's API.
+        """As-of join: each record with the other stream's latest one at its time. Not in Flink.
 
         ``direction``: ``backward`` looks for the latest record that is not younger, ``forward``
         for the earliest that is not older, ``nearest`` for the nearer of these two.
-        ``tolerance``: how far apart they may be. ``allow_exact_matches``: whether they may have
-        one timestamp. ``how``: what becomes of a record that nothing fits: ``left`` joins it with
-        None, ``inner`` drops it.
+        ``tolerance``: the greatest distance of the timestamps. ``allow_exact_matches``: whether
+        equal timestamps match. ``how``: a record without a match is joined with None (``left``), or
+        dropped (``inner``).
         """
         right = self._other_side(other, "as_of_join")
         return AsOfJoin.of(self, right, direction, tolerance, allow_exact_matches, how)
@@ -360,7 +360,7 @@ class KeyedStream(KeyedOperators, DataStream):
     # Refused
 
     def cache(self) -> CachedDataStream:
-        """Refused, as in PyFlink: keys are not kept.
+        """Refused, as in PyFlink: the cache does not store keys.
 
         Raises:
             PlanError: always.

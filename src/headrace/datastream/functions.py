@@ -214,7 +214,7 @@ class ProcessFunction(Function):
     """One record in, any number out, with a look at the time and access to side outputs."""
 
     class Context(ABC):
-        """What is known while a record is processed."""
+        """The context while a record is processed."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
@@ -233,7 +233,7 @@ class KeyedProcessFunction(Function):
     """A process function after ``key_by``: with keyed state and timers."""
 
     class Context(ABC):
-        """What is known while a record is processed."""
+        """The context while a record is processed."""
 
         @abstractmethod
         def get_current_key(self) -> Any:
@@ -248,11 +248,11 @@ class KeyedProcessFunction(Function):
             """The timestamp (ms) of the record or timer; -2**63 where there is none."""
 
     class OnTimerContext(Context):
-        """What is known while a timer fires."""
+        """The context while a timer fires."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Which clock the timer followed."""
+            """The timer's clock: event time or processing time."""
 
     @abstractmethod
     def process_element(
@@ -263,7 +263,7 @@ class KeyedProcessFunction(Function):
     def on_timer(
         self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext
     ) -> Iterable[Any] | None:
-        """What comes of a timer that fires; nothing unless overridden."""
+        """The results for a timer that fires; none unless overridden."""
         return None
 
 

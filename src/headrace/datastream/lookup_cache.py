@@ -18,21 +18,22 @@ Age = Time | Duration | timedelta
 
 @dataclass(frozen=True, kw_only=True)
 class LookupCache:
-    """Keeps what lookups gave, by key; the options are those of Flink's partial lookup cache.
+    """Keeps results of lookups by key; the options are those of Flink's partial lookup cache.
 
     Fields:
-        key: gives the key of a record: the function is called with it in place of the record, so
-            that nothing but the key can be in what is kept. Without ``key`` the record is its key.
-            Keys must be hashable.
-        join: gives the results for a record and what was found for its key; a list. Without it
-            what was found is emitted.
-        max_rows: so many keys are kept; the one not asked for the longest leaves first. None: all.
-        expire_after_write: found things are looked up again after this time. None: never.
-        expire_after_access: those that nobody asked for during this time are dropped. None: never.
-        cache_missing_key: also keep that nothing was found (an empty list).
+        key: returns the key of a record. The function is then called with the key and not with the
+            record, so a cached result depends on the key alone. Without ``key`` the record itself
+            is the key. Keys must be hashable.
+        join: returns the list of results for a record and the results of its lookup. Without it
+            the results of the lookup are emitted.
+        max_rows: the greatest number of keys. The least recently used one is removed first. None:
+            no limit.
+        expire_after_write: a result is looked up again after this time. None: never.
+        expire_after_access: a result that was not used for this time is removed. None: never.
+        cache_missing_key: also cache empty results (an empty list).
 
     Each worker process has a cache for each task of the operator. It is not part of a checkpoint.
-    Records that ask for one key at the same time cause one lookup. Exceptions are not kept.
+    Records that need the same key at the same time cause one lookup. Exceptions are not cached.
     """
 
     key: Callable[[Any], Any] | None = None

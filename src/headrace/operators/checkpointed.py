@@ -120,8 +120,8 @@ class OperatorStates:
         """The list of a descriptor; the operator has one instance, so it has all elements."""
         if self._context.get_max_number_of_parallel_subtasks() > 1:
             raise PlanError(
-                f"union list state {state_descriptor.get_name()!r} is asked for by an operator with"
-                " several instances, of which each would need the elements of all",
+                f"union list state {state_descriptor.get_name()!r} needs an operator with one"
+                " instance, and this one has several: each would need the elements of all",
                 where=self._where,
                 hint=".set_parallelism(1) after the operator",
             )

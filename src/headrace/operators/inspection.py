@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -254,14 +255,16 @@ def _is_users(module: str, package: str) -> bool:
     return "site-packages" not in path and "dist-packages" not in path
 
 
-def global_names(code: CodeType) -> Iterator[str]:
+@lru_cache(maxsize=1 << 14)
+def global_names(code: CodeType) -> tuple[str, ...]:
     """The names of the globals that a code object reads, nested code included."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield str(instruction.argval)
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            yield from global_names(const)
+    read = [
+        str(instruction.argval)
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    ]
+    nested = (global_names(const) for const in code.co_consts if isinstance(const, CodeType))
+    return tuple(dict.fromkeys(chain(read, *nested)))
 
 
 def _package(module: str) -> str:

@@ -118,7 +118,7 @@ _EARLIEST_MS = MIN_WATERMARK // 2
 def _no_time(timestamp: int) -> MissingWatermarksError:
     return MissingWatermarksError(
         f"an event-time timer is set for {timestamp} ms, but the record has no timestamp",
-        hint="its source gives none: the watermark strategy needs"
+        hint="the source sets no timestamps: add to the watermark strategy"
         " .with_timestamp_assigner(lambda record: <ms>)",
     )
 

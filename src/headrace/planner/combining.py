@@ -6,7 +6,7 @@ Then each chain that feeds it gets one more node, before the exchange.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -27,10 +27,13 @@ Feeder = TypeVar("Feeder", SourceProgram, VertexProgram)
 
 def with_combiners(program: JobProgram) -> JobProgram:
     """The program with a combiner before each key exchange whose receiver has one."""
+    leading: dict[str, list[ExchangeProgram]] = {}
+    for exchange in _exchanges(program):
+        leading.setdefault(exchange.target, []).append(exchange)
     combiners: dict[str, Combiner] = {}
     for stage in program.stages:
         for vertex in stage:
-            combiners.update(_combiners(program, vertex))
+            combiners.update(_combiners(leading.get(vertex.id, ()), vertex, program.batch))
     if not combiners:
         return program
     receivers = {
@@ -52,16 +55,17 @@ def _exchanges(program: JobProgram) -> list[ExchangeProgram]:
     return [exchange for chain in chains for exchange in chain.exchanges]
 
 
-def _combiners(program: JobProgram, vertex: VertexProgram) -> Combiners:
-    """The combiner before each exchange to a vertex; none at all where one of them has none."""
+def _combiners(leading: Iterable[ExchangeProgram], vertex: VertexProgram, batch: bool) -> Combiners:
+    """The combiner before each exchange that leads to a vertex.
+
+    None at all where one of them has none.
+    """
     spec = vertex.chain.nodes[vertex.id].spec
     found: dict[str, Combiner] = {}
-    for exchange in _exchanges(program):
-        if exchange.target != vertex.id:
-            continue
+    for exchange in leading:
         combiner = None
         if spec is not None and exchange.mode == "key" and exchange.selector is not None:
-            combiner = spec.combiner(exchange.selector, exchange.key_type, program.batch)
+            combiner = spec.combiner(exchange.selector, exchange.key_type, batch)
         if combiner is None:
             return {}
         found[exchange.id] = combiner

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from headrace.common.options.catalogue import DEFAULT_MAX_PARALLELISM
@@ -62,6 +62,7 @@ class _Draft:
     nodes: dict[str, NodeProgram] = field(default_factory=dict)
     stage: int = 0
     feeds: list[tuple[str, _Draft]] = field(default_factory=list)
+    fed_by: dict[Transformation, _Draft] = field(default_factory=dict)
 
 
 def plan(graph: StreamGraph, options: PlanOptions) -> JobProgram:
@@ -95,7 +96,7 @@ class _Planner:
             self._fill(draft)
         self._set_stages(sources)
         options = self._options
-        vertices = [self._vertex(draft, sources) for draft in self._vertices.values()]
+        vertices = [self._vertex(draft) for draft in self._vertices.values()]
         depth = max((vertex.stage for vertex in vertices), default=0)
         stages = tuple(
             tuple(vertex for vertex in vertices if vertex.stage == stage)
@@ -182,6 +183,7 @@ class _Planner:
         vertex = self._vertices[target]
         exchange_id = self._ids.exchange(edge, target, draft.head)
         draft.feeds.append((exchange_id, vertex))
+        vertex.fed_by[draft.head] = draft
         draft.exchanges.append(
             ExchangeProgram(
                 id=exchange_id,
@@ -214,25 +216,26 @@ class _Planner:
         exchanges = tuple(replace(e, stage=self._stages[e.target]) for e in draft.exchanges)
         return ChainProgram(self._ids.nodes[draft.head], draft.nodes, exchanges)
 
-    def _vertex(self, draft: _Draft, sources: list[_Draft]) -> VertexProgram:
+    def _place(self, draft: _Draft) -> tuple[bool, int]:
+        """Vertices in the order in which they were met, then sources."""
+        return draft.head not in self._vertices, draft.number
+
+    def _vertex(self, draft: _Draft) -> VertexProgram:
         channels: list[Channel] = []
-        inputs = self._inputs(draft, sources)
-        for feeder in self._vertices.values():
+        for feeder in sorted(draft.fed_by.values(), key=self._place):
             feeding = [exchange for exchange, fed in feeder.feeds if fed is draft]
-            timed = self._chain(feeder).timed_exchanges() if feeding else frozenset[str]()
+            if feeder.head in self._vertices:
+                timed = self._chain(feeder).timed_exchanges()
+                groups: Sequence[int] = range(self._groups(feeder.head))
+            elif _is_dataframe(feeder.head):
+                timed, groups = frozenset(feeding), [ALL_TASKS]
+            else:
+                continue
             for exchange in feeding:
                 if exchange in timed:
-                    groups = range(self._groups(feeder.head))
                     channels.extend(Channel(exchange, group=group) for group in groups)
                 else:
                     channels.append(Channel(exchange))
-        for source in sources:
-            if _is_dataframe(source.head):
-                channels.extend(
-                    Channel(exchange, group=ALL_TASKS)
-                    for exchange, fed in source.feeds
-                    if fed is draft
-                )
         return VertexProgram(
             id=self._ids.nodes[draft.head],
             stage=draft.stage,
@@ -242,13 +245,13 @@ class _Planner:
             chain=self._chain(draft),
             input_channels=tuple(channels),
             number=draft.number,
-            inputs=inputs,
+            inputs=self._inputs(draft),
             broadcast=frozenset(
                 edge.input for edge in draft.head.inputs if isinstance(edge.partitioning, Broadcast)
             ),
         )
 
-    def _inputs(self, draft: _Draft, sources: list[_Draft]) -> dict[str, int]:
+    def _inputs(self, draft: _Draft) -> dict[str, int]:
         """The input that each exchange leads to, by its id; empty if the operator has one input."""
         spec = draft.head.spec
         if spec is None or spec.traits.inputs == 1:
@@ -256,7 +259,7 @@ class _Planner:
         mine = self._ids.nodes[draft.head]
         return {
             exchange.id: exchange.input
-            for feeder in (*sources, *self._vertices.values())
+            for feeder in draft.fed_by.values()
             for exchange in feeder.exchanges
             if exchange.target == mine
         }
@@ -323,10 +326,11 @@ def partitioning_of(edge: Edge, target: Transformation) -> Partitioning:
     """How records travel: as the program says, and round robin where the parallelism changes."""
     if not isinstance(edge.partitioning, Forward) or isinstance(target, SinkTransformation):
         return edge.partitioning
-    before, after = parallelism_of(edge.source), target.parallelism
-    if before is not None and after is not None and before != after:
-        return Rebalance()
-    return edge.partitioning
+    if target.parallelism is None:
+        return edge.partitioning
+    before = parallelism_of(edge.source)
+    changes = before is not None and before != target.parallelism
+    return Rebalance() if changes else edge.partitioning
 
 
 def _mergeable(strategy: WatermarkStrategy) -> bool:

@@ -166,7 +166,7 @@ class KeyedTask:
             chain.complete()
             chain.tick()
             if self._watermarks.current >= MAX_WATERMARK and not header.get("finished"):
-                yield from self._finish()
+                yield from self._finish(now_ms)
             chain.complete()
         except Exception as error:
             annotate(error)
@@ -367,10 +367,17 @@ class KeyedTask:
                 if outbox.weight_bytes >= BYTES_GATHERED or outbox.overflow:
                     yield from chain.drain()
 
-    def _finish(self) -> Iterator[Envelope]:
-        """The input has ended: a batch fires timers that wait for the clock, and emits results."""
+    def _finish(self, now_ms: int) -> Iterator[Envelope]:
+        """The input has ended: a batch fires timers that wait for the clock, and emits results.
+
+        A stream fires those that were set to a time which has passed: no later call would.
+        """
         self._backend.header["finished"] = True
-        if self.facts.is_batch and self._keyed is not None:
+        if self._keyed is None:
+            return
+        if not self.facts.is_batch:
+            yield from self._fire_processing_timers(now_ms)
+        else:
             with quiescent(self._backend) as dropped:
                 yield from self._fire_processing_timers(MAX_WATERMARK)
             if dropped.timers:

@@ -16,7 +16,9 @@ import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import chain
+from types import CodeType
 from typing import Any
 
 Push = Callable[[Any, int | None], None]
@@ -146,7 +148,7 @@ def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
     names: dict[str, Any] = {}
     prologue: list[str] = []
     body: list[str] = []
-    cleanups: list[list[str]] = []
+    cleanups: list[tuple[str, ...]] = []
     epilogue: list[str] = []
     for number, step in enumerate(steps):
         names.update({f"{name}_{number}": value for name, value in step.names.items()})
@@ -162,12 +164,20 @@ def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
     file = f"{GENERATED}{label!r} #{zlib.crc32(source.encode()):08x}>"
     # Tracebacks and debuggers find the text here.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(compile(source, file, "exec"), names)
+    exec(_code(source, file), names)
     return names["push"]
 
 
-def _own(lines: Sequence[str], number: int, depth: int) -> list[str]:
-    return ["    " * depth + _NAME.sub(rf"\g<1>_{number}", line) for line in lines]
+@lru_cache(maxsize=1024)
+def _code(source: str, file: str) -> CodeType:
+    """Compiled once in a process: each micro-batch of a job makes the same functions again."""
+    return compile(source, file, "exec")
+
+
+@lru_cache(maxsize=4096)
+def _own(lines: tuple[str, ...], number: int, depth: int) -> tuple[str, ...]:
+    """A step's lines, indented, with the step's number in its own names."""
+    return tuple("    " * depth + _NAME.sub(rf"\g<1>_{number}", line) for line in lines)
 
 
 def _levels_opened(lines: Sequence[str]) -> int:

@@ -16,7 +16,7 @@ from headrace.common.types import Row
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.aggregates import Aggregates, Count, Max, Mean, Min, Sum
 from headrace.datastream.window import EventTimeSessionWindows
-from headrace.errors import PlanError
+from headrace.errors import PlanError, TypeMismatchError
 from headrace.operators.slots import aggregates_wanted
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import run_pipeline
@@ -85,6 +85,12 @@ def test_one_thing_is_held_once() -> None:
         repr(copy) == "Aggregates(n=Count(field='a'), total=Sum(field='a'), mean=Mean(field='a'))"
     )
     assert of(copy, [{"a": 1}, {"a": 2}]) == Row(n=2, total=3, mean=1.5)
+
+
+@pytest.mark.parametrize("record", [{"prise": 1}, Row(prise=1), (1,)])
+def test_a_field_that_a_record_does_not_have_is_named(record: Any) -> None:
+    with pytest.raises(TypeMismatchError, match="'price'"):
+        of(Aggregates(total=Sum("price")), [record])
 
 
 def test_what_is_no_aggregate_is_refused() -> None:

@@ -26,6 +26,7 @@ from headrace.operators.windows import spec as windows_spec
 from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.grid import Grid
 from headrace.operators.windows.sessions import SessionOperator
+from headrace.runtime.state.heap import HeapTables
 from headrace.testing import KeyedHarness
 
 from .windowing import Numbers, Total, plus, windowed
@@ -238,7 +239,34 @@ def test_records_kept_by_pane_are_not_read_as_windows() -> None:
         held = task.snapshot()
     with (
         windowed(lambda keyed: keyed.window(windows).aggregate(NeverMerged())) as other,
-        pytest.raises(CheckpointError, match="by window now, and were by pane"),
+        pytest.raises(CheckpointError, match="by window, but the checkpoint has them by pane"),
     ):
         other.restore(held)
         other.process(("a", 1), 3)
+
+
+class CountedTables(HeapTables):
+    """Counts how often all of the namespaces were looked through."""
+
+    listed = 0
+
+    def namespaces(self) -> list[Any]:
+        type(self).listed += 1
+        return super().namespaces()
+
+
+@pytest.mark.parametrize("slide_s", [10, 5])
+@pytest.mark.parametrize("function", [Total(), NeverMerged()])
+def test_many_windows_that_fire_do_not_look_at_each_other(
+    monkeypatch: pytest.MonkeyPatch, slide_s: int, function: Any
+) -> None:
+    """A batch may hold the windows of a year, which end all at once."""
+    monkeypatch.setattr("headrace.runtime.state.heap.HeapTables", CountedTables)
+    assigner = SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(slide_s))
+    harness = windowed(lambda keyed: keyed.window(assigner).aggregate(function))
+    for number in range(200):
+        harness.process(("a", number), number * 10_000)
+    monkeypatch.setattr(CountedTables, "listed", 0)
+    harness.advance_watermark(10_000_000)
+    assert len(harness.output()) == 200 * 10 // slide_s
+    assert CountedTables.listed < 10

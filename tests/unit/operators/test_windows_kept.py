@@ -75,9 +75,9 @@ def test_the_kind_says_how_windows_are_kept(build: Build, kind: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        (tumbling(20), tumbling(50), "windows of 20 ms are kept, and these are of 50 ms"),
-        (sliding(30, 10), sliding(30, 15), "no window of now begins where a pane does"),
-        (sliding(30, 10), sliding(30, 10, 3), "no window of now begins where a pane does"),
+        (tumbling(20), tumbling(50), "windows of 20 ms, but the program has windows of 50 ms"),
+        (sliding(30, 10), sliding(30, 15), "a pane does not begin where one of the"),
+        (sliding(30, 10), sliding(30, 10, 3), "a pane does not begin where one of the"),
     ],
 )
 def test_windows_of_another_size_are_refused(before: Any, after: Any, message: str) -> None:

@@ -117,6 +117,12 @@ def test_timers_by_the_clock_fire_before_the_records_of_the_next_micro_batch(pag
     assert desk.advance(now_ms=9999) == []
 
 
+def test_at_the_end_timers_fire_whose_time_has_passed_and_no_others(paged: bool) -> None:
+    desk = Desk(Timers(), paged=paged)
+    first = block(by_clock(900, 1100), keys=["a"])
+    assert fired(desk.advance(first, reached(MAX_WATERMARK), now_ms=1000)) == [("a", 900)]
+
+
 def test_the_clocks_are_told_apart(paged: bool) -> None:
     desk = Desk(Timers(), paged=paged)
     desk.advance(block([*at(10), *by_clock(10)], keys=["a"]))

@@ -1,4 +1,4 @@
-"""Functions that wait for something outside without holding up the stream."""
+"""Functions that wait for another system without blocking the stream."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ OUT = TypeVar("OUT")
 
 
 class AsyncFunction(Function, Generic[IN, OUT]):
-    """One record in, any number out, after waiting for something outside.
+    """One record in, any number out, after a call to another system.
 
     ``async_invoke`` and ``timeout`` run on the event loop's thread, of which each process has one.
-    ``open`` and ``close`` run on the task's thread, or on the event loop if they are ``async def``:
-    there a client that belongs to the loop can be made and closed.
+    ``open`` and ``close`` run on the task's thread, or on the event loop if they are ``async def``.
+    Create and close clients that belong to the loop in an ``async def``.
     """
 
     @abstractmethod
@@ -29,12 +29,12 @@ class AsyncFunction(Function, Generic[IN, OUT]):
         """The results for a record: a list, also of one; an exception fails the job."""
 
     def timeout(self, value: IN) -> list[OUT]:
-        """The results for a record whose call took too long; it raises unless overridden."""
+        """The results for a record whose time is over; it raises unless overridden."""
         raise TimeoutError(f"no result came in time for {value!r}")
 
 
 class AsyncFunctionDescriptor:
-    """An asynchronous function, and how it is to be called."""
+    """An asynchronous function with the options of its calls."""
 
     class OutputMode(Enum):
         """Whether results keep the order of their records."""

@@ -1,4 +1,4 @@
-"""Functions that are given many records at once, as Arrow record batches or pandas DataFrames."""
+"""Functions of Arrow record batches or pandas DataFrames."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from headrace.datastream._functions.function import Function
 
 
 class MapBatchesFunction(Function):
-    """Batches of records in, any number of records out; ``open`` is the place to load a model."""
+    """Batches of records in, any number of records out; load a model in ``open``."""
 
     @abstractmethod
     def map_batches(self, batch: Any) -> Any:
-        """What becomes of a batch: see ``DataStream.map_batches``."""
+        """The results for a batch: see ``DataStream.map_batches``."""
 
 
 class KeyedMapBatchesFunction(Function):
@@ -21,4 +21,4 @@ class KeyedMapBatchesFunction(Function):
 
     @abstractmethod
     def map_batches(self, key: Any, batch: Any) -> Any:
-        """What becomes of a batch of a key's records: see ``KeyedStream.map_batches``."""
+        """The results for a batch of one key: see ``KeyedStream.map_batches``."""

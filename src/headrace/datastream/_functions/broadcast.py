@@ -1,4 +1,4 @@
-"""Functions of a stream connected with a broadcast one, whose records change shared state."""
+"""Functions of a stream that is connected with a broadcast stream."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ OUT = TypeVar("OUT")
 
 
 class BaseBroadcastProcessFunction(Function):
-    """What process functions of a connected broadcast stream have in common: their contexts."""
+    """The contexts that both kinds of broadcast process functions use."""
 
     class BaseContext(ABC):
-        """What is known while a record of either stream is processed."""
+        """The context while a record of either stream is processed."""
 
         @abstractmethod
         def timestamp(self) -> int:
@@ -50,7 +50,7 @@ class BaseBroadcastProcessFunction(Function):
             """The watermark (ms) of this operator."""
 
     class Context(BaseContext):
-        """What the broadcast side knows: it may change the broadcast state."""
+        """The context of the broadcast side, which may change the broadcast state."""
 
         @abstractmethod
         def get_broadcast_state(
@@ -59,7 +59,7 @@ class BaseBroadcastProcessFunction(Function):
             """The broadcast state of a descriptor that was given to ``broadcast()``."""
 
     class ReadOnlyContext(BaseContext):
-        """What the other side knows: it may read the broadcast state."""
+        """The context of the other side, which may only read the broadcast state."""
 
         @abstractmethod
         def get_broadcast_state(
@@ -69,23 +69,23 @@ class BaseBroadcastProcessFunction(Function):
 
 
 class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):
-    """A process function of a stream without keys and a broadcast one."""
+    """A process function of a stream without keys and a broadcast stream."""
 
     class Context(BaseBroadcastProcessFunction.Context, ABC):
-        """What the broadcast side knows."""
+        """The context of the broadcast side."""
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext, ABC):
-        """What the other side knows."""
+        """The context of the other side."""
 
     @abstractmethod
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """What becomes of a record; ``tag, value`` goes to a side output."""
+        """The results for a record; ``tag, value`` goes to a side output."""
 
     @abstractmethod
     def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """What becomes of a broadcast record, in each task; ``tag, value`` as above.
+        """The results for a broadcast record, in each task; ``tag, value`` as above.
 
-        Each task must change the state in the same way: no randomness, and no state of the task.
+        Each task must change the state in the same way: no randomness, no clock, no task's state.
         """
 
 
@@ -93,20 +93,20 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
     """A process function of a keyed stream, with its state and timers, and a broadcast one."""
 
     class Context(BaseBroadcastProcessFunction.Context, ABC):
-        """What the broadcast side knows."""
+        """The context of the broadcast side."""
 
         @abstractmethod
         def apply_to_keyed_state(
             self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], Any]
         ) -> None:
-            """Call ``function(key, state)`` for each key that holds something in a keyed state.
+            """Call ``function(key, state)`` for each key of the task whose state is not empty.
 
-            What the method yields after this call, and what the function yields, is emitted for
-            each key group of the task. In a batch there is no keyed state yet.
+            Results that the method yields after this call, and results of ``function``, are emitted
+            for each key group of the task. In a batch there is no keyed state yet.
             """
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext, ABC):
-        """What the keyed side knows."""
+        """The context of the keyed side."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
@@ -117,11 +117,11 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
             """The key of the record or timer."""
 
     class OnTimerContext(ReadOnlyContext, ABC):
-        """What is known while a timer fires."""
+        """The context while a timer fires."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Which clock the timer followed."""
+            """The timer's clock: event time or processing time."""
 
         @abstractmethod
         def get_current_key(self) -> Any:
@@ -129,15 +129,15 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
 
     @abstractmethod
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """What becomes of a record, under its key; ``tag, value`` goes to a side output."""
+        """The results for a record, under its key; ``tag, value`` goes to a side output."""
 
     @abstractmethod
     def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """What becomes of a broadcast record, in each task; ``tag, value`` as above.
+        """The results for a broadcast record, in each task; ``tag, value`` as above.
 
-        Each task must change the state in the same way: no randomness, and no state of the task.
+        Each task must change the state in the same way: no randomness, no clock, no task's state.
         """
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
-        """What comes of a timer that fires; nothing unless overridden."""
+        """The results for a timer that fires; none unless overridden."""
         return None

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class FunctionInitializationContext(ABC):
-    """What ``initialize_state`` sees."""
+    """The context of ``initialize_state``."""
 
     @abstractmethod
     def is_restored(self) -> bool:
-        """True where an instance goes on from a checkpoint, whether it kept something or not."""
+        """True if the instance continues from a checkpoint, with or without stored elements."""
 
     @abstractmethod
     def get_operator_state_store(self) -> OperatorStateStore:
@@ -22,11 +22,11 @@ class FunctionInitializationContext(ABC):
 
 
 class FunctionSnapshotContext(ABC):
-    """What ``snapshot_state`` sees."""
+    """The context of ``snapshot_state``."""
 
     @abstractmethod
     def get_checkpoint_id(self) -> int:
-        """The number of this instance's snapshot: it rises by one."""
+        """The number of this instance's snapshot; it grows by one each time."""
 
     @abstractmethod
     def get_checkpoint_timestamp(self) -> int:
@@ -42,15 +42,15 @@ class CheckpointedFunction(ABC):
 
     @abstractmethod
     def initialize_state(self, context: FunctionInitializationContext) -> None:
-        """Called for each new instance, before ``open``: ask for state, and take over what it has.
+        """Called for each new instance, before ``open``: get the state, and read its elements.
 
-        A new instance is made wherever the one before is not at hand: after a failure, after a
-        restart, and when another worker goes on.
+        A new instance is made at the first record, after a failure, after a restart, and when
+        another worker takes over.
         """
 
     @abstractmethod
     def snapshot_state(self, context: FunctionSnapshotContext) -> None:
-        """Called at the end of a micro-batch with records: put into the state what must stay.
+        """Called at the end of a micro-batch with records: write everything to keep into the state.
 
-        An instance that is made later knows nothing else of this one.
+        A later instance gets nothing else from this one.
         """

@@ -18,11 +18,11 @@ class CoMapFunction(Function):
 
     @abstractmethod
     def map1(self, value: Any) -> Any:
-        """What becomes of a record of the first stream."""
+        """The result for a record of the first stream."""
 
     @abstractmethod
     def map2(self, value: Any) -> Any:
-        """What becomes of a record of the second stream."""
+        """The result for a record of the second stream."""
 
 
 class CoFlatMapFunction(Function):
@@ -30,18 +30,18 @@ class CoFlatMapFunction(Function):
 
     @abstractmethod
     def flat_map1(self, value: Any) -> Iterable[Any] | None:
-        """What becomes of a record of the first stream: any iterable, or None for nothing."""
+        """The results for a record of the first stream: any iterable, or None for nothing."""
 
     @abstractmethod
     def flat_map2(self, value: Any) -> Iterable[Any] | None:
-        """What becomes of a record of the second stream: any iterable, or None for nothing."""
+        """The results for a record of the second stream: any iterable, or None for nothing."""
 
 
 class CoProcessFunction(Function):
-    """A process function of two streams, with a look at the time and access to side outputs."""
+    """A process function of two streams, with timestamps and side outputs."""
 
     class Context(ABC):
-        """What is known while a record is processed."""
+        """The context while a record is processed."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
@@ -53,18 +53,18 @@ class CoProcessFunction(Function):
 
     @abstractmethod
     def process_element1(self, value: Any, ctx: CoProcessFunction.Context) -> Iterable[Any] | None:
-        """What becomes of a record of the first stream; ``tag, value`` goes to a side output."""
+        """The results for a record of the first stream; ``tag, value`` goes to a side output."""
 
     @abstractmethod
     def process_element2(self, value: Any, ctx: CoProcessFunction.Context) -> Iterable[Any] | None:
-        """What becomes of a record of the second stream; ``tag, value`` goes to a side output."""
+        """The results for a record of the second stream; ``tag, value`` goes to a side output."""
 
 
 class KeyedCoProcessFunction(Function):
     """A process function of two keyed streams: both share the state and the timers of a key."""
 
     class Context(ABC):
-        """What is known while a record is processed."""
+        """The context while a record is processed."""
 
         @abstractmethod
         def get_current_key(self) -> Any:
@@ -79,26 +79,26 @@ class KeyedCoProcessFunction(Function):
             """The timestamp (ms) of the record or timer; -2**63 where there is none."""
 
     class OnTimerContext(Context):
-        """What is known while a timer fires."""
+        """The context while a timer fires."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Which clock the timer followed."""
+            """The timer's clock: event time or processing time."""
 
     @abstractmethod
     def process_element1(
         self, value: Any, ctx: KeyedCoProcessFunction.Context
     ) -> Iterable[Any] | None:
-        """What becomes of a record of the first stream; ``tag, value`` goes to a side output."""
+        """The results for a record of the first stream; ``tag, value`` goes to a side output."""
 
     @abstractmethod
     def process_element2(
         self, value: Any, ctx: KeyedCoProcessFunction.Context
     ) -> Iterable[Any] | None:
-        """What becomes of a record of the second stream; ``tag, value`` goes to a side output."""
+        """The results for a record of the second stream; ``tag, value`` goes to a side output."""
 
     def on_timer(
         self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext
     ) -> Iterable[Any] | None:
-        """What comes of a timer that fires; nothing unless overridden."""
+        """The results for a timer that fires; none unless overridden."""
         return None

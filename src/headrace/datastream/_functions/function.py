@@ -1,4 +1,4 @@
-"""A function's life cycle, and what it may ask of its surroundings."""
+"""A function's life cycle, and its runtime context."""
 
 from __future__ import annotations
 

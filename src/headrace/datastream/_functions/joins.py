@@ -1,4 +1,4 @@
-"""Functions of two records that belong together, or of two groups of records."""
+"""Functions of pairs of records, and of groups of records, of two streams."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class JoinFunction(Function):
 
     @abstractmethod
     def join(self, first: Any, second: Any) -> Any:
-        """What becomes of a pair. An as-of join gives None as ``second`` where there is none."""
+        """The result for a pair. In an as-of join ``second`` is None if no record matches."""
 
 
 class FlatJoinFunction(Function):
@@ -22,7 +22,7 @@ class FlatJoinFunction(Function):
 
     @abstractmethod
     def join(self, first: Any, second: Any) -> Iterable[Any] | None:
-        """What becomes of a pair: an iterable, or None. ``second`` is as in ``JoinFunction``."""
+        """The results for a pair: an iterable, or None. ``second`` is as in ``JoinFunction``."""
 
 
 class CoGroupFunction(Function):
@@ -30,14 +30,14 @@ class CoGroupFunction(Function):
 
     @abstractmethod
     def co_group(self, first: Iterable[Any], second: Iterable[Any]) -> Iterable[Any] | None:
-        """What becomes of the two groups, one of which may be empty: an iterable, or None."""
+        """The results for the two groups: an iterable, or None. One group may be empty."""
 
 
 class ProcessJoinFunction(Function):
-    """Two records in, any number out, with a look at their timestamps and with side outputs."""
+    """Two records in, any number out, with timestamps and side outputs."""
 
     class Context(ABC):
-        """What is known while a pair is processed."""
+        """The context while a pair is processed."""
 
         @abstractmethod
         def get_left_timestamp(self) -> int:
@@ -45,7 +45,7 @@ class ProcessJoinFunction(Function):
 
         @abstractmethod
         def get_right_timestamp(self) -> int | None:
-            """The timestamp (ms) of the right record; None where an as-of join has none."""
+            """The timestamp (ms) of the right record; None if an as-of join found no record."""
 
         @abstractmethod
         def get_timestamp(self) -> int:
@@ -55,4 +55,4 @@ class ProcessJoinFunction(Function):
     def process_element(
         self, left: Any, right: Any, ctx: ProcessJoinFunction.Context
     ) -> Iterable[Any] | None:
-        """What becomes of a pair: an iterable, or None; ``tag, value`` goes to a side output."""
+        """The results for a pair: an iterable, or None; ``tag, value`` goes to a side output."""

@@ -11,7 +11,7 @@ from headrace.datastream._functions.function import Function
 
 
 class MapPartitionFunction(Function):
-    """What comes of all records of a partition; PyFlink has no such class, Flink for Java has."""
+    """Computes results from all records of a partition. From Flink's Java API."""
 
     @abstractmethod
     def map_partition(self, values: Iterable[Any]) -> Iterable[Any] | None:
@@ -19,7 +19,7 @@ class MapPartitionFunction(Function):
 
 
 class Order(Enum):
-    """Which records come first in a sorted partition."""
+    """The order of a sorted partition."""
 
     ASCENDING = "ascending"
     DESCENDING = "descending"

@@ -1,4 +1,4 @@
-"""When asynchronous calls are tried again: never, after equal times, after ever longer ones."""
+"""Retry strategies of asynchronous calls: none, fixed delays, growing delays."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ ExceptionPredicate = Callable[[Exception], bool]
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """Says which calls are tried again."""
+    """Decides which calls are made again."""
 
     @abstractmethod
     def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
-        """A function of a call's results; None: no results are a reason."""
+        """A function of a call's results, true for a retry; None: no result causes one."""
 
     @abstractmethod
     def exception_predicate(self) -> ExceptionPredicate | None:
-        """A function of a call's exception; None: no exception is a reason."""
+        """A function of a call's exception, true for a retry; None: no exception causes one."""
 
 
 class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """Says whether a call is tried again, and when."""
+    """Decides whether a call is made again, and when."""
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
-        """Whether there is another attempt after so many; the first call counts as one."""
+        """True if another attempt follows; ``current_attempts`` includes the first call."""
 
     @abstractmethod
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """How long to wait (ms) after so many attempts."""
+        """The wait (ms) after ``current_attempts`` attempts."""
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """Says which calls are tried again."""
+        """Decides which calls are made again."""
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy[Any]:
-        """A strategy that never tries again."""
+        """A strategy without retries."""
         return NO_RETRY_STRATEGY
 
     @staticmethod
@@ -56,7 +56,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: ResultPredicate | None,
         exception_predicate: ExceptionPredicate | None,
     ) -> AsyncRetryStrategy[Any]:
-        """A strategy that waits equally long each time (``FixedDelayRetryStrategy``)."""
+        """A strategy with equal waits (``FixedDelayRetryStrategy``)."""
         return FixedDelayRetryStrategy(
             max_attempts, backoff_time_millis, result_predicate, exception_predicate
         )
@@ -70,7 +70,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: ResultPredicate | None,
         exception_predicate: ExceptionPredicate | None,
     ) -> AsyncRetryStrategy[Any]:
-        """A strategy that waits longer each time (``ExponentialBackoffDelayRetryStrategy``)."""
+        """A strategy with growing waits (``ExponentialBackoffDelayRetryStrategy``)."""
         return ExponentialBackoffDelayRetryStrategy(
             max_attempts,
             initial_delay,
@@ -102,7 +102,7 @@ class RetryPredicate(AsyncRetryPredicate[OUT], Generic[OUT]):
 
 
 class NoRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
-    """Never tries again."""
+    """Makes no further call."""
 
     def can_retry(self, current_attempts: int) -> bool:
         """False."""
@@ -113,7 +113,7 @@ class NoRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
         return -1
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """One that sees no reason."""
+        """A predicate that is never true."""
         return RetryPredicate(None, None)
 
 
@@ -139,7 +139,7 @@ class _Retries(AsyncRetryStrategy[OUT], Generic[OUT]):
 
 
 class FixedDelayRetryStrategy(_Retries[OUT], Generic[OUT]):
-    """Waits equally long before each of at most ``max_attempts`` further calls."""
+    """Waits for the same time before each of at most ``max_attempts`` further calls."""
 
     def __init__(
         self,
@@ -152,15 +152,15 @@ class FixedDelayRetryStrategy(_Retries[OUT], Generic[OUT]):
         self._backoff_ms = positive(backoff_time_millis, "backoff_time_millis")
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """The same each time."""
+        """The fixed wait (ms)."""
         return self._backoff_ms
 
 
 class ExponentialBackoffDelayRetryStrategy(_Retries[OUT], Generic[OUT]):
     """Waits ``initial_delay`` ms, then ``multiplier`` times as long each time, up to a limit.
 
-    What a record waits depends on its own attempts alone. (PyFlink keeps the last wait for all
-    records together.)
+    The wait of a record depends on its own attempts alone. (In PyFlink all records share the last
+    wait.)
     """
 
     def __init__(

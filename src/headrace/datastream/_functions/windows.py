@@ -1,4 +1,4 @@
-"""Functions of windows: they get a window's records, or what these were reduced to."""
+"""Window functions: they get the records of a window, or the one result of a reduction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ W2 = TypeVar("W2")
 
 
 class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """What comes of a window of a key."""
+    """Computes results from a window of a key."""
 
     @abstractmethod
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None:
@@ -24,7 +24,7 @@ class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
 
 
 class AllWindowFunction(Function, Generic[IN, OUT, W]):
-    """What comes of a window of a stream without keys."""
+    """Computes results from a window of a stream without keys."""
 
     @abstractmethod
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None:
@@ -32,10 +32,10 @@ class AllWindowFunction(Function, Generic[IN, OUT, W]):
 
 
 class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """What comes of a window of a key, with a look at the time and at state."""
+    """Computes results from a window of a key, with a context: clocks and state."""
 
     class Context(ABC, Generic[W2]):
-        """What is known of the window at hand."""
+        """The context of the window that fires."""
 
         @abstractmethod
         def window(self) -> W2:
@@ -51,7 +51,7 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
 
         @abstractmethod
         def window_state(self) -> KeyedStateStore:
-            """State of this key and window: the function clears it in ``clear``."""
+            """State of this key and window. Clear it in ``clear``."""
 
         @abstractmethod
         def global_state(self) -> KeyedStateStore:
@@ -64,14 +64,14 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
         """The results: an iterable, or None; ``tag, value`` goes to a side output."""
 
     def clear(self, context: ProcessWindowFunction.Context[W]) -> None:
-        """The window has ended: clear its ``window_state``."""
+        """Called when the window ends: clear its ``window_state``."""
 
 
 class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
-    """What comes of a window of a stream without keys, with a look at the time and at state."""
+    """Computes results from a window of a stream without keys, with a context."""
 
     class Context(ABC, Generic[W2]):
-        """What is known of the window at hand."""
+        """The context of the window that fires."""
 
         @abstractmethod
         def window(self) -> W2:
@@ -79,7 +79,7 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
 
         @abstractmethod
         def window_state(self) -> KeyedStateStore:
-            """State of this window: the function clears it in ``clear``."""
+            """State of this window. Clear it in ``clear``."""
 
         @abstractmethod
         def global_state(self) -> KeyedStateStore:
@@ -92,7 +92,7 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
         """The results: an iterable, or None; ``tag, value`` goes to a side output."""
 
     def clear(self, context: ProcessAllWindowFunction.Context[W]) -> None:
-        """The window has ended: clear its ``window_state``."""
+        """Called when the window ends: clear its ``window_state``."""
 
 
 class PassThroughWindowFunction(WindowFunction[Any, Any, Any, Any]):

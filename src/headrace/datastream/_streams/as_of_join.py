@@ -30,7 +30,7 @@ HOW = ("left", "inner")
 
 @dataclass(frozen=True)
 class AsOfJoin:
-    """Each record of the left stream with one of the right; ``apply`` or ``process`` ends it."""
+    """An as-of join; ``apply`` or ``process`` gives the stream of its results."""
 
     _left: KeyedStream
     _right: KeyedStream
@@ -75,7 +75,7 @@ class AsOfJoin:
         return cls(left, right, direction, tolerance_ms, bool(allow_exact_matches), inner)
 
     def side_output_late_data(self, output_tag: OutputTag) -> AsOfJoin:
-        """The join with late records of the left stream in a side output."""
+        """The join; late records of the left stream go to a side output."""
         return replace(self, _late=one_of(OutputTag, output_tag))
 
     def apply(
@@ -83,7 +83,7 @@ class AsOfJoin:
         func: Callable[[Any, Any], Any] | JoinFunction | FlatJoinFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What the function makes of each pair: one result, or what a FlatJoinFunction yields."""
+        """The function's results for each pair: one, or all that a FlatJoinFunction yields."""
         flat = isinstance(func, FlatJoinFunction)
         kind = FlatJoinFunction if flat else JoinFunction
         site = call_site()

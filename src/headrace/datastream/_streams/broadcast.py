@@ -1,4 +1,4 @@
-"""A stream whose records go to all tasks, and change state that all tasks have alike."""
+"""Broadcast streams: their records go to all tasks, and change the broadcast state there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class BroadcastStream:
-    """A stream for all tasks of another one that is connected with it; nothing else reads it."""
+    """A stream whose records go to every task of a stream that is connected with it."""
 
     def __init__(
         self, input_stream: DataStream, broadcast_state_descriptors: list[MapStateDescriptor]
@@ -45,7 +45,7 @@ class BroadcastStream:
 
 
 class BroadcastConnectedStream:
-    """A stream and a broadcast one, for one function."""
+    """A stream connected with a broadcast stream; ``process`` gives the results."""
 
     def __init__(
         self,

@@ -40,10 +40,10 @@ Wrap = Callable[[Any, "DataStream"], CoGroupWindow]
 
 @dataclass(frozen=True)
 class WindowJoin:
-    """Two streams to be joined by windows: first their keys, then the windows, then ``apply``.
+    """A join of two streams by windows, which is built in steps.
 
-    Each call gives a join with one thing more; ``where`` comes first, then ``equal_to`` and
-    ``window``.
+    Call ``where``, ``equal_to`` and ``window`` in this order, and ``apply`` last. Each call before
+    ``apply`` returns a new join.
     """
 
     _first: DataStream
@@ -63,7 +63,7 @@ class WindowJoin:
     def equal_to(
         self, key_selector: Selector, key_type: TypeInformation | None = None
     ) -> WindowJoin:
-        """The join with the key of the second stream's records; equal keys meet.
+        """The join with the key of the second stream's records; records with equal keys are joined.
 
         Raises:
             PlanError: the key of the first stream is missing, or has another declared type.
@@ -77,7 +77,7 @@ class WindowJoin:
         return replace(self, _other_key=self._second.key_by(key_selector, key_type))
 
     def window(self, assigner: WindowAssigner[Any, Any]) -> WindowJoin:
-        """The join with windows: records meet if they lie in one."""
+        """The join with windows; records of one window are joined."""
         self._required(self._other_key, "equal_to(...)", "window")
         return replace(self, _assigner=assigner)
 
@@ -90,11 +90,11 @@ class WindowJoin:
         return replace(self, _evictor=evictor)
 
     def allowed_lateness(self, time_ms: TimeAmount) -> WindowJoin:
-        """The join with windows that are kept for so long after their end."""
+        """The join with windows that are kept for ``time_ms`` after their end."""
         return replace(self, _lateness=time_ms)
 
     def apply(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
-        """What the function makes of each window's records, or pairs of them.
+        """The function's results for the records of each window, or for each pair of them.
 
         Results have the last timestamp of their window.
         """
@@ -145,7 +145,7 @@ def joined(first: DataStream, second: DataStream) -> WindowJoin:
 
 
 def co_grouped(first: DataStream, second: DataStream) -> WindowJoin:
-    """A join whose function gets all records of a window, those of each stream by themselves."""
+    """A join whose function gets the records of a window as two groups, one for each stream."""
     return WindowJoin(first, second, _groups)
 
 

@@ -40,7 +40,7 @@ KeyBy = Callable[[Any], Any] | KeySelector | int | str
 class ConnectedStreams:
     """Two streams for one function, which has a method for the records of each.
 
-    With keys for both, equal keys meet: they share keyed state and timers.
+    If both have keys, records with equal keys share keyed state and timers.
     """
 
     def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
@@ -53,14 +53,14 @@ class ConnectedStreams:
         key_selector2: KeyBy,
         key_type: TypeInformation | None = None,
     ) -> ConnectedStreams:
-        """The streams with a key for each record, in place of keys that they had."""
+        """The streams with a key for each record; keys that they had are replaced."""
         return ConnectedStreams(
             self.stream1.key_by(key_selector1, key_type),
             self.stream2.key_by(key_selector2, key_type),
         )
 
     def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> DataStream:
-        """One record out for each record in, or none where the function gives None."""
+        """One record out for each record in, or none if the function returns None."""
         return self._add(func, CoMapFunction, "map1", "map", CoMapSpec, KeyedCoMapSpec, output_type)
 
     def flat_map(

@@ -1,4 +1,4 @@
-"""Where the records of a stream go in the end: sinks, and the program itself."""
+"""The ends of a stream: sinks, and results that the program collects."""
 
 from __future__ import annotations
 

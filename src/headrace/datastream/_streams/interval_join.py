@@ -28,24 +28,24 @@ def edges_of_both(left: KeyedStream, right: KeyedStream) -> tuple[Edge, ...]:
 
 @dataclass(frozen=True)
 class IntervalJoin:
-    """Two keyed streams whose records are to be joined; ``between`` says which."""
+    """An interval join without bounds; ``between`` sets them."""
 
     _left: KeyedStream
     _right: KeyedStream
     _event_time: bool = True
 
     def in_event_time(self) -> IntervalJoin:
-        """The join by the records' timestamps: the only one there is."""
+        """The join by event time, the only one that there is."""
         return replace(self, _event_time=True)
 
     def in_processing_time(self) -> IntervalJoin:
-        """As in Flink, ``between`` refuses it."""
+        """A join by processing time, which ``between`` refuses, as in Flink."""
         return replace(self, _event_time=False)
 
     def between(self, lower_bound: TimeAmount, upper_bound: TimeAmount) -> IntervalJoined:
-        """The pairs whose right record happened so long after the left one; both bounds included.
+        """Pairs whose right timestamp minus left timestamp is within the bounds, inclusive.
 
-        Bounds may be negative, which is before the left one.
+        With negative bounds the right record is earlier than the left one.
 
         Raises:
             PlanError: the lower bound is above the upper one.
@@ -83,19 +83,19 @@ class IntervalJoined:
     _right_late: OutputTag | None = None
 
     def lower_bound_exclusive(self) -> IntervalJoined:
-        """The join without pairs that lie just on the lower bound."""
+        """The join without pairs exactly on the lower bound."""
         return replace(self, _lower_excluded=True)
 
     def upper_bound_exclusive(self) -> IntervalJoined:
-        """The join without pairs that lie just on the upper bound."""
+        """The join without pairs exactly on the upper bound."""
         return replace(self, _upper_excluded=True)
 
     def side_output_left_late_data(self, output_tag: OutputTag) -> IntervalJoined:
-        """The join with late records of the left stream in a side output."""
+        """The join; late records of the left stream go to a side output."""
         return replace(self, _left_late=one_of(OutputTag, output_tag))
 
     def side_output_right_late_data(self, output_tag: OutputTag) -> IntervalJoined:
-        """The join with late records of the right stream in a side output."""
+        """The join; late records of the right stream go to a side output."""
         return replace(self, _right_late=one_of(OutputTag, output_tag))
 
     def process(

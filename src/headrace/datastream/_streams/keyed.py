@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class KeyedOperators(StreamOperators):
-    """What ``KeyedStream`` adds to a ``DataStream``, or does in another way."""
+    """What ``KeyedStream`` adds to ``DataStream``, or does differently."""
 
     _by_key: ByKey
 
@@ -65,11 +65,11 @@ class KeyedOperators(StreamOperators):
         input_type: TypeInformation | None = None,
         timestamp_column: str | None = None,
     ) -> DataStream:
-        """What ``func(key, batch)`` gives for batches of the records of one key each.
+        """The results of ``func(key, batch)``; each batch has records of one key.
 
-        A batch has records of one key that came one after another, with no watermark between them
-        and within one micro-batch: often few. A function object may keep keyed state, so what it
-        has to know of a key's other records it finds there. See ``DataStream.map_batches``.
+        A batch has consecutive records of one key, within one micro-batch and without a watermark
+        between them: often only a few. A function object may keep keyed state, to use it for the
+        key's later batches. See ``DataStream.map_batches``.
         """
         from headrace.datastream._build.batches import BatchOptions, keyed_map_batches_spec
 
@@ -81,7 +81,7 @@ class KeyedOperators(StreamOperators):
     # Aggregations: each key's, after every record
 
     def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
-        """Each key's records reduced into one: after every record, in a batch the last only."""
+        """Each key's records reduced to one: after every record, in a batch at the end only."""
         site = call_site()
         function = user_function(func, ReduceFunction, "reduce", "reduce", self._described(), site)
         spec = ReduceSpec(function, associative=is_associative(function))

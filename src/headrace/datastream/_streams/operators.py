@@ -98,7 +98,7 @@ class StreamOperators(Stream):
         input_type: TypeInformation | None = None,
         timestamp_column: str | None = None,
     ) -> DataStream:
-        """What the function gives for batches of records, each of at most ``batch_size``.
+        """The function's results for batches of records, each of at most ``batch_size``.
 
         ``func(batch)`` takes a pyarrow ``RecordBatch`` (or, by ``format``, a pandas DataFrame) and
         returns one of any length, an iterable of them, or None for nothing. A batch has a column

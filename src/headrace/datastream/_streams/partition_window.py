@@ -1,4 +1,4 @@
-"""The whole input of each partition as one window, which fires at the end of the input."""
+"""The whole input of a key or stream as one window, which fires at the end of the input."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class PartitionWindowedStream:
-    """The records of a key, or of a stream without keys, for functions that want all of them.
+    """All records of a key, or of a stream without keys, for functions of all of them.
 
-    Nothing comes out before the input has ended, so it must end. Records are kept as state till
-    then (``reduce`` and ``aggregate`` keep one value).
+    Results come at the end of the input, so the input must be bounded. Until then the records are
+    kept as state (``reduce`` and ``aggregate`` keep one value).
     """
 
     def __init__(self, stream: DataStream, windows: WindowedStream | AllWindowedStream) -> None:
@@ -37,7 +37,7 @@ class PartitionWindowedStream:
         map_partition_function: Callable[[Iterable[Any]], Any] | MapPartitionFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What the function makes of all records: it gives an iterable, or None."""
+        """The function's results for all records: it returns an iterable, or None."""
         function = user_function(
             map_partition_function,
             MapPartitionFunction,
@@ -53,9 +53,9 @@ class PartitionWindowedStream:
         field: Callable[[Any], Any] | KeySelector | int | str,
         order: Order = Order.ASCENDING,
     ) -> DataStream:
-        """The records in the order of a field, or of what a function gives for them.
+        """The records sorted by a field, or by the value of a function.
 
-        Records that are equal in it stay in the order in which they came.
+        Records that compare equal keep their order of arrival.
         """
         stream = self._stream._described()
         selector = key_function(field, "sort_partition", stream, call_site())
@@ -64,7 +64,7 @@ class PartitionWindowedStream:
         return self._applied(UserFunction(sorting, "map_partition"), self._stream._type())
 
     def reduce(self, reduce_function: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
-        """All records reduced into one."""
+        """All records reduced to one."""
         return self._windows.reduce(reduce_function)
 
     def aggregate(

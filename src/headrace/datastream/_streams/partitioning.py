@@ -33,7 +33,7 @@ def _first(key: Any, num_partitions: int) -> int:
 
 
 class StreamPartitioning(Stream):
-    """A stream whose records can be spread otherwise."""
+    """A stream that can be repartitioned."""
 
     def partition_custom(
         self,
@@ -86,8 +86,8 @@ class StreamPartitioning(Stream):
     ) -> DataStream | BroadcastStream:
         """The stream with each record at every subtask.
 
-        With descriptors it can be connected with another stream, in whose tasks its records change
-        these states.
+        With descriptors it can be connected with another stream. Its records then change these
+        states in the tasks of the other stream.
         """
         everywhere = self._repartitioned("broadcast", Broadcast())
         if broadcast_state_descriptor is None and not other_broadcast_state_descriptors:

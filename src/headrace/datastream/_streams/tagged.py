@@ -1,4 +1,4 @@
-"""Records of two streams in the windows of one: tagged, keyed, and told apart again."""
+"""Records of two streams in common windows: tagged, keyed, and separated again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows of a stream: what follows ``window`` and ``window_all``."""
+"""The windows of a stream, after ``window`` or ``window_all``."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Windowed:
         self._stream = stream
         if not isinstance(window_assigner, WindowAssigner):
             hint = "TumblingEventTimeWindows.of(Time.seconds(5)), for example"
-            raise self._wrong("a WindowAssigner is wanted", window_assigner, hint)
+            raise self._wrong("expected a WindowAssigner", window_assigner, hint)
         self._window_assigner = window_assigner
         self._window_trigger: Trigger[Any, Any] | None = None
         self._evictor: Evictor[Any, Any] | None = None
@@ -80,24 +80,24 @@ class _Windowed:
         return self._stream.get_type()
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
-        """Let windows fire when a trigger says so, and no longer when the assigner's does."""
+        """Use this trigger instead of the default trigger of the assigner."""
         if not isinstance(trigger, Trigger):
-            raise self._wrong("a Trigger is wanted", trigger, "CountTrigger.of(10), for example")
+            raise self._wrong("expected a Trigger", trigger, "CountTrigger.of(10), for example")
         self._window_trigger = trigger
         self._require_mergeable(trigger)
         return self
 
     def evictor(self, evictor: Evictor[Any, Any]) -> Self:
-        """Take records out of windows that fire; then all records of a window are kept."""
+        """Remove records from windows that fire. All records of the windows are then kept."""
         if not isinstance(evictor, Evictor):
-            raise self._wrong("an Evictor is wanted", evictor, "CountEvictor.of(10), for example")
+            raise self._wrong("expected an Evictor", evictor, "CountEvictor.of(10), for example")
         self._evictor = evictor
         return self
 
     def allowed_lateness(self, time_ms: TimeAmount) -> Self:
-        """Keep windows of event time for so long (ms) after their end, for records that are late.
+        """Keep windows of event time for ``time_ms`` after their end, for late records.
 
-        A record that comes then lets its window fire again.
+        A record that comes in this time makes its window fire again.
         """
         self._allowed_lateness = milliseconds_of(time_ms, "the allowed lateness", at_least=0)
         return self
@@ -105,7 +105,7 @@ class _Windowed:
     def side_output_late_data(self, output_tag: OutputTag) -> Self:
         """Send records that come too late for all of their windows to a side output."""
         if not isinstance(output_tag, OutputTag):
-            raise self._wrong("an OutputTag is wanted", output_tag, 'OutputTag("late")')
+            raise self._wrong("expected an OutputTag", output_tag, 'OutputTag("late")')
         self._late_data_output_tag = output_tag
         return self
 
@@ -115,7 +115,7 @@ class _Windowed:
         window_function: Any = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """The records of each window reduced into one, or what a window function makes of that."""
+        """Each window's records reduced to one, or the window function's results for it."""
         site = call_site()
         fold = self._function(reduce_function, ReduceFunction, "reduce", "reduce", site)
         if window_function is None:
@@ -131,7 +131,7 @@ class _Windowed:
         accumulator_type: TypeInformation | list[TypeInformation] | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """The result of each window's accumulator, or what a window function makes of that."""
+        """Each window's aggregate, or the window function's results for it."""
         site = call_site()
         fold = self._function(
             aggregate_function, AggregateFunction, "add", "aggregate", site, plain=False
@@ -144,7 +144,7 @@ class _Windowed:
         return self._windowed(contents, site, "aggregate", output_type)
 
     def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream:
-        """What a window function makes of the records of each window."""
+        """The window function's results for the records of each window."""
         site = call_site()
         function = self._function(
             window_function, self._apply_kind, "apply", "apply", site, plain=False
@@ -155,7 +155,7 @@ class _Windowed:
     def process(
         self, process_window_function: Any, output_type: TypeInformation | None = None
     ) -> DataStream:
-        """What a window function with a context makes of the records of each window."""
+        """The results of a window function with a context, for the records of each window."""
         site = call_site()
         function = self._function(
             process_window_function, self._process_kind, "process", "process", site, plain=False
@@ -164,7 +164,7 @@ class _Windowed:
         return self._windowed(Elements(call), site, "process", output_type)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
-        """The first record of each window, with the sum of one field of all."""
+        """The first record of each window, with the sum of one field of all records."""
         fold = aggregations.FieldAggregation(position_to_sum, aggregations.add)
         return self._folded(fold, call_site(), "sum")
 
@@ -252,7 +252,7 @@ class _Windowed:
                 f"the windows of {self._window_assigner!r} merge, but {type(trigger).__name__}"
                 " cannot",
                 where={"stream": self._stream._described()},
-                hint="its can_merge() must give True, and on_merge() do what is needed",
+                hint="override can_merge() to return True, and on_merge() to merge its state",
             )
 
     def _window_call(self, given: Any, call: str, site: CallSite) -> WindowCall | None:

@@ -1,4 +1,4 @@
-"""How records are assigned to windows: what an assigner is."""
+"""Assigners: they decide to which windows a record belongs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class WindowAssigner(ABC, Generic[T, W]):
     """Assigns each record to zero or more windows."""
 
     class WindowAssignerContext(ABC):
-        """What an assigner may ask."""
+        """The services that an assigner may use."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
@@ -27,7 +27,7 @@ class WindowAssigner(ABC, Generic[T, W]):
 
         @abstractmethod
         def get_runtime_context(self) -> RuntimeContext:
-            """The operator's runtime context; its state is that of the record's key."""
+            """The operator's runtime context. Its keyed state belongs to the record's key."""
 
     @abstractmethod
     def assign_windows(
@@ -37,22 +37,22 @@ class WindowAssigner(ABC, Generic[T, W]):
 
     @abstractmethod
     def get_default_trigger(self, env: Any) -> Trigger[T, W]:
-        """The trigger of windows for which the program names none."""
+        """The trigger that is used if the program does not set one."""
 
     @abstractmethod
     def get_window_serializer(self) -> TypeSerializer[W]:
-        """Writes and reads the windows."""
+        """The serializer of the windows."""
 
     @abstractmethod
     def is_event_time(self) -> bool:
-        """True when windows follow event time, and so are late and end by the watermark."""
+        """True if the watermark decides when windows end and which records are late."""
 
 
 class MergingWindowAssigner(WindowAssigner[T, W]):
-    """Assigns records to windows that may grow together, as sessions do."""
+    """Assigns records to windows that may merge, as sessions do."""
 
     class MergeCallback(ABC, Generic[W2]):
-        """Takes what shall be merged."""
+        """Receives the groups of windows to merge."""
 
         @abstractmethod
         def merge(self, to_be_merged: Iterable[W2], merge_result: W2) -> None:
@@ -62,11 +62,11 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
     def merge_windows(
         self, windows: Iterable[W], callback: MergingWindowAssigner.MergeCallback[W]
     ) -> None:
-        """Call ``callback.merge`` for each group of windows that shall be one."""
+        """Call ``callback.merge`` for each group of windows that must become one."""
 
 
 class SessionWindowTimeGapExtractor(ABC):
-    """Says how long after a record its session is still open."""
+    """Computes the session gap of a record."""
 
     @abstractmethod
     def extract(self, element: Any) -> int:

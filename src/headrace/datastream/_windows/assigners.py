@@ -36,10 +36,11 @@ def with_timestamp(timestamp: int) -> int:
 
 
 class WindowStagger(Enum):
-    """Whether windows of all keys start at once, so that all fire at once.
+    """When the windows of different keys start: at the same time, or staggered.
 
-    ``RANDOM``: each key's windows are moved by a part of their size that follows from the key.
-    ``NATURAL``: by as much as the clock was past the start of a window at the key's first record.
+    ``ALIGNED``: all at the same time. ``RANDOM``: each key's windows are shifted by a part of their
+    size, which is computed from the key. ``NATURAL``: each key's windows are shifted by the time
+    from the start of a window to the key's first record, by the clock.
     """
 
     ALIGNED = "aligned"
@@ -56,10 +57,10 @@ class TimeWindows(WindowAssigner[Any, TimeWindow]):
 
 
 class EventTimeWindows(TimeWindows):
-    """Those that follow event time."""
+    """Assigners by event time."""
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
-        """Fires at the end of a window by the watermark."""
+        """A trigger that fires when the watermark passes the window's end."""
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
@@ -68,10 +69,10 @@ class EventTimeWindows(TimeWindows):
 
 
 class ProcessingTimeWindows(TimeWindows):
-    """Those that follow the clock."""
+    """Assigners by processing time."""
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
-        """Fires at the end of a window by the clock."""
+        """A trigger that fires when the clock passes the window's end."""
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:
@@ -107,7 +108,7 @@ class _Tumbling(TimeWindows):
 
 
 class TumblingEventTimeWindows(_Tumbling, EventTimeWindows):
-    """Windows of one size, one after the other, by the records' timestamps."""
+    """Tumbling windows of event time: of one size, without overlap."""
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -120,7 +121,7 @@ class TumblingEventTimeWindows(_Tumbling, EventTimeWindows):
         offset: TimeAmount | None = None,
         window_stagger: WindowStagger = WindowStagger.ALIGNED,
     ) -> TumblingEventTimeWindows:
-        """The assigner; ``offset`` moves the start of each window, and so does a stagger."""
+        """The assigner; ``offset`` and ``window_stagger`` shift the start of each window."""
         how = _size_ms(size), _offset_ms(offset)
         if window_stagger is WindowStagger.ALIGNED:
             return TumblingEventTimeWindows(*how)
@@ -134,7 +135,7 @@ class TumblingEventTimeWindows(_Tumbling, EventTimeWindows):
 
 
 class TumblingProcessingTimeWindows(_Tumbling, ProcessingTimeWindows):
-    """Windows of one size, one after the other, by the clock."""
+    """Tumbling windows of processing time: of one size, without overlap."""
 
     @staticmethod
     def of(
@@ -142,7 +143,7 @@ class TumblingProcessingTimeWindows(_Tumbling, ProcessingTimeWindows):
         offset: TimeAmount | None = None,
         window_stagger: WindowStagger = WindowStagger.ALIGNED,
     ) -> TumblingProcessingTimeWindows:
-        """The assigner; ``offset`` moves the start of each window, and so does a stagger."""
+        """The assigner; ``offset`` and ``window_stagger`` shift the start of each window."""
         how = _size_ms(size), _offset_ms(offset)
         if window_stagger is WindowStagger.ALIGNED:
             return TumblingProcessingTimeWindows(*how)
@@ -151,7 +152,7 @@ class TumblingProcessingTimeWindows(_Tumbling, ProcessingTimeWindows):
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """The one window of this moment."""
+        """The window of the current processing time."""
         return self._window(context.get_current_processing_time())
 
 
@@ -184,7 +185,7 @@ class _Staggered(_Tumbling):
 
 
 class StaggeredEventTimeWindows(_Staggered, TumblingEventTimeWindows):
-    """Staggered, by the records' timestamps."""
+    """Staggered windows of event time."""
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
@@ -194,12 +195,12 @@ class StaggeredEventTimeWindows(_Staggered, TumblingEventTimeWindows):
 
 
 class StaggeredProcessingTimeWindows(_Staggered, TumblingProcessingTimeWindows):
-    """Staggered, by the clock."""
+    """Staggered windows of processing time."""
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """The one window of this moment."""
+        """The window of the current processing time."""
         return self._staggered(context.get_current_processing_time(), context)
 
 
@@ -225,7 +226,7 @@ class _Sliding(TimeWindows):
 
 
 class SlidingEventTimeWindows(_Sliding, EventTimeWindows):
-    """Windows of one size that begin at every slide, by the records' timestamps."""
+    """Sliding windows of event time: of one size, with a new one at every slide."""
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -236,28 +237,28 @@ class SlidingEventTimeWindows(_Sliding, EventTimeWindows):
     def of(
         size: TimeAmount, slide: TimeAmount, offset: TimeAmount | None = None
     ) -> SlidingEventTimeWindows:
-        """The assigner; ``offset`` moves the start of each window."""
+        """The assigner; ``offset`` shifts the start of each window."""
         return SlidingEventTimeWindows(_size_ms(size), _size_ms(slide), _offset_ms(offset))
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """The windows that hold the timestamp, the last first."""
+        """The windows that contain the timestamp, the last one first."""
         return self._windows(with_timestamp(timestamp))
 
 
 class SlidingProcessingTimeWindows(_Sliding, ProcessingTimeWindows):
-    """Windows of one size that begin at every slide, by the clock."""
+    """Sliding windows of processing time: of one size, with a new one at every slide."""
 
     @staticmethod
     def of(
         size: TimeAmount, slide: TimeAmount, offset: TimeAmount | None = None
     ) -> SlidingProcessingTimeWindows:
-        """The assigner; ``offset`` moves the start of each window."""
+        """The assigner; ``offset`` shifts the start of each window."""
         return SlidingProcessingTimeWindows(_size_ms(size), _size_ms(slide), _offset_ms(offset))
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """The windows that hold this moment, the last first."""
+        """The windows that contain the current processing time, the last one first."""
         return self._windows(context.get_current_processing_time())

@@ -1,7 +1,7 @@
-"""Evictors: what is taken out of a window before, or after, its function sees it.
+"""Evictors: they remove records from a window before or after its function is called.
 
-PyFlink has none; these are Flink's for Java. Where Java calls ``remove`` on an iterator, records
-are removed here from a list: ``elements`` is one, and what is left in it is kept.
+PyFlink has none; these are those of Flink's Java API. In Java an evictor calls ``remove`` on an
+iterator. Here ``elements`` is a list: an evictor removes records from it, and the rest is kept.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Evictor(ABC, Generic[T, W]):
     """Removes records from a window that fires."""
 
     class EvictorContext(ABC):
-        """The clocks, while a window fires."""
+        """The clocks and metrics while a window fires."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
@@ -45,7 +45,7 @@ class Evictor(ABC, Generic[T, W]):
         window: W,
         evictor_context: Evictor.EvictorContext,
     ) -> None:
-        """Remove records from the list of ``size`` before the window function is called."""
+        """Remove records from ``elements``, of length ``size``, before the function is called."""
 
     @abstractmethod
     def evict_after(
@@ -55,7 +55,7 @@ class Evictor(ABC, Generic[T, W]):
         window: W,
         evictor_context: Evictor.EvictorContext,
     ) -> None:
-        """Remove records from the list of ``size`` after the window function was called."""
+        """Remove records from ``elements``, of length ``size``, after the function was called."""
 
 
 class _BeforeOrAfter(Evictor[Any, Any]):
@@ -82,7 +82,7 @@ class _BeforeOrAfter(Evictor[Any, Any]):
 
 
 class CountEvictor(_BeforeOrAfter):
-    """Keeps the last so many records."""
+    """Keeps the last ``max_count`` records."""
 
     def __init__(self, max_count: int, do_evict_after: bool = False) -> None:
         self._max_count = at_least(max_count, 0, "the count of a CountEvictor")
@@ -90,7 +90,7 @@ class CountEvictor(_BeforeOrAfter):
 
     @staticmethod
     def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:
-        """The evictor that keeps so many."""
+        """The evictor that keeps ``max_count`` records."""
         return CountEvictor(max_count, do_evict_after)
 
     def _evict(self, elements: list[TimestampedValue]) -> None:
@@ -101,7 +101,7 @@ class CountEvictor(_BeforeOrAfter):
 
 
 class TimeEvictor(_BeforeOrAfter):
-    """Keeps the records that are younger than the youngest by less than a span of time."""
+    """Keeps the records that are older than the latest one by less than a span of time."""
 
     def __init__(self, window_size: int, do_evict_after: bool = False) -> None:
         self._window_size = window_size
@@ -109,7 +109,7 @@ class TimeEvictor(_BeforeOrAfter):
 
     @staticmethod
     def of(window_size: TimeAmount, do_evict_after: bool = False) -> TimeEvictor:
-        """The evictor for that span."""
+        """The evictor that keeps a span of ``window_size``."""
         span_ms = milliseconds_of(window_size, "the span of a TimeEvictor")
         return TimeEvictor(span_ms, do_evict_after)
 

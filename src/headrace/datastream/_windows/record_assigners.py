@@ -1,4 +1,4 @@
-"""Windows that no clock ends: one for all records, and those that count them."""
+"""Windows that do not end by time: global windows and count windows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Context = WindowAssigner.WindowAssignerContext
 
 
 class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
-    """One window for all records of a key. It fires by a trigger that the program names."""
+    """One window for all records of a key. It needs a trigger to fire."""
 
     endless = True
     """No window ends by a clock."""
@@ -41,7 +41,7 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
 
     @staticmethod
     def create_with_end_of_stream_trigger() -> GlobalWindows:
-        """The assigner, whose windows fire when the input ends."""
+        """The assigner with a trigger that fires at the end of the input."""
         return GlobalWindows(at_end=True)
 
     def assign_windows(
@@ -51,11 +51,11 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
         return [GlobalWindow.get()]
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, GlobalWindow]:
-        """Never fires, or at the end of the input."""
+        """A trigger that never fires, or one that fires at the end of the input."""
         return EndOfStreamTrigger() if self._at_end else NeverTrigger()
 
     def get_window_serializer(self) -> TypeSerializer[GlobalWindow]:
-        """Writes a byte."""
+        """The serializer of the one window."""
         return GlobalWindowSerializer()
 
     def is_event_time(self) -> bool:
@@ -82,7 +82,7 @@ class _CountWindows(WindowAssigner[Any, CountWindow]):
         return number
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, CountWindow]:
-        """Fires when a window is full."""
+        """A trigger that fires when a window is full."""
         return CountTrigger(self._window_size)
 
     def get_window_serializer(self) -> TypeSerializer[CountWindow]:
@@ -95,7 +95,7 @@ class _CountWindows(WindowAssigner[Any, CountWindow]):
 
 
 class CountTumblingWindowAssigner(_CountWindows):
-    """Windows of so many records, one after the other."""
+    """Tumbling windows of ``window_size`` records."""
 
     def __init__(self, window_size: int) -> None:
         self._window_size = positive(window_size, "the size of a count window")
@@ -109,7 +109,7 @@ class CountTumblingWindowAssigner(_CountWindows):
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[CountWindow]:
-        """The window at hand."""
+        """The current window."""
         return [CountWindow(self._number(context) // self._window_size)]
 
     def __repr__(self) -> str:
@@ -117,7 +117,7 @@ class CountTumblingWindowAssigner(_CountWindows):
 
 
 class CountSlidingWindowAssigner(_CountWindows):
-    """Windows of so many records, which begin at every so many records."""
+    """Windows of ``window_size`` records; a new one begins every ``window_slide`` records."""
 
     def __init__(self, window_size: int, window_slide: int) -> None:
         self._window_size = positive(window_size, "the size of a count window")

@@ -1,4 +1,4 @@
-"""Triggers that look at records, and those that stand around others."""
+"""Triggers that count or compare records, and triggers that wrap other triggers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def nested(trigger: Any) -> Trigger[Any, Any]:
     """
     if isinstance(trigger, Trigger):
         return trigger
-    raise WrongFunctionError(f"a Trigger is wanted, not {trigger!r}")
+    raise WrongFunctionError(f"expected a Trigger, not {trigger!r}")
 
 
 def _sum(first: int, second: int) -> int:
@@ -37,7 +37,7 @@ def _sum(first: int, second: int) -> int:
 
 
 class CountTrigger(Trigger[Any, Any]):
-    """Fires at every so many records of a window."""
+    """Fires after every ``window_size`` records of a window."""
 
     def __init__(self, window_size: int) -> None:
         self._window_size = window_size
@@ -45,11 +45,11 @@ class CountTrigger(Trigger[Any, Any]):
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
-        """The trigger for so many records."""
+        """The trigger that fires after every ``window_size`` records."""
         return CountTrigger(window_size)
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
-        """Fire, and count anew, where there are enough."""
+        """Count the record; at ``window_size`` fire, and start again from 0."""
         count: Any = ctx.get_partitioned_state(self._count_state_descriptor)
         count.add(1)
         if count.get() < self._window_size:
@@ -58,11 +58,11 @@ class CountTrigger(Trigger[Any, Any]):
         return FIRE
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Nothing."""
+        """Do nothing."""
         return CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Nothing."""
+        """Do nothing."""
         return CONTINUE
 
     def can_merge(self) -> bool:
@@ -82,7 +82,7 @@ class CountTrigger(Trigger[Any, Any]):
 
 
 class EndOfStreamTrigger(Trigger[Any, Any]):
-    """Fires once, at the end of the input; PyFlink has no such trigger, Flink for Java has."""
+    """Fires once, at the end of the input. From Flink's Java API; PyFlink has no such trigger."""
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
         """Wait for the last watermark."""
@@ -90,7 +90,7 @@ class EndOfStreamTrigger(Trigger[Any, Any]):
         return CONTINUE
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Nothing."""
+        """Do nothing."""
         return CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
@@ -102,11 +102,11 @@ class EndOfStreamTrigger(Trigger[Any, Any]):
         return True
 
     def on_merge(self, window: Any, ctx: OnMerge) -> None:
-        """Wait for the same moment."""
+        """Register the timer for the merged window."""
         ctx.register_event_time_timer(MAX_WATERMARK)
 
     def clear(self, window: Any, ctx: Context) -> None:
-        """Wait no more."""
+        """Delete the timer."""
         ctx.delete_event_time_timer(MAX_WATERMARK)
 
     def __repr__(self) -> str:
@@ -117,60 +117,60 @@ class NeverTrigger(Trigger[Any, Any]):
     """Never fires."""
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
-        """Nothing."""
+        """Do nothing."""
         return CONTINUE
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Nothing."""
+        """Do nothing."""
         return CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Nothing."""
+        """Do nothing."""
         return CONTINUE
 
     def on_merge(self, window: Any, ctx: OnMerge) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def clear(self, window: Any, ctx: Context) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def __repr__(self) -> str:
         return "NeverTrigger()"
 
 
 class PurgingTrigger(Trigger[Any, Any]):
-    """Drops a window's records whenever another trigger fires."""
+    """Fires when another trigger fires, and then removes the window's records."""
 
     def __init__(self, nested_trigger: Trigger[Any, Any]) -> None:
         self.nested_trigger = nested(nested_trigger)
 
     @staticmethod
     def of(nested_trigger: Trigger[Any, Any]) -> PurgingTrigger:
-        """The trigger around another."""
+        """The trigger that wraps ``nested_trigger``."""
         return PurgingTrigger(nested_trigger)
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
-        """As the other, and purge."""
+        """Ask the nested trigger; if it fires, purge as well."""
         return _purging(self.nested_trigger.on_element(element, timestamp, window, ctx))
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """As the other, and purge."""
+        """Ask the nested trigger; if it fires, purge as well."""
         return _purging(self.nested_trigger.on_event_time(time, window, ctx))
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """As the other, and purge."""
+        """Ask the nested trigger; if it fires, purge as well."""
         return _purging(self.nested_trigger.on_processing_time(time, window, ctx))
 
     def can_merge(self) -> bool:
-        """As the other."""
+        """Ask the nested trigger."""
         return self.nested_trigger.can_merge()
 
     def on_merge(self, window: Any, ctx: OnMerge) -> None:
-        """As the other."""
+        """Ask the nested trigger."""
         self.nested_trigger.on_merge(window, ctx)
 
     def clear(self, window: Any, ctx: Context) -> None:
-        """As the other."""
+        """Ask the nested trigger."""
         self.nested_trigger.clear(window, ctx)
 
     def __repr__(self) -> str:
@@ -182,7 +182,7 @@ def _purging(result: TriggerResult) -> TriggerResult:
 
 
 class DeltaTrigger(Trigger[Any, Any]):
-    """Fires when a record is further than a threshold from the one at which it fired last."""
+    """Fires when a record's distance from the one that fired last exceeds a threshold."""
 
     def __init__(self, threshold: float, delta_function: Callable[[Any, Any], float]) -> None:
         self._threshold = threshold
@@ -195,7 +195,7 @@ class DeltaTrigger(Trigger[Any, Any]):
         return DeltaTrigger(threshold, delta_function)
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
-        """Fire where the record is too far."""
+        """Fire if the distance exceeds the threshold."""
         last: Any = ctx.get_partitioned_state(self._last)
         before = last.value()
         if before is None:
@@ -207,11 +207,11 @@ class DeltaTrigger(Trigger[Any, Any]):
         return FIRE
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Nothing."""
+        """Do nothing."""
         return CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Nothing."""
+        """Do nothing."""
         return CONTINUE
 
     def on_merge(self, window: Any, ctx: OnMerge) -> None:
@@ -226,7 +226,7 @@ class DeltaTrigger(Trigger[Any, Any]):
 
 
 class ProcessingTimeoutTrigger(Trigger[Any, Any]):
-    """Fires as another trigger does, and when the clock has moved on for so long without that."""
+    """Fires when another trigger fires, and after a timeout of processing time."""
 
     def __init__(
         self,
@@ -248,7 +248,7 @@ class ProcessingTimeoutTrigger(Trigger[Any, Any]):
         reset_timer_on_new_record: bool = False,
         should_clear_on_timeout: bool = True,
     ) -> ProcessingTimeoutTrigger:
-        """The trigger around another.
+        """The trigger that wraps ``nested_trigger``.
 
         ``reset_timer_on_new_record``: count the time from the last record, not from the first.
         ``should_clear_on_timeout``: a timeout clears the state of the other trigger.
@@ -261,7 +261,7 @@ class ProcessingTimeoutTrigger(Trigger[Any, Any]):
         )
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
-        """As the other; where it does not fire, wait for the timeout."""
+        """Ask the nested trigger; if it does not fire, wait for the timeout."""
         result = self.nested_trigger.on_element(element, timestamp, window, ctx)
         if result.is_fire():
             self.clear(window, ctx)
@@ -291,14 +291,14 @@ class ProcessingTimeoutTrigger(Trigger[Any, Any]):
         return FIRE_AND_PURGE if result.is_purge() else FIRE
 
     def can_merge(self) -> bool:
-        """False, as in Flink: nobody could say whose timeout counts."""
+        """False, as in Flink: a merged window would have several timeouts."""
         return False
 
     def on_merge(self, window: Any, ctx: OnMerge) -> None:
         """Never called, as it cannot merge."""
 
     def clear(self, window: Any, ctx: Context) -> None:
-        """Wait no more, and clear the other."""
+        """Delete the timer, and clear the nested trigger."""
         timeout: Any = ctx.get_partitioned_state(self._timeout)
         waiting_for = timeout.value()
         if waiting_for is not None:

@@ -1,4 +1,4 @@
-"""Sessions: windows that end when no record came for a while."""
+"""Session windows: they end when no record came for the length of a gap."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Sessions(MergingWindowAssigner[Any, TimeWindow]):
         windows: Iterable[TimeWindow],
         callback: MergingWindowAssigner.MergeCallback[TimeWindow],
     ) -> None:
-        """Merge those that overlap or touch."""
+        """Merge windows that overlap or touch."""
         TimeWindow.merge_windows(windows, callback)
 
 
@@ -56,7 +56,7 @@ class _DynamicGap(_Sessions):
         self._session_gap = 0
         if not isinstance(session_window_time_gap_extractor, SessionWindowTimeGapExtractor):
             raise WrongFunctionError(
-                "a SessionWindowTimeGapExtractor is wanted,"
+                "expected a SessionWindowTimeGapExtractor,"
                 f" not {session_window_time_gap_extractor!r}",
                 hint="derive a class from it, with extract(element), and give an object",
             )
@@ -71,7 +71,7 @@ class _DynamicGap(_Sessions):
         if gap <= 0:
             raise PlanError(
                 f"the gap of a session must be more than 0 ms, not {gap!r}",
-                hint="extract() of a SessionWindowTimeGapExtractor gave it",
+                hint="extract() of the SessionWindowTimeGapExtractor returned it",
             )
         return gap
 
@@ -80,7 +80,7 @@ class _DynamicGap(_Sessions):
 
 
 class EventTimeSessionWindows(_FixedGap, EventTimeWindows):
-    """Sessions by the records' timestamps, all with one gap."""
+    """Sessions of event time with a fixed gap."""
 
     @property
     def gap(self) -> int:
@@ -89,14 +89,14 @@ class EventTimeSessionWindows(_FixedGap, EventTimeWindows):
 
     @staticmethod
     def with_gap(size: TimeAmount) -> EventTimeSessionWindows:
-        """Sessions that end when no record came for so long."""
+        """Sessions that end when no record came for ``size``."""
         return EventTimeSessionWindows(_gap_ms(size))
 
     @staticmethod
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor,
     ) -> DynamicEventTimeSessionWindows:
-        """Sessions in which each record says how long to wait after it."""
+        """Sessions whose gap is computed from each record."""
         return DynamicEventTimeSessionWindows(extractor)
 
     def assign_windows(
@@ -107,29 +107,29 @@ class EventTimeSessionWindows(_FixedGap, EventTimeWindows):
 
 
 class ProcessingTimeSessionWindows(_FixedGap, ProcessingTimeWindows):
-    """Sessions by the clock, all with one gap."""
+    """Sessions of processing time with a fixed gap."""
 
     @staticmethod
     def with_gap(size: TimeAmount) -> ProcessingTimeSessionWindows:
-        """Sessions that end when no record came for so long."""
+        """Sessions that end when no record came for ``size``."""
         return ProcessingTimeSessionWindows(_gap_ms(size))
 
     @staticmethod
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor,
     ) -> DynamicProcessingTimeSessionWindows:
-        """Sessions in which each record says how long to wait after it."""
+        """Sessions whose gap is computed from each record."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """From this moment to one gap later."""
+        """From the current processing time to one gap later."""
         return self._session(context.get_current_processing_time())
 
 
 class DynamicEventTimeSessionWindows(_DynamicGap, EventTimeWindows):
-    """Sessions by the records' timestamps; each record says how long to wait after it."""
+    """Sessions of event time; the gap is computed from each record."""
 
     @property
     def gap(self) -> Callable[[Any], int]:
@@ -151,7 +151,7 @@ class DynamicEventTimeSessionWindows(_DynamicGap, EventTimeWindows):
 
 
 class DynamicProcessingTimeSessionWindows(_DynamicGap, ProcessingTimeWindows):
-    """Sessions by the clock; each record says how long to wait after it."""
+    """Sessions of processing time; the gap is computed from each record."""
 
     @staticmethod
     def with_dynamic_gap(
@@ -163,5 +163,5 @@ class DynamicProcessingTimeSessionWindows(_DynamicGap, ProcessingTimeWindows):
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """From this moment to the record's gap later."""
+        """From the current processing time to the record's gap later."""
         return self._session(element, context.get_current_processing_time())

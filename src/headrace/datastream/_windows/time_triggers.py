@@ -1,4 +1,4 @@
-"""Triggers that follow one of the clocks."""
+"""Triggers by event time and by processing time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.datastream.state import ReducingStateDescriptor
 
 
 class EventTimeTrigger(Trigger[Any, TimeWindow]):
-    """Fires when the watermark passes the end of the window, and at each record after that."""
+    """Fires when the watermark passes the window's end, and then for each late record."""
 
     at_end_of_window = True
     """It keeps no state, and fires at no other moment."""
@@ -27,14 +27,14 @@ class EventTimeTrigger(Trigger[Any, TimeWindow]):
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: Context
     ) -> TriggerResult:
-        """Fire where the watermark has passed the end; else wait for it."""
+        """Fire if the watermark has passed the end; otherwise wait for it."""
         if window.max_timestamp() <= ctx.get_current_watermark():
             return FIRE
         ctx.register_event_time_timer(window.max_timestamp())
         return CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Nothing."""
+        """Do nothing."""
         return CONTINUE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
@@ -51,7 +51,7 @@ class EventTimeTrigger(Trigger[Any, TimeWindow]):
             ctx.register_event_time_timer(window.max_timestamp())
 
     def clear(self, window: TimeWindow, ctx: Context) -> None:
-        """Wait no more."""
+        """Delete the timer."""
         ctx.delete_event_time_timer(window.max_timestamp())
 
     def __repr__(self) -> str:
@@ -78,7 +78,7 @@ class ProcessingTimeTrigger(Trigger[Any, TimeWindow]):
         return FIRE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Nothing."""
+        """Do nothing."""
         return CONTINUE
 
     def can_merge(self) -> bool:
@@ -91,7 +91,7 @@ class ProcessingTimeTrigger(Trigger[Any, TimeWindow]):
             ctx.register_processing_time_timer(window.max_timestamp())
 
     def clear(self, window: TimeWindow, ctx: Context) -> None:
-        """Wait no more."""
+        """Delete the timer."""
         ctx.delete_processing_time_timer(window.max_timestamp())
 
     def __repr__(self) -> str:
@@ -99,10 +99,10 @@ class ProcessingTimeTrigger(Trigger[Any, TimeWindow]):
 
 
 class Min(ReduceFunction):
-    """Keeps the lesser of two values."""
+    """Keeps the smaller of two values."""
 
     def reduce(self, value1: Any, value2: Any) -> Any:
-        """The lesser."""
+        """The smaller value."""
         return min(value1, value2)
 
 
@@ -121,7 +121,7 @@ class ContinuousEventTimeTrigger(Trigger[Any, TimeWindow]):
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: Context
     ) -> TriggerResult:
-        """Fire where the watermark has passed the end; else wait for it, and for the interval."""
+        """Fire if the watermark has passed the end; otherwise wait for it and for the interval."""
         if window.max_timestamp() <= ctx.get_current_watermark():
             return FIRE
         ctx.register_event_time_timer(window.max_timestamp())
@@ -132,11 +132,11 @@ class ContinuousEventTimeTrigger(Trigger[Any, TimeWindow]):
         return CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Nothing."""
+        """Do nothing."""
         return CONTINUE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Fire at the end, and where the interval ends; then wait for the next."""
+        """Fire at the window's end, and at the end of an interval; then wait for the next one."""
         if time == window.max_timestamp():
             return FIRE
         state: Any = ctx.get_partitioned_state(self.state_desc)
@@ -159,7 +159,7 @@ class ContinuousEventTimeTrigger(Trigger[Any, TimeWindow]):
             ctx.register_event_time_timer(next_ms)
 
     def clear(self, window: TimeWindow, ctx: Context) -> None:
-        """Wait no more."""
+        """Delete the timer."""
         state: Any = ctx.get_partitioned_state(self.state_desc)
         next_ms = state.get()
         if next_ms is not None:
@@ -203,7 +203,7 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, TimeWindow]):
         return CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Fire where the interval ends; then wait for the next."""
+        """Fire at the end of an interval; then wait for the next one."""
         state: Any = ctx.get_partitioned_state(self.state_desc)
         if state.get() != time:
             return CONTINUE
@@ -212,7 +212,7 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, TimeWindow]):
         return FIRE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Nothing."""
+        """Do nothing."""
         return CONTINUE
 
     def can_merge(self) -> bool:
@@ -228,7 +228,7 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, TimeWindow]):
             ctx.register_processing_time_timer(next_ms)
 
     def clear(self, window: TimeWindow, ctx: Context) -> None:
-        """Wait no more."""
+        """Delete the timer."""
         state: Any = ctx.get_partitioned_state(self.state_desc)
         next_ms = state.get()
         if next_ms is not None:

@@ -1,4 +1,4 @@
-"""When windows fire: what a trigger is."""
+"""Triggers: they decide when windows fire."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ W = TypeVar("W")
 class Trigger(ABC, Generic[T, W]):
     """Decides when the window function is called for a window of a key.
 
-    One object serves all keys and windows of a task, so what it remembers belongs into the state
-    of its context. With windows that merge it must have ``can_merge`` and ``on_merge``.
+    One object serves all keys and windows of a task, so it must keep its values in the state of its
+    context. For windows that merge it must have ``can_merge`` and ``on_merge``.
     """
 
     class TriggerContext(ABC):
@@ -56,35 +56,35 @@ class Trigger(ABC, Generic[T, W]):
             """The state of a descriptor for this key and window."""
 
     class OnMergeContext(TriggerContext):
-        """The same while windows are merged."""
+        """The context while windows are merged."""
 
         @abstractmethod
         def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
-            """Merge the state that the windows had into that of the window which they became."""
+            """Merge the states of the merged windows into the state of their new window."""
 
     @abstractmethod
     def on_element(
         self, element: T, timestamp: int, window: W, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """What becomes of the window after one more record; its timestamp is in ms."""
+        """Decide whether the window fires after one more record; its timestamp is in ms."""
 
     @abstractmethod
     def on_processing_time(
         self, time: int, window: W, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """What becomes of the window at a processing-time timer for ``time`` (ms)."""
+        """Decide whether the window fires at a processing-time timer for ``time`` (ms)."""
 
     @abstractmethod
     def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """What becomes of the window at an event-time timer for ``time`` (ms)."""
+        """Decide whether the window fires at an event-time timer for ``time`` (ms)."""
 
     def can_merge(self) -> bool:
-        """True when ``on_merge`` does what is needed; no unless overridden."""
+        """True if ``on_merge`` is implemented; False unless overridden."""
         return False
 
     @abstractmethod
     def on_merge(self, window: W, ctx: Trigger.OnMergeContext) -> None:
-        """Windows were merged into ``window``: merge what was kept for them, set its timers."""
+        """Windows were merged into ``window``: merge their states, set the new timers."""
 
     @abstractmethod
     def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:

@@ -136,7 +136,7 @@ class CachedCalls(Calls):
 
     async def _load(self, load: _Load) -> None:
         try:
-            results = await self._way.results(load.key)
+            results = await self._ask(load.key)
             if isinstance(results, Iterable):
                 results = list(results)
                 self._cache.put(load.key, _for_one(results))

@@ -41,13 +41,17 @@ class Way:
     timeout_s: float | None
     on_timeout: Callable[[Any], Any]
 
-    async def results(self, argument: Any) -> Any:
+    @property
+    def ask(self) -> Invoke:
         """What the function gives for an argument, after as many attempts as the strategy allows.
 
         Raises whatever the last attempt raised.
         """
-        if self.retries is None:
-            return await self.invoke(argument)
+        # Each coroutine between the event loop and the function is paid for by each record.
+        return self.invoke if self.retries is None else self._attempts
+
+    async def _attempts(self, argument: Any) -> Any:
+        assert self.retries is not None, "see ask"
         predicate = self.retries.get_retry_predicate()
         of_results, of_error = predicate.result_predicate(), predicate.exception_predicate()
         attempts = 1
@@ -76,7 +80,7 @@ class Calls:
     """
 
     def __init__(self, loop: AbstractEventLoop, way: Way) -> None:
-        self._loop, self._way = loop, way
+        self._loop, self._way, self._ask = loop, way, way.ask
         self.done: SimpleQueue[Call] = SimpleQueue()
         self._new: deque[Call] = deque()
         self._awake = False
@@ -119,7 +123,7 @@ class Calls:
 
     async def _work(self, call: Call) -> None:
         try:
-            results = await self._way.results(call.argument)
+            results = await self._ask(call.argument)
         except BaseException as error:  # sys.exit is the job's failure, and not the loop's end
             self._finish(call, None, error)
         else:

@@ -133,7 +133,8 @@ class AsyncWaitOperator(Operator):
             self._take(done.get())
 
     def _drop_waiting(self) -> None:
-        if self._waiting.count:
+        # After a failure downstream there may be watermarks that no record holds back.
+        if not self._waiting.is_empty:
             self._calls.give_up(self._waiting.calls())
             self._begin_anew()
 
@@ -195,7 +196,7 @@ def _check(results: Any, function: str) -> None:
     """
     if not isinstance(results, Iterable):
         raise TypeMismatchError(
-            f"{function} gave {results!r}, and not a list of results",
+            f"{function} returned {results!r}, which is not a list of results",
             hint="return a list: [result] for one result, [] for none",
         )
     if type(results) is not list:

@@ -53,6 +53,11 @@ class Waiting(ABC):
         self.count = 0
         """How many records wait."""
 
+    @property
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """Whether neither records nor watermarks wait."""
+
     @abstractmethod
     def add(self, call: Call) -> None:
         """A record waits from now on."""
@@ -76,6 +81,10 @@ class InOrder(Waiting):
     def __init__(self, emit: Emit) -> None:
         super().__init__(emit)
         self._queue: deque[Call | Pass] = deque()
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._queue
 
     def add(self, call: Call) -> None:
         self.count += 1
@@ -122,6 +131,10 @@ class AsTheyCome(Waiting):
     def __init__(self, emit: Emit) -> None:
         super().__init__(emit)
         self._stretches: deque[_Stretch] = deque([_Stretch()])
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.count and len(self._stretches) == 1
 
     def add(self, call: Call) -> None:
         self.count += 1

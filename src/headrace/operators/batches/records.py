@@ -52,7 +52,7 @@ class RecordColumns:
             raise TypeMismatchError(f"records differ in their number of fields: {error}") from error
         if len(columns) != len(names):
             raise TypeMismatchError(
-                f"records have {len(columns)} fields, and not {len(names)}: {', '.join(names)}",
+                f"records have {len(columns)} fields instead of {len(names)}: {', '.join(names)}",
                 where={"record": repr(taken[0])},
             )
         made = [self.column(f, values) for f, values in zip(self.schema, columns, strict=True)]
@@ -107,9 +107,9 @@ def _misfit(value: Any, reason: str) -> TypeMismatchError:
 
 def _not_inserted(row: Row) -> TypeMismatchError:
     return TypeMismatchError(
-        f"map_batches takes rows that are inserted, not a row of kind {row.get_row_kind().name}",
+        f"map_batches takes rows of kind INSERT only, not {row.get_row_kind().name}",
         where={"record": repr(row)[:200]},
-        hint="a batch has no place for the kind of a row: map it to a field",
+        hint="a batch cannot hold the kind of a row: map it to a field",
     )
 
 

@@ -95,7 +95,7 @@ class ReadOnlyBroadcastMap:
         raise PlanError(
             f"the broadcast state {self._name!r} is changed on the side that may only read it",
             where={"operator": self._operator},
-            hint="change it in process_broadcast_element, so that all tasks change it alike",
+            hint="change it in process_broadcast_element, so that all tasks make the same change",
         )
 
     put = put_all = remove = clear = __setitem__ = __delitem__ = _refuse

@@ -34,7 +34,7 @@ def no_timestamp(name: str, side: str, value: Any) -> MissingWatermarksError:
     return MissingWatermarksError(
         f"{name} joins by event time, but a record of its {side} stream has no timestamp",
         where={"record": repr(value)[:120]},
-        hint="its source gives none: the watermark strategy needs"
+        hint="the source sets no timestamps: add to the watermark strategy"
         " .with_timestamp_assigner(lambda record: <ms>)",
     )
 

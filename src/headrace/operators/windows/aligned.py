@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.common.windows import TimeWindow, namespace_of
 from headrace.operators.emission import side_sender
 from headrace.operators.keyed import StatefulOperator
@@ -16,6 +15,7 @@ from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.folding import Folding, folding_of, merges_in_any_order
 from headrace.operators.windows.grid import Grid
 from headrace.operators.windows.operator import LATE
+from headrace.operators.windows.schedule import Schedule
 from headrace.operators.windows.states import WindowStates
 from headrace.operators.windows.tables import WindowTables
 from headrace.operators.windows.windowing import Windowing, no_time
@@ -56,7 +56,7 @@ class AlignedWindowOperator(StatefulOperator):
         by_pane = merges_in_any_order(windowing.contents)
         self._tables = WindowTables(grid, by_pane, windowing.contents.kept_as)
         self._reached = 0
-        self._due_ms: int | None = None
+        self._schedule: Schedule | None = None
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Open the user's functions."""
@@ -79,7 +79,7 @@ class AlignedWindowOperator(StatefulOperator):
     def restore(self, state: Any | None) -> None:
         """A call begins: the windows up to the watermark have fired."""
         self._reached = self.cell.watermark
-        self._due_ms = None
+        self._schedule = None
 
     # Records
 
@@ -218,13 +218,14 @@ class AlignedWindowOperator(StatefulOperator):
 
     def _place(self, pane: int) -> _Place:
         """Where records of a pane go now."""
-        watermark, size_ms = self.cell.watermark, self._grid.size_ms
+        watermark, size_ms, schedule = self.cell.watermark, self._grid.size_ms, self._scheduled()
         windows = [
-            start for start in self._grid.windows_of(pane) if self._cleanup_ms(start) > watermark
+            start for start in self._grid.windows_of(pane) if schedule.cleanup_ms(start) > watermark
         ]
         if not windows:
             return _Place((), ())
-        self._due_ms = None
+        for start in windows:
+            schedule.expect(start, self._reached)
         fired = tuple(start for start in windows if start + size_ms - 1 <= watermark)
         return _Place(tuple(map(self._target, self._tables.places(pane, windows))), fired)
 
@@ -255,41 +256,30 @@ class AlignedWindowOperator(StatefulOperator):
         signal(watermark, idle)
 
     def _advance(self, watermark: int) -> None:
-        tables, size_ms = self._tables, self._grid.size_ms
-        tables.attach(self.cell.backend)
-        if self._due_ms is not None and self._due_ms > watermark:
-            return
-        windows = self._open_windows()
-        self._due_ms = min(map(self._next_ms, windows), default=MAX_WATERMARK + 1)
-        if self._due_ms > watermark:
-            return
-        due = []
-        for start in windows:
-            end, forgotten = start + size_ms - 1, self._cleanup_ms(start)
-            if self._reached < end <= watermark:
-                due.append((end, 0, start))
-            if forgotten <= watermark:
-                due.append((forgotten, 1, start))
-        for _, ends, start in sorted(due):
+        self._tables.attach(self.cell.backend)
+        schedule = self._scheduled()
+        while (due := schedule.due(watermark)) is not None:
+            start, ends = due
             if ends:
                 self._end(start)
             else:
                 self._fire(start)
-        self._due_ms = None
 
-    def _open_windows(self) -> list[int]:
-        """The starts of the windows that hold anything, and are not forgotten."""
-        return [
-            start for start in self._tables.windows() if self._cleanup_ms(start) > self._reached
-        ]
+    def _scheduled(self) -> Schedule:
+        """What is due when; at first what the windows that hold anything ask for.
 
-    def _next_ms(self, window: int) -> int:
-        end = window + self._grid.size_ms - 1
-        return end if end > self._reached else self._cleanup_ms(window)
-
-    def _cleanup_ms(self, window: int) -> int:
-        """When the window is forgotten (ms)."""
-        return min(window + self._grid.size_ms - 1 + self._lateness_ms, MAX_WATERMARK)
+        Another program may have left what no window of this one needs: it is dropped.
+        """
+        schedule, reached_ms = self._schedule, self._reached
+        if schedule is None:
+            schedule = self._schedule = Schedule(self._grid.size_ms, self._lateness_ms)
+            windows = self._tables.windows()
+            ended = [start for start in windows if schedule.cleanup_ms(start) <= reached_ms]
+            if ended:
+                self._tables.drop_before(max(ended))
+            for start in {*windows}.difference(ended):
+                schedule.expect(start, reached_ms)
+        return schedule
 
     def _fire(self, start: int) -> None:
         window = TimeWindow(start, start + self._grid.size_ms)
@@ -348,7 +338,7 @@ class AlignedWindowOperator(StatefulOperator):
         if self._clears:
             keys = [key for key, _ in self._held(start)]
             self._clear(TimeWindow(start, start + self._grid.size_ms), keys)
-        self._tables.drop_before(start)
+        self._tables.drop(start)
 
     @property
     def _clears(self) -> bool:

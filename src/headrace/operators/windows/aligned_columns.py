@@ -137,7 +137,7 @@ class ColumnWindowOperator(AlignedWindowOperator):
         for key, pane, held in self._partials.held(batch):
             if pane != at:
                 at = pane
-                self._due_ms = None
+                self._scheduled().expect(pane, self._reached)
                 table, changed = self._target(pane)
             before = table[key]  # type: ignore[index]
             table[key] = held if before is missing or before is None else merge(before, held)  # type: ignore[index]

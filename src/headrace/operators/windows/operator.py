@@ -197,9 +197,9 @@ class WindowOperator(StatefulOperator):
 
     def _no_result(self, given: Any) -> WrongFunctionError:
         return WrongFunctionError(
-            f"the trigger {type(self._trigger).__name__} gave {given!r}, and no TriggerResult",
-            hint="every way through its on_element, on_event_time and on_processing_time ends with"
-            " one: return TriggerResult.CONTINUE",
+            f"the trigger {type(self._trigger).__name__} returned {given!r}, not a TriggerResult",
+            hint="on_element, on_event_time and on_processing_time must always return one:"
+            " TriggerResult.CONTINUE, for example",
         )
 
     def _fire(self, window: Any, keeps: bool) -> None:
@@ -285,5 +285,5 @@ class WindowOperator(StatefulOperator):
                 where={
                     "time": f"{now_ms} ms, {'event' if self._event_time else 'processing'} time"
                 },
-                hint="merge_windows() must give windows that hold all of those they are made of",
+                hint="merge_windows() must return windows that contain all windows they replace",
             )

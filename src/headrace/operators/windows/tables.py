@@ -13,6 +13,9 @@ from headrace.runtime.state.kinds import StateKind
 
 PANE = "pane"
 
+FEW = 1000
+"""So many panes of a window are looked for one by one; of more, all tables are looked through."""
+
 
 def kept_by(grid: Grid, can_merge: bool) -> str:
     """How the windows of a grid are kept, for the layout of a checkpoint."""
@@ -46,22 +49,27 @@ class WindowTables:
     def _check(self, namespace: Any) -> None:
         if (namespace[0] == PANE) is not self.by_pane:
             raise CheckpointError(
-                "records are kept by pane now, and were by window"
+                "the program keeps records by pane, but the checkpoint has them by window"
                 if self.by_pane
-                else "records are kept by window now, and were by pane",
-                hint="set the window's function back as it was, or give the operator another uid",
+                else "the program keeps records by window, but the checkpoint has them by pane",
+                hint="restore the window's function, or give the operator another uid",
             )
         if self._namespace(self._start(namespace)) != namespace:
             size_ms = namespace[1] - namespace[0]
             raise CheckpointError(
-                f"windows of {size_ms} ms are kept, and these are of {self._grid.size_ms} ms",
-                hint="set the window's size back as it was, or give the operator another uid",
+                f"the checkpoint has windows of {size_ms} ms, but the program has windows of"
+                f" {self._grid.size_ms} ms",
+                hint="restore the window's size, or give the operator another uid",
             )
         if self.by_pane and self._grid.pane_of(namespace[1]) != namespace[1]:
             raise CheckpointError(
-                "records are kept by panes, and no window of now begins where a pane does",
-                where={"pane": f"{namespace[1]} ms", "panes now": f"of {self._grid.pane_ms} ms"},
-                hint="set size and slide back as they were, or give the operator another uid",
+                "the checkpoint has records by pane, and a pane does not begin where one of the"
+                " program's windows begins",
+                where={
+                    "pane": f"{namespace[1]} ms",
+                    "program": f"panes of {self._grid.pane_ms} ms",
+                },
+                hint="restore size and slide, or give the operator another uid",
             )
 
     def places(self, pane: int, windows: list[int]) -> list[int]:
@@ -80,8 +88,7 @@ class WindowTables:
         """The tables that make up a window, in the order of time."""
         if not self.by_pane:
             return [self.of(window)]
-        there = {*self.starts()}
-        return [self.of(pane) for pane in self._grid.panes_of(window) if pane in there]
+        return [self.of(pane) for pane in self._there(self._grid.panes_of(window))]
 
     def windows(self) -> list[int]:
         """The starts of the windows that hold anything, those that have ended among them."""
@@ -96,12 +103,28 @@ class WindowTables:
             found += windows[known:]
         return found
 
+    def drop(self, window: int) -> None:
+        """A window is forgotten, and all before it were: so is what no later one holds."""
+        if not self.by_pane:
+            self._tables.drop(self._namespace(window))
+            return
+        grid = self._grid
+        for pane in self._there(range(window, window + grid.slide_ms, grid.pane_ms)):
+            self._tables.drop(self._namespace(pane))
+
     def drop_before(self, window: int) -> None:
         """A window and all before it are forgotten, with what no later one holds."""
         for start in self.starts():
             last = start if not self.by_pane else self._grid.last_window_of(start)
             if last <= window:
                 self._tables.drop(self._namespace(start))
+
+    def _there(self, starts: range) -> list[int]:
+        """Those that have a table."""
+        if len(starts) > FEW:
+            return sorted(start for start in self.starts() if start in starts)
+        has, namespace = self._tables.has, self._namespace
+        return [start for start in starts if has(namespace(start))]
 
     def _start(self, namespace: Any) -> int:
         start: int = namespace[1 if self.by_pane else 0]

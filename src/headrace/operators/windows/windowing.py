@@ -52,6 +52,6 @@ def no_time() -> MissingWatermarksError:
     """What to raise for a record without a timestamp."""
     return MissingWatermarksError(
         "a record without a timestamp came to windows of event time",
-        hint="its source gives none: the watermark strategy needs"
+        hint="the source sets no timestamps: add to the watermark strategy"
         " .with_timestamp_assigner(lambda record: <ms>)",
     )

@@ -180,6 +180,10 @@ class NamespaceTables(ABC):
         """The namespaces that have a table, in no order."""
 
     @abstractmethod
+    def has(self, namespace: Any) -> bool:
+        """Whether a namespace has a table."""
+
+    @abstractmethod
     def table(self, namespace: Any) -> EntrySpace:
         """The entries of a namespace; an empty table is made where there is none.
 

@@ -171,6 +171,10 @@ class HeapTables(NamespaceTables):
         """The namespaces that have a table."""
         return [*self._tables]
 
+    def has(self, namespace: Any) -> bool:
+        """Whether a namespace has a table."""
+        return namespace in self._tables
+
     def table(self, namespace: Any) -> HeapEntries:
         """The entries of a namespace."""
         table = self._tables.get(namespace)

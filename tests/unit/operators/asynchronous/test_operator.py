@@ -23,6 +23,8 @@ from headrace.datastream import (
 from headrace.datastream.async_retry_predicates import has_exception_predicate
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.operators.asynchronous.loop import event_loop
+from headrace.runtime.block import Block, Mark
+from headrace.runtime.channel import Channel
 from headrace.testing import KeyedHarness, ProcessHarness, run_pipeline
 
 SOON = Time.seconds(30)
@@ -202,7 +204,7 @@ class Plain(AsyncFunction[Any, Any]):
 @pytest.mark.parametrize("answer", [None, 5])
 def test_what_is_no_list_of_results_is_refused(answer: Any) -> None:
     stream = environment().from_collection([1])
-    with pytest.raises(TypeMismatchError, match=f"Plain gave {answer}") as raised:
+    with pytest.raises(TypeMismatchError, match=f"Plain returned {answer}") as raised:
         run_pipeline(AsyncDataStream.ordered_wait(stream, Plain(answer), SOON))
     assert "record:   1" in raised.value.__notes__[0]
 
@@ -356,6 +358,26 @@ def test_state_of_a_failed_task_run_is_dropped() -> None:
         assert harness.output() == [1, 2]
     with pytest.raises(PlanError, match="has no key"):
         KeyedHarness(Once(), lambda value: value)
+
+
+def test_watermarks_of_a_failed_task_run_are_dropped() -> None:
+    """What fails while results are emitted leaves watermarks that stood after them."""
+
+    class Bare(AsyncFunction[int, int]):
+        async def async_invoke(self, value: int) -> Any:
+            return value if value == 13 else [value]
+
+    waits = AsyncDataStream.unordered_wait(environment().from_collection([1]), Bare(), SOON)
+    node = waits._own
+    assert node is not None and node.spec is not None
+    with ProcessHarness(node.spec) as harness:
+        channel = Channel("input 0")
+        block = Block(None, [13], [0], False, [Mark(1, channel, 7)], None, 0, input=0)
+        block = block._replace(openings=((0, channel),))
+        with pytest.raises(TypeMismatchError):
+            harness._advance(block)
+        harness.process(2)
+        assert harness.output() == [2]
 
 
 def test_exactly_one_result_for_each_record_over_restarts() -> None:

@@ -108,3 +108,16 @@ def test_a_watermark_passes_at_once_where_nothing_waits(kind: type[Waiting]) -> 
     finish(waiting, call)
     waiting.mark(partial(emitted.mark, 2))
     assert emitted == [(MARK, 1), 0, (MARK, 2)]
+
+
+@pytest.mark.parametrize("kind", [InOrder, AsTheyCome])
+def test_what_fails_while_it_is_emitted_leaves_the_watermark_after_it(kind: type[Waiting]) -> None:
+    def fail(call: Call) -> None:
+        raise OSError("down")
+
+    waiting = kind(fail)
+    assert waiting.is_empty
+    (call,) = arrival([False, True], waiting, Emitted())
+    with pytest.raises(OSError, match="down"):
+        finish(waiting, call)
+    assert waiting.count == 0 and not waiting.is_empty

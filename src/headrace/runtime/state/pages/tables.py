@@ -58,6 +58,11 @@ class PagedTables(NamespaceTables):
         self._open_header()
         return [*self._stored, *(one for one in self._open if one not in self._stored)]
 
+    def has(self, namespace: Any) -> bool:
+        """Whether a namespace has a table."""
+        self._open_header()
+        return namespace in self._open or namespace in self._stored
+
     def table(self, namespace: Any) -> PagedEntries:
         """The entries of a namespace."""
         found = self._open.get(namespace)

@@ -1,0 +1,42 @@
+"""What is due when, of windows that all keys share."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from headrace.common.watermark_strategy import MAX_WATERMARK
+
+
+class Schedule:
+    """When each open window fires and is forgotten; the next of these costs no look at the others.
+
+    ``lateness_ms``: how long after its end a window of ``size_ms`` takes records.
+    """
+
+    def __init__(self, size_ms: int, lateness_ms: int) -> None:
+        self._size_ms, self._lateness_ms = size_ms, lateness_ms
+        self._open: set[int] = set()
+        self._events: list[tuple[int, bool, int]] = []
+
+    def cleanup_ms(self, start: int) -> int:
+        """When the window that begins at ``start`` is forgotten (ms)."""
+        return min(start + self._size_ms - 1 + self._lateness_ms, MAX_WATERMARK)
+
+    def expect(self, start: int, reached_ms: int) -> None:
+        """A window is open; up to the watermark ``reached_ms`` those that had to fire have."""
+        if start in self._open:
+            return
+        self._open.add(start)
+        end_ms = start + self._size_ms - 1
+        if end_ms > reached_ms:
+            heappush(self._events, (end_ms, False, start))
+        heappush(self._events, (self.cleanup_ms(start), True, start))
+
+    def due(self, watermark: int) -> tuple[int, bool] | None:
+        """Take the next that is due: a window, and whether it is forgotten or fires."""
+        if not self._events or self._events[0][0] > watermark:
+            return None
+        _, ends, start = heappop(self._events)
+        if ends:
+            self._open.discard(start)
+        return start, ends
