@@ -19,12 +19,20 @@ from headrace.datastream import (
 )
 from headrace.datastream.functions import AllWindowFunction, ProcessAllWindowFunction
 from headrace.datastream.state import ValueStateDescriptor
-from headrace.datastream.window import CountTrigger, GlobalWindows, TumblingEventTimeWindows
+from headrace.datastream.window import (
+    CountTrigger,
+    EventTimeSessionWindows,
+    GlobalWindows,
+    NeverTrigger,
+    PurgingTrigger,
+    TumblingEventTimeWindows,
+)
 from headrace.errors import (
     MissingWatermarksError,
     PlanError,
     TypeMismatchError,
     UnpicklableFunctionError,
+    WrongFunctionError,
 )
 from headrace.testing import run_pipeline
 
@@ -289,6 +297,23 @@ def test_what_cannot_work_is_told_when_it_is_written(wrong: Any, said: str) -> N
     with pytest.raises(PlanError) as raised:
         wrong(timed(env).key_by(lambda record: record[0]))
     assert said in str(raised.value)
+
+
+class _SaysNothingOfMerging(NeverTrigger):
+    def can_merge(self) -> bool:
+        return False
+
+    def on_merge(self, window: Any, ctx: Any) -> None:
+        """There is no state to merge."""
+
+
+def test_without_keys_a_trigger_must_say_that_it_can_merge_as_in_pyflink() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    sessions = EventTimeSessionWindows.with_gap(Time.seconds(1))
+    keyed = timed(env).key_by(lambda record: record[0])
+    keyed.window(sessions).trigger(PurgingTrigger.of(_SaysNothingOfMerging()))
+    with pytest.raises(WrongFunctionError, match="merge"):
+        timed(env).window_all(sessions).trigger(_SaysNothingOfMerging())
 
 
 def test_an_assigner_that_cannot_be_sent_is_told() -> None:

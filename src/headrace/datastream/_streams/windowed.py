@@ -247,13 +247,24 @@ class _Windowed:
         return trigger
 
     def _require_mergeable(self, trigger: Trigger[Any, Any]) -> None:
-        if isinstance(self._window_assigner, MergingWindowAssigner) and not trigger.can_merge():
+        merging = isinstance(self._window_assigner, MergingWindowAssigner)
+        if merging and not self._merges(trigger):
             raise WrongFunctionError(
                 f"the windows of {self._window_assigner!r} merge, but {type(trigger).__name__}"
                 " cannot",
                 where={"stream": self._stream._described()},
                 hint="override can_merge() to return True, and on_merge() to merge its state",
             )
+
+    def _merges(self, trigger: Trigger[Any, Any]) -> bool:
+        if trigger.can_merge():
+            return True
+        while isinstance(trigger, PurgingTrigger):
+            trigger = trigger.nested_trigger
+        # PyFlink asks `can_merge` of windows without keys only. A trigger of the program's own has
+        # an `on_merge`, as that is abstract.
+        ours = type(trigger).on_merge.__module__.startswith("headrace.datastream.")
+        return self._with_key and not ours
 
     def _window_call(self, given: Any, call: str, site: CallSite) -> WindowCall | None:
         if given is None:
