@@ -25,9 +25,13 @@ demo: $(STAMP) ## a trading day on Spark: as a stream with a live display, then 
 	@$(BIN)/headrace demo trades $(ARGS)
 
 .PHONY: test
-test: $(STAMP) ## all tests: first those without Spark, then those with it
+test: $(STAMP) ## all tests but the proofs: first those without Spark, then those with it
 	$(BIN)/python -m pytest -m "not spark" -n auto --durations=10 $(ARGS)
-	$(BIN)/python -m pytest -m spark --durations=10 $(ARGS)
+	$(BIN)/python -m pytest -m "spark and not proof" --durations=10 $(ARGS)
+
+.PHONY: proof
+proof: $(STAMP) ## what takes too long for every day: kills again and again, long waits
+	$(BIN)/python -m pytest -m proof --durations=10 $(ARGS)
 
 .PHONY: check
 check: $(STAMP) ## ruff, strict types, the import contract, lock and generated pages in step

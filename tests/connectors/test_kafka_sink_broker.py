@@ -150,6 +150,7 @@ def test_two_that_write_at_once_are_told(kafka_servers: str) -> None:
     assert values_of(kafka_servers, topic) == ["b"]
 
 
+@pytest.mark.proof
 @pytest.mark.timeout(120)
 def test_a_transaction_that_was_open_for_too_long_is_told_and_run_again(
     kafka_servers: str,
@@ -196,6 +197,7 @@ def test_a_missing_topic_and_a_partition_that_is_not_there_are_told(kafka_server
         write(KafkaSink(bootstrap_servers=kafka_servers, record_serializer=Whole()), 0, record)
 
 
+@pytest.mark.proof
 @pytest.mark.timeout(300)
 def test_killed_at_any_moment_each_record_is_committed_once(kafka_servers: str) -> None:
     """A writer is killed at random moments, and started again where its micro-batches stood."""

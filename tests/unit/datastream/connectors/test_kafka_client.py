@@ -100,19 +100,26 @@ def test_an_end_and_an_offset_that_is_not_there(servers: str) -> None:
 
 def test_an_open_client_is_not_garbage(servers: str) -> None:
     """A collection within an answer would end it in its own thread, and librdkafka the process."""
-    asked = clients(servers).cluster()
-    opened = {*librdkafka._open}
-    assert len(opened) == 1 and asked.names() == ["t"]
-    del asked
-    gc.collect()
-    assert librdkafka._open == opened and opened.pop().list_topics(timeout=10).topics
-    librdkafka._open.clear()
-    closed = clients(servers).cluster()
-    (client,) = librdkafka._open
-    closed.close()
-    assert not librdkafka._open
-    with pytest.raises(RuntimeError, match="closed"):
-        client.list_topics(timeout=1)
+    for _ in range(3):
+        dropped = clients(servers).cluster()
+        assert isinstance(dropped, librdkafka.LibrdkafkaCluster)
+        client, answer = _asked(dropped)
+        answer.add_done_callback(lambda _: gc.collect())
+        del dropped
+        assert answer.result(10).offset == RECORDS
+        assert librdkafka._left == [client]
+        assert client.list_topics("t", timeout=10).topics["t"].partitions
+        clients(servers).cluster().close()
+        assert not librdkafka._left
+        with pytest.raises(RuntimeError, match="closed"):
+            client.list_topics(timeout=1)
+
+
+def _asked(cluster: librdkafka.LibrdkafkaCluster) -> tuple[Any, Any]:
+    """The client, and an answer that is to come."""
+    spec = {kafka.TopicPartition("t", 0): kafka.admin.OffsetSpec.latest()}
+    (answer,) = cluster._admin.list_offsets(spec, request_timeout=10).values()
+    return cluster._admin, answer
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -131,26 +132,36 @@ def _text(error: Any) -> str:
     return str(inner.str()) if hasattr(inner, "str") else str(inner)
 
 
-_open: set[Any] = set()
-"""The ``AdminClient``s that are not closed. A garbage collection must not be what ends one: it may
-run in the client's own thread, which tells of an answer, and librdkafka ends the process then."""
+_left: list[Any] = []
+"""The ``AdminClient``s that nobody has closed. A garbage collection must not be what ends one: it
+may run in the client's own thread, which tells of an answer, and librdkafka ends the process then.
+Who makes the next one ends them."""
+
+
+class _Heard:
+    """What a client heard last. It does not know who asks: the client would keep that one alive."""
+
+    text = ""
+
+    def __call__(self, error: Any) -> None:
+        self.text = str(error.str())
 
 
 class LibrdkafkaCluster:
-    """Asks through an ``AdminClient``, which lives until ``close``."""
+    """Asks through an ``AdminClient``."""
 
     def __init__(self, clients: LibrdkafkaClients) -> None:
         self._kafka = _library()
-        self._heard = ""
-        properties = {**clients.admin(), "error_cb": self._hear}
+        self._heard = _Heard()
+        while _left:
+            _end(_left.pop())
+        properties = {**clients.admin(), "error_cb": self._heard}
         self._admin = _made(self._kafka.admin.AdminClient, properties)
-        _open.add(self._admin)
+        self._unless_closed = weakref.finalize(self, _left.append, self._admin)
+        self._unless_closed.atexit = False
         level = clients.isolation.upper()
         self._isolation = self._kafka.IsolationLevel[level]
         self._pending: Future[Any] | None = None
-
-    def _hear(self, error: Any) -> None:
-        self._heard = str(error.str())
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
@@ -164,7 +175,7 @@ class LibrdkafkaCluster:
         kafka_error, codes = error.args[0], self._kafka.KafkaError
         self._admin.poll(0)  # what the client heard comes here
         if kafka_error.code() in _codes(codes, _LATER):
-            return Unreachable(self._heard or str(kafka_error.str()))
+            return Unreachable(self._heard.text or str(kafka_error.str()))
         if kafka_error.code() == codes._AUTHENTICATION:
             return JobError(f"Kafka refuses the login: {kafka_error.str()}")
         return JobError(f"Kafka refuses: {kafka_error.str()}")
@@ -267,8 +278,14 @@ class LibrdkafkaCluster:
             with contextlib.suppress(Exception):
                 self._pending.result(timeout=ASK_TIMEOUT_S)
             self._pending = None
-        with self._admin:  # its end closes it, in this thread
-            _open.discard(self._admin)
+        if self._unless_closed.detach() is not None:
+            _end(self._admin)
+
+
+def _end(client: Any) -> None:
+    """Close an ``AdminClient`` in this thread."""
+    with client:
+        pass
 
 
 def _id_text(topic_id: Any) -> str:
