@@ -1,4 +1,4 @@
-"""Windows by assigners and triggers that a program defines, and windows that fire more than once."""
+"""Windows by user-defined assigners and triggers, and windows that fire more than once."""
 
 from __future__ import annotations
 

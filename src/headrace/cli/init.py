@@ -41,8 +41,8 @@ $ headrace run job.py --local    # in one process, without Spark
 $ pytest                         # the test, without Spark as well (pip install pytest)
 ```
 
-`job.py` is the program, `test_job.py` its test. The data is generated: to read your own, put
-another source in the place of the one in `main`.
+`job.py` is the program, `test_job.py` its test. The data is generated: to read your own data,
+replace the source in `main`.
 
 Made by `headrace init --from {template}`.
 """
@@ -52,7 +52,7 @@ SETTINGS = '[tool.pytest.ini_options]\npythonpath = ["."]\n'
 def init(
     folder: Annotated[Path, typer.Argument(metavar="NAME", help="The project's folder.")],
     template: Annotated[
-        Template, typer.Option("--from", help="The example that it begins with.")
+        Template, typer.Option("--from", help="The example from which it is made.")
     ] = Template.SKI_LIFTS,
 ) -> None:
     """Make a new project NAME: a job that runs, its test, and a README."""

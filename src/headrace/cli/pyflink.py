@@ -23,11 +23,12 @@ def pyflink(
     local: Local = False,
     settings: Settings = None,
 ) -> None:
-    """Run PROGRAM, which imports pyflink: in it, its modules and the workers that means Headrace.
+    """Run PROGRAM, written for PyFlink, without a change.
 
-    --fresh counts before or after PROGRAM; after a `--` it is the program's own. The other options
-    come before PROGRAM. A PyFlink that is installed is not used. `headrace check` says beforehand
-    what will differ.
+    `import pyflink` then imports Headrace: in PROGRAM, in its own modules and in the workers. An
+    installed PyFlink is not used. `headrace check` lists beforehand what will differ. --fresh may
+    come before or after PROGRAM; after a `--` it is the program's own. The other options come
+    before PROGRAM.
     """
     ask(local, settings or [])
     asked, passed = split_fresh(arguments or [])

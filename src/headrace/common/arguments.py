@@ -47,7 +47,7 @@ def one_of(kind: type[T], value: Any) -> T:
         PlanError: it is not of the class ``kind``.
     """
     if not isinstance(value, kind):
-        raise PlanError(f"{article(kind.__name__)} is wanted, not {value!r}")
+        raise PlanError(f"expected {article(kind.__name__)}, not {value!r}")
     return value
 
 

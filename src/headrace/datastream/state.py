@@ -293,7 +293,7 @@ class StateDescriptor:
         """Let the state expire."""
         if not isinstance(ttl_config, StateTtlConfig):
             raise PlanError(
-                f"state {self.name!r}: a StateTtlConfig is wanted,"
+                f"state {self.name!r}: expected a StateTtlConfig,"
                 f" not {article(type(ttl_config).__name__)}",
                 hint="StateTtlConfig.new_builder(ttl).build()",
             )

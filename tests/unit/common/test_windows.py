@@ -204,7 +204,7 @@ def test_a_gap_that_each_record_gives() -> None:
     assert by_clock.assign_windows(7, 100, clock) == [TimeWindow(50, 57)]
     with pytest.raises(PlanError, match="more than 0 ms, not 0"):
         sessions.assign_windows(0, 100, clock)
-    with pytest.raises(TypeError, match="SessionWindowTimeGapExtractor is wanted"):
+    with pytest.raises(TypeError, match="expected a SessionWindowTimeGapExtractor"):
         DynamicEventTimeSessionWindows.with_dynamic_gap(lambda element: 3)  # type: ignore[arg-type]
 
 

@@ -97,7 +97,7 @@ def test_late_data_of_either_side(env: StreamExecutionEnvironment) -> None:
     found = run_pipeline({"main": joined, **aside}, cuts=[2] * 9)
     assert sorted(found["main"]) == ["1000,1000", "2000,2000"]
     assert (found["left"], found["right"]) == ([1], [3])
-    with pytest.raises(PlanError, match="an OutputTag is wanted"):
+    with pytest.raises(PlanError, match="expected an OutputTag"):
         left.interval_join(right).between(0, 0).side_output_left_late_data("late")
 
 

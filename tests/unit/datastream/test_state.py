@@ -79,7 +79,7 @@ def test_descriptors_are_checked() -> None:
         ReducingStateDescriptor("r", 3)  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="'a' needs an AggregateFunction"):
         AggregatingStateDescriptor("a", Total())  # type: ignore[arg-type]
-    with pytest.raises(PlanError, match="'v': a StateTtlConfig is wanted"):
+    with pytest.raises(PlanError, match="'v': expected a StateTtlConfig"):
         ValueStateDescriptor("v").enable_time_to_live(Time.days(1))  # type: ignore[arg-type]
 
 

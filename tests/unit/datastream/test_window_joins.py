@@ -211,7 +211,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(WrongFunctionError, match=r"apply\(\) takes a JoinFunction"):
         windows.apply(Groups())
     groups = first.co_group(second).where(everything).equal_to(everything)
-    with pytest.raises(WrongFunctionError, match="a WindowAssigner is wanted"):
+    with pytest.raises(WrongFunctionError, match="expected a WindowAssigner"):
         groups.window("two").apply(Groups())  # type: ignore[arg-type]
     for call in (first.join, first.co_group):
         with pytest.raises(PlanError, match=r"\(\) takes a stream, not an int"):

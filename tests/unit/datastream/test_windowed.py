@@ -262,10 +262,10 @@ def test_watermarks_are_needed_for_event_time_only() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (lambda keyed: keyed.window(5), "a WindowAssigner is wanted, not an int"),
-        (lambda keyed: keyed.window(TUMBLING).trigger(CountTrigger), "a Trigger is wanted"),
-        (lambda keyed: keyed.window(TUMBLING).evictor(3), "an Evictor is wanted"),
-        (lambda keyed: keyed.window(TUMBLING).side_output_late_data("late"), "an OutputTag is"),
+        (lambda keyed: keyed.window(5), "expected a WindowAssigner, not an int"),
+        (lambda keyed: keyed.window(TUMBLING).trigger(CountTrigger), "expected a Trigger"),
+        (lambda keyed: keyed.window(TUMBLING).evictor(3), "expected an Evictor"),
+        (lambda keyed: keyed.window(TUMBLING).side_output_late_data("late"), "an OutputTag, not"),
         (lambda keyed: keyed.window(TUMBLING).allowed_lateness(-1), "at least 0 ms"),
         (lambda keyed: keyed.count_window(0), "the size of a count window"),
         (lambda keyed: keyed.count_window(2, -1), "the slide of a count window"),

@@ -32,12 +32,12 @@ def check(
         list[Path], typer.Argument(metavar="PROGRAM...", help="Programs, Python files.")
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all names.")] = False,
-    everything: Annotated[bool, typer.Option("--all", help="Show what works, too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also list names that work.")] = False,
 ) -> None:
-    """Say what of PROGRAM, written for PyFlink or Headrace, does not work here or differs.
+    """List the names in PROGRAM, written for PyFlink or Headrace, that do not work or differ.
 
-    Nothing is run. The program's own modules are read as well. The exit status is 1 if a name is
-    used that does not work.
+    Nothing is run. The program's own modules are read as well. The exit status is 1 if the program
+    uses a name that does not work.
     """
     from headrace.cli.check.uses import uses_of
 

@@ -64,7 +64,7 @@ class _Windowed:
         self._stream = stream
         if not isinstance(window_assigner, WindowAssigner):
             hint = "TumblingEventTimeWindows.of(Time.seconds(5)), for example"
-            raise self._wrong("a WindowAssigner is wanted", window_assigner, hint)
+            raise self._wrong("expected a WindowAssigner", window_assigner, hint)
         self._window_assigner = window_assigner
         self._window_trigger: Trigger[Any, Any] | None = None
         self._evictor: Evictor[Any, Any] | None = None
@@ -82,7 +82,7 @@ class _Windowed:
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
         """Use this trigger instead of the default trigger of the assigner."""
         if not isinstance(trigger, Trigger):
-            raise self._wrong("a Trigger is wanted", trigger, "CountTrigger.of(10), for example")
+            raise self._wrong("expected a Trigger", trigger, "CountTrigger.of(10), for example")
         self._window_trigger = trigger
         self._require_mergeable(trigger)
         return self
@@ -90,7 +90,7 @@ class _Windowed:
     def evictor(self, evictor: Evictor[Any, Any]) -> Self:
         """Remove records from windows that fire. All records of the windows are then kept."""
         if not isinstance(evictor, Evictor):
-            raise self._wrong("an Evictor is wanted", evictor, "CountEvictor.of(10), for example")
+            raise self._wrong("expected an Evictor", evictor, "CountEvictor.of(10), for example")
         self._evictor = evictor
         return self
 
@@ -105,7 +105,7 @@ class _Windowed:
     def side_output_late_data(self, output_tag: OutputTag) -> Self:
         """Send records that come too late for all of their windows to a side output."""
         if not isinstance(output_tag, OutputTag):
-            raise self._wrong("an OutputTag is wanted", output_tag, 'OutputTag("late")')
+            raise self._wrong("expected an OutputTag", output_tag, 'OutputTag("late")')
         self._late_data_output_tag = output_tag
         return self
 

@@ -29,7 +29,7 @@ def nested(trigger: Any) -> Trigger[Any, Any]:
     """
     if isinstance(trigger, Trigger):
         return trigger
-    raise WrongFunctionError(f"a Trigger is wanted, not {trigger!r}")
+    raise WrongFunctionError(f"expected a Trigger, not {trigger!r}")
 
 
 def _sum(first: int, second: int) -> int:

@@ -56,7 +56,7 @@ class _DynamicGap(_Sessions):
         self._session_gap = 0
         if not isinstance(session_window_time_gap_extractor, SessionWindowTimeGapExtractor):
             raise WrongFunctionError(
-                "a SessionWindowTimeGapExtractor is wanted,"
+                "expected a SessionWindowTimeGapExtractor,"
                 f" not {session_window_time_gap_extractor!r}",
                 hint="derive a class from it, with extract(element), and give an object",
             )

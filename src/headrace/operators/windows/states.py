@@ -47,7 +47,7 @@ class WindowStates:
         """The state of a descriptor of any kind."""
         maker = self._makers.get(getattr(descriptor, "kind", ""))
         if maker is None:
-            raise PlanError(f"a StateDescriptor is wanted, not {descriptor!r}")
+            raise PlanError(f"expected a StateDescriptor, not {descriptor!r}")
         return maker(descriptor)
 
     def get_state(self, state_descriptor: Any) -> Any:
