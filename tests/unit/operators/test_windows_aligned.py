@@ -238,7 +238,7 @@ def test_records_kept_by_pane_are_not_read_as_windows() -> None:
         held = task.snapshot()
     with (
         windowed(lambda keyed: keyed.window(windows).aggregate(NeverMerged())) as other,
-        pytest.raises(CheckpointError, match="by window now, and were by pane"),
+        pytest.raises(CheckpointError, match="by window, but the checkpoint has them by pane"),
     ):
         other.restore(held)
         other.process(("a", 1), 3)
