@@ -38,8 +38,8 @@ class JobHandle(Protocol):
 class JobClient:
     """Watches and stops one job."""
 
-    trigger_savepoint = unsupported_method("savepoints are not written yet")
-    stop_with_savepoint = unsupported_method("savepoints are not written yet")
+    trigger_savepoint = unsupported_method("there are no savepoints")
+    stop_with_savepoint = unsupported_method("there are no savepoints")
 
     def __init__(self, handle: JobHandle) -> None:
         self._handle = handle

@@ -3,7 +3,7 @@
     KafkaSource = unsupported("headrace.datastream.connectors.kafka.KafkaSource", "comes with …")
 
     class JobClient:
-        trigger_savepoint = unsupported_method("savepoints are not written yet")
+        trigger_savepoint = unsupported_method("there are no savepoints")
 
 Importing such a name is fine; using it raises ``UnsupportedError``.
 """

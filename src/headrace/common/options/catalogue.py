@@ -127,7 +127,7 @@ SAVEPOINT_DIR: ConfigOption[str | None] = ConfigOption(
     "execution.checkpointing.savepoint-dir",
     ValueKind.STRING,
     None,
-    "No effect: savepoints are not written yet.",
+    "No effect: there are no savepoints.",
     fallback_keys=("state.savepoints.dir",),
     has_effect=False,
 )

@@ -32,7 +32,7 @@ _ROWS: tuple[tuple[str, ValueKind, Any, str], ...] = (
     ("execution.batch-shuffle-mode", ValueKind.STRING, "", "Spark exchanges the data"),
     ("execution.attached", ValueKind.BOOLEAN, False, "execute waits, execute_async does not"),
     ("execution.shutdown-on-attached-exit", ValueKind.BOOLEAN, False, "the driver is the job"),
-    ("execution.state-recovery.path", ValueKind.STRING, "", "savepoints are not written yet"),
+    ("execution.state-recovery.path", ValueKind.STRING, "", "there are no savepoints"),
     ("execution.checkpointing.interval", ValueKind.DURATION, 0, _BATCH),
     ("execution.checkpointing.timeout", ValueKind.DURATION, 600_000, _BATCH),
     ("execution.checkpointing.min-pause", ValueKind.DURATION, 0, _BATCH),
