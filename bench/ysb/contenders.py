@@ -1,0 +1,24 @@
+"""Who takes part, at which two sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+THOUSAND, MILLION = 1_000, 1_000_000
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A program of ``bench.ysb.peers`` with its options, and how long one run may take."""
+
+    name: str
+    words: str
+    module: str
+    sizes: tuple[int, int]
+    environment: str = "headrace"
+    options: Mapping[str, str] = field(default_factory=dict)
+    limit_s: float = 300
+
+
+CONTENDERS = (Contender("headrace", "Headrace", "headrace_job", (1 * MILLION, 4 * MILLION)),)
