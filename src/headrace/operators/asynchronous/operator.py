@@ -88,10 +88,12 @@ class AsyncWaitOperator(Operator):
         capacity = spec.capacity
 
         def emit(call: Call, node: Any = node) -> None:
-            value, timestamp = call.value, call.timestamp
+            value, timestamp = call.value, call.timestamp  # an error is reported with them
             if call.error is not None:
                 raise call.error
-            results = call.results
+            give(value, timestamp, call.results)
+
+        def give(value: Any, timestamp: int | None, results: Any, node: Any = node) -> None:
             if type(results) is not list:
                 _check(results, spec.function.name)
             if join is not None:
@@ -109,9 +111,28 @@ class AsyncWaitOperator(Operator):
             self._waiting.add(call)
             self._calls.begin(call)
 
+        def push_cached(value: Any, timestamp: int | None, node: Any = node) -> None:
+            argument, calls = value if key is None else key(value), self._calls
+            assert isinstance(calls, CachedCalls)
+            # The way over the event loop costs several times what a look into the cache does.
+            kept = calls.kept(argument)
+            self._take_done()
+            if kept is not None and self._waiting.is_empty:
+                give(value, timestamp, kept)
+                return
+            while self._waiting.count >= capacity:
+                self._take(self._calls.done.get())
+            call = Call(value, timestamp, argument)
+            self._waiting.add(call)
+            if kept is None:
+                calls.begin(call)
+            else:
+                call.results, call.done = kept, True
+                self._waiting.finished(call)
+
         self._emit = emit
         self._begin_anew()
-        return push
+        return push if self._cache is None else push_cached
 
     def _begin_anew(self) -> None:
         self._waiting: Waiting = (InOrder if self._spec.ordered else AsTheyCome)(self._emit)
