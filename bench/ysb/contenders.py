@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from bench.ysb.events import TAIL_MS
+
 THOUSAND, MILLION = 1_000, 1_000_000
 
 
@@ -18,6 +20,8 @@ class Contender:
     sizes: tuple[int, int]
     environment: str = "headrace"
     options: Mapping[str, str] = field(default_factory=dict)
+    behind: Mapping[str, str] = field(default_factory=dict)
+    """Further options for catching up only."""
     limit_s: float = 300
 
 

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +59,9 @@ def process(python: str, module: str, arguments: list[str], log: Path) -> Iterat
 
 def catch_up(contender: Contender, up: Servers, given: Input) -> Watched:
     """Let a contender read a topic that was filled beforehand."""
+    chosen = replace(contender, options={**contender.options, **contender.behind})
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        return _watched(contender, up, given, Path(folder))
+        return _watched(chosen, up, given, Path(folder))
 
 
 def live(contender: Contender, up: Servers, given: Input) -> Watched:
