@@ -22,6 +22,8 @@ class Asked:
     topic: str
     redis: str
     folder: str
+    tail_ms: int
+    """The event time of the events that only end windows."""
     options: Mapping[str, str] = field(default_factory=dict)
 
     def text(self) -> str:

@@ -25,4 +25,15 @@ class Contender:
     limit_s: float = 300
 
 
-CONTENDERS = (Contender("headrace", "Headrace", "headrace_job", (1 * MILLION, 4 * MILLION)),)
+CONTENDERS = (
+    Contender("headrace", "Headrace", "headrace_job", (1 * MILLION, 4 * MILLION)),
+    Contender(
+        "quix",
+        "Quix Streams",
+        "quix_job",
+        (200 * THOUSAND, 800 * THOUSAND),
+        "quix",
+        options={"grace_ms": "200"},
+        behind={"grace_ms": str(TAIL_MS // 2)},
+    ),
+)

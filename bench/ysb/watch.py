@@ -79,7 +79,8 @@ def live(contender: Contender, up: Servers, given: Input) -> Watched:
 def _watched(contender: Contender, up: Servers, given: Input, folder: Path) -> Watched:
     client = up.emptied()
     (folder / "job").mkdir()
-    task = Asked(up.brokers, given.topic, up.redis_url, str(folder / "job"), contender.options)
+    own, told = str(folder / "job"), contender.options
+    task = Asked(up.brokers, given.topic, up.redis_url, own, given.tail_ms, told)
     module, log = f"bench.ysb.peers.{contender.module}", folder / "job.log"
     python, watched = python_for(contender.environment), Watched()
     begun_ms = time.time() * 1000

@@ -1,13 +1,15 @@
 """Quix Streams: two processes of one consumer group, one for each partition.
 
 Option ``grace_ms``: how long a window stays open after its end. The two processes send to each
-other by campaign, and where they catch up one may be far ahead of the other.
+other by campaign, and where they catch up one may be far ahead of the other. So the first tail to come
+waits for the other one: it would end windows of which the other process still has events.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from typing import Any
 
 import redis
@@ -17,6 +19,9 @@ from bench.ysb.asked import RESULTS, Asked, asked
 from bench.ysb.events import VIEW, WINDOW_MS
 
 PROCESSES = 2
+_AT_THE_TAIL = "quix:at-the-tail"
+_ON_THE_WAY_S = 0.5
+"""So long what was sent may take to the broker."""
 
 
 class Campaigns:
@@ -31,6 +36,22 @@ class Campaigns:
         if campaign is None:
             campaign = self._known[ad] = self._client.get(ad)
         return {"campaign": campaign, "event_time": view[1]}
+
+
+class Together:
+    """Lets a process go on to its tail when all processes are there."""
+
+    def __init__(self, client: Any, tail_ms: int, number: int) -> None:
+        self._client, self._tail, self._number = client, str(tail_ms), number
+        self._waits = True
+
+    def __call__(self, event: dict[str, str]) -> None:
+        if self._waits and event["event_time"] == self._tail:
+            self._waits = False
+            self._client.sadd(_AT_THE_TAIL, self._number)
+            while self._client.scard(_AT_THE_TAIL) < PROCESSES:
+                time.sleep(_ON_THE_WAY_S / 10)
+            time.sleep(_ON_THE_WAY_S)
 
 
 def event_time(value: Any, headers: Any, timestamp_ms: float, kind: Any) -> int:
@@ -49,6 +70,7 @@ def run(task: Asked, number: int) -> None:
         loglevel="WARNING",
     )
     events = app.dataframe(app.topic(task.topic, timestamp_extractor=event_time))
+    events = events.update(Together(client, task.tail_ms, number))
     events = events.filter(lambda event: event["event_type"] == VIEW)
     events = events.apply(lambda event: (event["ad_id"], event["event_time"]))
     events = events.apply(Campaigns(client)).group_by("campaign")

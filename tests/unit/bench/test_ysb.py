@@ -115,7 +115,7 @@ def test_a_tally_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_contender_reads_what_it_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
     from bench.ysb import asked
 
-    told = Asked("localhost:1", "events", "redis://localhost:2", "folder", {"a": "b"})
+    told = Asked("localhost:1", "events", "redis://localhost:2", "folder", 7, {"a": "b"})
     monkeypatch.setattr("sys.argv", ["job", told.text()])
     assert asked.asked() == told
     assert told.option("a", "c") == "b"
