@@ -22,6 +22,8 @@ class Contender:
     options: Mapping[str, str] = field(default_factory=dict)
     behind: Mapping[str, str] = field(default_factory=dict)
     """Further options for catching up only."""
+    jars: str = ""
+    """What of ``jars.txt`` it gets as its option ``jars``: paths with commas."""
     limit_s: float = 300
 
 
@@ -35,5 +37,29 @@ CONTENDERS = (
         "quix",
         options={"grace_ms": "200"},
         behind={"grace_ms": str(TAIL_MS // 2)},
+    ),
+    Contender(
+        "pyflink",
+        "PyFlink, process mode",
+        "flink_job",
+        (100 * THOUSAND, 300 * THOUSAND),
+        "pyflink",
+        jars="flink",
+    ),
+    Contender(
+        "flink-sql",
+        "Flink SQL (no Python but for Redis)",
+        "flink_sql_job",
+        (1 * MILLION, 4 * MILLION),
+        "pyflink",
+        jars="flink",
+    ),
+    Contender(
+        "spark",
+        "Spark Structured Streaming's own operators",
+        "spark_job",
+        (1 * MILLION, 4 * MILLION),
+        options={"late_ms": "200", "batch": str(500 * THOUSAND)},
+        jars="spark",
     ),
 )

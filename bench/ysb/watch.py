@@ -18,6 +18,7 @@ from bench.environments import ROOT, python_for
 from bench.ysb.asked import RESULTS, Asked
 from bench.ysb.contenders import Contender
 from bench.ysb.events import TAIL_MS
+from bench.ysb.jars import jars_of
 from bench.ysb.servers import Input, Servers, results_in
 from bench.ysb.tallies import Result, difference
 
@@ -79,7 +80,7 @@ def live(contender: Contender, up: Servers, given: Input) -> Watched:
 def _watched(contender: Contender, up: Servers, given: Input, folder: Path) -> Watched:
     client = up.emptied()
     (folder / "job").mkdir()
-    own, told = str(folder / "job"), contender.options
+    own, told = str(folder / "job"), {**contender.options, **jars_of(contender.jars)}
     task = Asked(up.brokers, given.topic, up.redis_url, own, given.tail_ms, told)
     module, log = f"bench.ysb.peers.{contender.module}", folder / "job.log"
     python, watched = python_for(contender.environment), Watched()

@@ -1,8 +1,8 @@
 """Quix Streams: two processes of one consumer group, one for each partition.
 
 Option ``grace_ms``: how long a window stays open after its end. The two processes send to each
-other by campaign, and where they catch up one may be far ahead of the other. So the first tail to come
-waits for the other one: it would end windows of which the other process still has events.
+other by campaign, and where they catch up one may be far ahead of the other. So the first tail to
+come waits for the other one: it would end windows of which the other process still has events.
 """
 
 from __future__ import annotations
