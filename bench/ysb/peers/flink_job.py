@@ -86,8 +86,9 @@ class Written(MapFunction):
         self._results = Results(self._url)
 
     def map(self, value: Any) -> Any:
-        self._results.add(*value)
-        return value
+        campaign, window_ms, views = value
+        self._results.add(campaign, window_ms, views)
+        return campaign, window_ms, views
 
 
 def build(env: StreamExecutionEnvironment, task: Asked) -> None:
