@@ -44,10 +44,10 @@ class Tallies:
 
 
 class _Row:
-    __slots__ = ("read_s", "results", "written_s")
+    __slots__ = ("is_plain", "read_s", "results", "written_s")
 
     def __init__(self, results: list[Any], now_s: float) -> None:
-        self.results = results
+        self.results, self.is_plain = results, all(map(is_plain, results))
         self.written_s = self.read_s = now_s
 
 
@@ -62,6 +62,10 @@ class Cache:
 
     def __init__(self, limits: CacheLimits, clock: Callable[[], float]) -> None:
         self._limits, self._clock = limits, clock
+        self._expires = (
+            limits.expire_after_write_ms is not None or limits.expire_after_access_ms is not None
+        )
+        self._is_bounded = limits.max_rows is not None
         self._rows: OrderedDict[Any, _Row] = OrderedDict()
         self._until_sweep = _FEW_ROWS
         self._lock = Lock()
@@ -71,18 +75,21 @@ class Cache:
         return len(self._rows)
 
     def get(self, key: Any) -> list[Any] | None:
-        """The results of a key; None if there are none, or no more."""
+        """The results of a key, for one record; None if there are none, or no more."""
         with self._lock:
-            row, now_s = self._rows.get(key), self._clock()
+            row = self._rows.get(key)
             if row is None:
                 return None
-            if self._expired(row, now_s):
-                del self._rows[key]
-                return None
-            row.read_s = now_s
-            self._rows.move_to_end(key)
+            if self._expires:
+                now_s = self._clock()
+                if self._expired(row, now_s):
+                    del self._rows[key]
+                    return None
+                row.read_s = now_s
+            if self._is_bounded:
+                self._rows.move_to_end(key)
             self.tallies.hits += 1
-            return row.results
+        return [*row.results] if row.is_plain else copied(row.results)
 
     def put(self, key: Any, results: list[Any]) -> None:
         """Keep the results of a key."""
@@ -126,14 +133,9 @@ class CachedCalls(Calls):
         self._cache = cache
         self._loads: dict[Any, _Load] = {}
 
-    def kept(self, key: Any) -> list[Any] | None:
-        """The results that are kept for a key, for one record; called on the task's thread."""
-        kept = self._cache.get(key)
-        return None if kept is None else _for_one(kept)
-
     def _start(self, call: Call) -> None:
         key, tallies = call.argument, self._cache.tallies
-        kept = self.kept(key)  # another record's lookup may have ended meanwhile
+        kept = self._cache.get(key)  # another record's lookup may have ended meanwhile
         if kept is not None:
             self._finish(call, kept, None)
             return
