@@ -12,8 +12,9 @@ from bench.ysb.servers import Input
 from bench.ysb.tallies import Result
 
 _HEAD = """\
-| | events/s | start | latency at | median | p99 | longest |
-|---|---:|---:|---:|---:|---:|---:|"""
+| | events/s | Headrace to it | start | latency at | median | p99 | longest |
+|---|---:|---:|---:|---:|---:|---:|---:|"""
+_OWN = "headrace"
 
 
 def latencies(results: Iterable[Result], given: Input, warm_up_s: int) -> dict[str, float]:
@@ -27,6 +28,7 @@ def latencies(results: Iterable[Result], given: Input, warm_up_s: int) -> dict[s
 def table(rows: Sequence[Row], words: Mapping[str, str]) -> str:
     """A line for each contender: medians of its rounds."""
     rates = figures(row for row in rows if row["case"] == "ysb")
+    own_rate = rates[_OWN].rate if _OWN in rates else None
     lines = [_HEAD]
     for name, said in words.items():
         own = [row for row in rows if row["contender"] == name]
@@ -36,7 +38,8 @@ def table(rows: Sequence[Row], words: Mapping[str, str]) -> str:
         rate = figure.rate if figure else None
         start = figure.start if figure else None
         waits = [row for row in own if "values" in row]
-        cells = [f"{rate:,.0f}" if rate else "", f"{start:.1f} s" if start else ""]
+        times = f"{own_rate / rate:.3g} x" if rate and own_rate else ""
+        cells = [f"{rate:,.0f}" if rate else "", times, f"{start:.1f} s" if start else ""]
         cells.append(f"{median(row['rate'] for row in waits):,.0f}/s" if waits else "")
         for value in ("median_ms", "p99_ms", "max_ms"):
             cells.append(f"{median(r['values'][value] for r in waits):,.0f} ms" if waits else "")

@@ -54,7 +54,7 @@ class Count(AggregateFunction):
         return acc_a + acc_b
 
 
-class WithWindow(ProcessWindowFunction):
+class WithWindow(ProcessWindowFunction[Any, Any, Any, Any]):
     """Campaign, start of the window, views."""
 
     def process(self, key: str, context: Any, elements: Iterable[int]) -> Iterable[Any]:
@@ -75,7 +75,7 @@ def projected(event: dict[str, str]) -> tuple[str, int]:
 def entry(result: tuple[str, int, int]) -> RedisCommand:
     """What is written for a result."""
     campaign, window, views = result
-    fields = {"campaign": campaign, "window": window, "views": views}
+    fields: dict[str, str | int] = {"campaign": campaign, "window": window, "views": views}
     return RedisCommand.xadd(RESULTS, fields)
 
 

@@ -38,8 +38,8 @@ def test_live_produces_what_is_due_and_late_events_keep_their_time(
     moments = iter([0.0, 1.0, 1.25, 9.0])
     produced_by: list[int] = []
     topic = Kept()
-    monkeypatch.setattr(feed.time, "time", lambda: next(moments))
-    monkeypatch.setattr(feed.time, "sleep", lambda _: produced_by.append(len(topic.events)))
+    monkeypatch.setattr("time.time", lambda: next(moments))
+    monkeypatch.setattr("time.sleep", lambda _: produced_by.append(len(topic.events)))
     tally = feed.live(topic, Events(1_000, 100), 40)  # type: ignore[arg-type]
     assert produced_by == [0, 0, 25, 40]
     times = [int(json.loads(value)["event_time"]) for _, value in topic.events]
