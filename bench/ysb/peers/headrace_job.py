@@ -15,6 +15,8 @@ from headrace.common.watermark_strategy import TimestampAssigner
 from headrace.datastream import (
     AggregateFunction,
     AsyncDataStream,
+    AsyncFunction,
+    DataStream,
     LookupCache,
     ProcessWindowFunction,
     StreamExecutionEnvironment,
@@ -79,6 +81,27 @@ def entry(result: tuple[str, int, int]) -> RedisCommand:
     return RedisCommand.xadd(RESULTS, fields)
 
 
+STRATEGY = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(EventTime())
+
+
+def counted(events: DataStream, lookup: AsyncFunction[Any, Any]) -> DataStream:
+    """Campaign, start of the window in ms, views: of events whose times are known."""
+    joined = AsyncDataStream.unordered_wait(
+        events.filter(is_view).map(projected),
+        lookup,
+        Time.seconds(60),
+        cache=LookupCache(
+            key=lambda view: view[0],
+            join=lambda view, found: [(campaign, view[1]) for campaign in found],
+            max_rows=ADS,
+        ),
+    )
+    windows = joined.key_by(lambda view: view[0]).window(
+        TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS))
+    )
+    return windows.aggregate(Count(), WithWindow())
+
+
 def build(env: StreamExecutionEnvironment, task: Asked) -> None:
     """Put the job into the environment."""
     source = (
@@ -90,22 +113,8 @@ def build(env: StreamExecutionEnvironment, task: Asked) -> None:
         .set_value_only_deserializer(Json())
         .build()
     )
-    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(EventTime())
-    views = env.from_source(source, strategy, "events").filter(is_view).map(projected)
-    joined = AsyncDataStream.unordered_wait(
-        views,
-        RedisLookup(task.redis),
-        Time.seconds(60),
-        cache=LookupCache(
-            key=lambda view: view[0],
-            join=lambda view, found: [(campaign, view[1]) for campaign in found],
-            max_rows=ADS,
-        ),
-    )
-    windows = joined.key_by(lambda view: view[0]).window(
-        TumblingEventTimeWindows.of(Time.milliseconds(WINDOW_MS))
-    )
-    windows.aggregate(Count(), WithWindow()).sink_to(RedisSink(task.redis, entry))
+    events = env.from_source(source, STRATEGY, "events")
+    counted(events, RedisLookup(task.redis)).sink_to(RedisSink(task.redis, entry))
 
 
 def main() -> None:

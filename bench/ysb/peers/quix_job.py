@@ -1,8 +1,8 @@
 """Quix Streams: two processes of one consumer group, one for each partition.
 
 Option ``grace_ms``: how long a window stays open after its end. The two processes send to each
-other by campaign, and where they catch up one may be far ahead of the other. So the first tail to
-come waits for the other one: it would end windows of which the other process still has events.
+other by campaign, and where they catch up one may be far ahead of the other. So only the tail that
+is read last goes on: the first would end windows of which the other process still has events.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import time
 from typing import Any
 
 import redis
-from quixstreams import Application
+from quixstreams import Application, message_context
 
 from bench.ysb.asked import RESULTS, Asked, asked
 from bench.ysb.events import VIEW, WINDOW_MS
 
-PROCESSES = 2
+PROCESSES = PARTITIONS = 2
 _AT_THE_TAIL = "quix:at-the-tail"
 _ON_THE_WAY_S = 0.5
 """So long what was sent may take to the broker."""
@@ -38,20 +38,23 @@ class Campaigns:
         return {"campaign": campaign, "event_time": view[1]}
 
 
-class Together:
-    """Lets a process go on to its tail when all processes are there."""
+class OneTail:
+    """Lets the tail of one partition pass, the last one that is read."""
 
-    def __init__(self, client: Any, tail_ms: int, number: int) -> None:
-        self._client, self._tail, self._number = client, str(tail_ms), number
-        self._waits = True
+    def __init__(self, client: Any, tail_ms: int) -> None:
+        self._client, self._tail = client, str(tail_ms)
+        self._passes: dict[int, bool] = {}
 
-    def __call__(self, event: dict[str, str]) -> None:
-        if self._waits and event["event_time"] == self._tail:
-            self._waits = False
-            self._client.sadd(_AT_THE_TAIL, self._number)
-            while self._client.scard(_AT_THE_TAIL) < PROCESSES:
-                time.sleep(_ON_THE_WAY_S / 10)
-            time.sleep(_ON_THE_WAY_S)
+    def __call__(self, event: dict[str, str]) -> bool:
+        if event["event_time"] != self._tail:
+            return True
+        partition = message_context().partition
+        if partition not in self._passes:
+            self._client.sadd(_AT_THE_TAIL, partition)
+            self._passes[partition] = self._client.scard(_AT_THE_TAIL) == PARTITIONS
+            if self._passes[partition]:
+                time.sleep(_ON_THE_WAY_S)
+        return self._passes[partition]
 
 
 def event_time(value: Any, headers: Any, timestamp_ms: float, kind: Any) -> int:
@@ -70,7 +73,7 @@ def run(task: Asked, number: int) -> None:
         loglevel="WARNING",
     )
     events = app.dataframe(app.topic(task.topic, timestamp_extractor=event_time))
-    events = events.update(Together(client, task.tail_ms, number))
+    events = events.filter(OneTail(client, task.tail_ms))
     events = events.filter(lambda event: event["event_type"] == VIEW)
     events = events.apply(lambda event: (event["ad_id"], event["event_time"]))
     events = events.apply(Campaigns(client)).group_by("campaign")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bench.ysb import tallies
-from bench.ysb.asked import Asked
+from bench.ysb.asked import RESULTS, Asked
 from bench.ysb.events import (
     AD_IDS,
     AD_TYPES,
@@ -22,8 +22,12 @@ from bench.ysb.events import (
     Tally,
     campaigns,
 )
+from bench.ysb.peers import headrace_job
 from bench.ysb.table import table
 from bench.ysb.tallies import Result, difference
+from headrace.common import Configuration
+from headrace.datastream import AsyncFunction, StreamExecutionEnvironment
+from headrace.testing import run_pipeline
 
 START_MS = 1_700_000_000_000
 COUNT = 30_000
@@ -100,6 +104,27 @@ def test_the_check_tells_what_is_wrong(results: list[Any], said: str | None) -> 
     written = [Result(campaign, at, views, 0) for campaign, at, views in results]
     found = difference(written, Tally({PLACE: 3}), TAIL_MS)
     assert found is None if said is None else found is not None and said in found
+
+
+class Found(AsyncFunction[str, str]):
+    """In place of Redis."""
+
+    def __init__(self) -> None:
+        self._campaigns = campaigns()
+
+    async def async_invoke(self, value: str) -> list[str]:
+        return [self._campaigns[value]]
+
+
+def test_headraces_job_counts_what_the_generator_counted() -> None:
+    events, tally = made(3_000)
+    env = StreamExecutionEnvironment(Configuration())
+    stream = env.from_collection(events).assign_timestamps_and_watermarks(headrace_job.STRATEGY)
+    found = run_pipeline(headrace_job.counted(stream, Found()), cuts=[700, 1_300, 1_000]).only
+    results = [Result(campaign, at, views, 0) for campaign, at, views in found]
+    assert difference(results, tally, TAIL_MS) is None
+    command = headrace_job.entry(found[0])
+    assert command.arguments[:4] == ("XADD", RESULTS, "*", "campaign")
 
 
 def test_latency_begins_at_the_end_of_the_window() -> None:
