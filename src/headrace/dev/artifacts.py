@@ -21,6 +21,7 @@ from xml.sax.saxutils import quoteattr
 from headrace.errors import JobError
 from headrace.runners.spark.startup.java import cache_dir, find_java
 
+_LISTED = Path(__file__).with_name("pinned.txt")
 _SUMS = "SHA256SUMS"
 _FETCH_TIMEOUT_S = 900
 _SETTINGS = (
@@ -57,7 +58,7 @@ class Pinned:
         return f"{self.module}-{self.version}{middle}.{self.extension}"
 
 
-def pinned(server: str, listed: Path = Path(__file__).with_name("pinned.txt")) -> list[Pinned]:
+def pinned(server: str, listed: Path = _LISTED) -> list[Pinned]:
     """What a server (``kafka``, ``registry``) consists of, as it is listed in a file."""
     lines = listed.read_text().splitlines()
     rows = [line.split() for line in lines if not line.startswith("#")]
