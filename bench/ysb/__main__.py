@@ -52,12 +52,12 @@ def catching_up(contender: Contender, up: Servers, scale: float) -> Iterator[Row
 
 def waiting(contender: Contender, up: Servers, rate: int) -> Row:
     """The row of the latency at a rate."""
-    given = up.to_come(rate, LIVE_S, BEGINS_IN_S)
+    given = up.to_come(rate, LIVE_S, WARM_UP_S, BEGINS_IN_S)
     watched = watch.live(contender, up, given)
     row: Row = {"contender": contender.name, "rate": rate}
     if watched.failure:
         return {**row, "failure": watched.failure}
-    return {**row, "values": latencies(watched.results, given, WARM_UP_S)}
+    return {**row, "values": latencies(watched.results, given)}
 
 
 def measure(

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ class Input:
     events: Events
     count: int
     tally_file: Path
+    checked_from_ms: int = 0
+    """Windows that begin earlier are not checked: live, contenders catch up with their start."""
 
     @property
     def tail_ms(self) -> int:
@@ -41,8 +43,13 @@ class Input:
 
     @property
     def tally(self) -> Tally:
-        """The generator's own, once it has ended."""
-        return tallies.load(self.tally_file)
+        """The generator's own, once it has ended; of the windows that are checked."""
+        counted = tallies.load(self.tally_file).items()
+        return Tally({place: views for place, views in counted if place[1] >= self.checked_from_ms})
+
+    def checked(self, results: list[tallies.Result]) -> list[tallies.Result]:
+        """Those that are checked."""
+        return [each for each in results if each.window_ms >= self.checked_from_ms]
 
     def feed(self, brokers: str) -> list[str]:
         """The arguments of the process that fills the topic."""
@@ -82,10 +89,11 @@ class Servers:
                 raise RuntimeError(f"the topic could not be filled: {run.failure}")
         return found
 
-    def to_come(self, rate: int, seconds: int, begins_in_s: float) -> Input:
+    def to_come(self, rate: int, seconds: int, warm_up_s: int, begins_in_s: float) -> Input:
         """A topic that is empty still, for events that happen from soon on."""
         start_ms = int((time.time() + begins_in_s) * 1000)
         found = self._input(f"ysb-live-{start_ms}", Events(start_ms, rate), rate * seconds)
+        found = replace(found, checked_from_ms=start_ms + 1000 * warm_up_s)
         self._new(found.topic)
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 from bench.measure.latency import summary
@@ -17,11 +17,10 @@ _HEAD = """\
 _OWN = "headrace"
 
 
-def latencies(results: Iterable[Result], given: Input, warm_up_s: int) -> dict[str, float]:
-    """What is told of the windows that ended after the warm-up and while events happened."""
-    events = given.events
-    begin_ms, end_ms = events.start_ms + 1000 * warm_up_s, events.time_ms(given.count)
-    counted = [r for r in results if begin_ms <= r.window_ms + WINDOW_MS <= end_ms]
+def latencies(results: list[Result], given: Input) -> dict[str, float]:
+    """What is told of the windows that are checked and that ended while events happened."""
+    end_ms = given.events.time_ms(given.count)
+    counted = [r for r in given.checked(results) if r.window_ms + WINDOW_MS <= end_ms]
     return summary([each.latency_ms for each in counted])
 
 

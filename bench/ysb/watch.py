@@ -92,7 +92,7 @@ def _watched(contender: Contender, up: Servers, given: Input, folder: Path) -> W
     checked = [each for each in watched.results if each.window_ms < given.tail_ms - TAIL_MS]
     watched.seconds = (max((each.written_ms for each in checked), default=0) - begun_ms) / 1000
     if given.tally_file.exists():
-        wrong = difference(watched.results, given.tally, given.tail_ms)
+        wrong = difference(given.checked(watched.results), given.tally, given.tail_ms)
         watched.failure = wrong and f"{watched.failure or 'wrong results'}: {wrong}"
     if watched.failure:
         watched.failure = "\n".join([watched.failure, *_last_lines(log)])
@@ -106,13 +106,19 @@ def _wait(child: Any, client: Any, given: Input, limit_s: float) -> str | None:
     while time.monotonic() < deadline:
         if wanted is None and given.tally_file.exists():
             wanted = len(given.tally)
-        if wanted is not None and client.xlen(RESULTS) >= wanted:
+        if wanted is not None and _count(client, given) >= wanted:
             time.sleep(_MORE_S)
             return None
         if child.poll() is not None:
             return f"it ended with exit code {child.returncode}"
         time.sleep(_POLL_S)
     return f"no end within {limit_s:g} s"
+
+
+def _count(client: Any, given: Input) -> int:
+    if given.checked_from_ms:
+        return len(given.checked(results_in(client)))
+    return int(client.xlen(RESULTS))
 
 
 def _last_lines(log: Path) -> list[str]:

@@ -23,7 +23,8 @@ from bench.ysb.events import (
     campaigns,
 )
 from bench.ysb.peers import headrace_job
-from bench.ysb.table import table
+from bench.ysb.servers import Input
+from bench.ysb.table import latencies, table
 from bench.ysb.tallies import Result, difference
 from headrace.common import Configuration
 from headrace.datastream import AsyncFunction, StreamExecutionEnvironment
@@ -129,6 +130,19 @@ def test_headraces_job_counts_what_the_generator_counted() -> None:
 
 def test_latency_begins_at_the_end_of_the_window() -> None:
     assert Result(*PLACE, 3, START_MS + WINDOW_MS + 70).latency_ms == 70
+
+
+def test_live_windows_that_begin_in_the_warm_up_do_not_count(tmp_path: Path) -> None:
+    given = Input("events", Events(2_000, 1), 50, tmp_path / "tally.json", checked_from_ms=12_000)
+    windows = (0, 10_000, 20_000, 30_000, 50_000)  # the last one ends after the last event
+    tallies.save(Tally({("a", window): 1 for window in windows}), given.tally_file)
+    results = [Result("a", window, 1, window + WINDOW_MS + 70) for window in windows]
+    assert {window for _, window in given.tally} == {20_000, 30_000, 50_000}
+    assert difference(given.checked(results), given.tally, given.tail_ms) is None
+    assert latencies(results, given) == {
+        **{"median_ms": 70, "p99_ms": 70, "max_ms": 70},
+        "records": 2,
+    }
 
 
 def test_a_tally_is_read_as_it_was_written(tmp_path: Path) -> None:
