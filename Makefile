@@ -48,6 +48,10 @@ check: $(STAMP) ## ruff, strict types, the import contract, lock and generated p
 bench: $(STAMP) ## every benchmark against every peer (hours; ARGS="a --peers bytewax" for a part)
 	$(BIN)/python -m bench $(ARGS)
 
+.PHONY: bench-ysb
+bench-ysb: $(STAMP) ## the Yahoo Streaming Benchmark: Kafka, Redis, every contender (an hour)
+	$(BIN)/python -m bench.ysb $(ARGS)
+
 .PHONY: bench-quick
 bench-quick: $(STAMP) ## what a record costs in each layer, against the committed figures (a minute)
 	$(BIN)/python -m bench.quick $(ARGS)
@@ -69,7 +73,8 @@ lock: ## pin every dependency anew from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
 	$(COMPILE) --all-extras pyproject.toml --output-file requirements/dev.txt
 	$(COMPILE) --group build --constraints requirements/dev.txt --output-file requirements/build.txt
-	for peer in bench-bytewax bench-models bench-pathway bench-plots bench-pyflink; do \
+	for peer in bench-bytewax bench-models bench-pathway bench-plots bench-pyflink \
+		bench-quix; do \
 		$(COMPILE) requirements/$$peer.in --output-file requirements/$$peer.txt || exit 1; done
 
 .PHONY: clean

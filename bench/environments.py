@@ -18,7 +18,16 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / ".venv-bench"
 OWN = "headrace"
-PACKAGES = ("pyspark", "pyarrow", "apache-flink", "bytewax", "pathway", "scikit-learn")
+PACKAGES = (
+    "pyspark",
+    "pyarrow",
+    "apache-flink",
+    "bytewax",
+    "pathway",
+    "quixstreams",
+    "confluent-kafka",
+    "scikit-learn",
+)
 """Whose versions stand with each result, where they are installed."""
 _ASK_PACKAGES = """
 import json, platform, sys
@@ -62,6 +71,11 @@ ENVIRONMENTS = {
         "bench-pathway.txt",
         ("3.11", "3.12", "3.13"),
         "what pathway 0.33.0 needs is locked for these",
+    ),
+    "quix": Environment(
+        "bench-quix.txt",
+        ("3.11", "3.12", "3.13"),
+        "what quixstreams 3.28.1 needs is locked for these",
     ),
     "plots": Environment("bench-plots.txt", ("3.11", "3.12", "3.13"), "matplotlib is locked so"),
     "models": Environment(

@@ -21,6 +21,7 @@ from xml.sax.saxutils import quoteattr
 from headrace.errors import JobError
 from headrace.runners.spark.startup.java import cache_dir, find_java
 
+_LISTED = Path(__file__).with_name("pinned.txt")
 _SUMS = "SHA256SUMS"
 _FETCH_TIMEOUT_S = 900
 _SETTINGS = (
@@ -57,20 +58,24 @@ class Pinned:
         return f"{self.module}-{self.version}{middle}.{self.extension}"
 
 
-def pinned(server: str) -> list[Pinned]:
-    """What a server (``kafka``, ``registry``) consists of."""
-    lines = Path(__file__).with_name("pinned.txt").read_text().splitlines()
+def pinned(server: str, listed: Path = _LISTED) -> list[Pinned]:
+    """What a server (``kafka``, ``registry``) consists of, as it is listed in a file."""
+    lines = listed.read_text().splitlines()
     rows = [line.split() for line in lines if not line.startswith("#")]
     return [Pinned(*row[1:]) for row in rows if row[0] == server]
 
 
-def installed(server: str, environ: Mapping[str, str] | None = None) -> Path:
+def installed(
+    server: str, environ: Mapping[str, str] | None = None, parts: list[Pinned] | None = None
+) -> Path:
     """The folder with a server's files, fetched if they are not there.
+
+    ``parts``: what it consists of, where that is not listed here.
 
     Raises:
         JobError: they cannot be fetched, or are not what they must be.
     """
-    parts = pinned(server)
+    parts = pinned(server) if parts is None else parts
     digest = sha256("\n".join(part.sha256 for part in parts).encode()).hexdigest()[:12]
     folder = _cache(os.environ if environ is None else environ) / f"{server}-{digest}"
     if not folder.exists():

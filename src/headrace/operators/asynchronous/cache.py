@@ -1,7 +1,8 @@
 """What lookups gave, kept for a while by key, in front of an asynchronous function.
 
-Used from the event loop's thread only, by whose clock results expire. Nothing of it is state: a
-worker that begins anew has an empty cache.
+The task's thread looks first: what is kept needs no event loop. The event loop's thread looks again
+and asks. Results expire by the event loop's clock. Nothing of it is state: a worker that begins
+anew has an empty cache.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from asyncio import AbstractEventLoop, Task
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 from headrace.operators.asynchronous.calls import Calls, Way
@@ -42,10 +44,10 @@ class Tallies:
 
 
 class _Row:
-    __slots__ = ("read_s", "results", "written_s")
+    __slots__ = ("is_plain", "read_s", "results", "written_s")
 
     def __init__(self, results: list[Any], now_s: float) -> None:
-        self.results = results
+        self.results, self.is_plain = results, all(map(is_plain, results))
         self.written_s = self.read_s = now_s
 
 
@@ -60,30 +62,43 @@ class Cache:
 
     def __init__(self, limits: CacheLimits, clock: Callable[[], float]) -> None:
         self._limits, self._clock = limits, clock
+        self._expires = (
+            limits.expire_after_write_ms is not None or limits.expire_after_access_ms is not None
+        )
+        self._is_bounded = limits.max_rows is not None
         self._rows: OrderedDict[Any, _Row] = OrderedDict()
         self._until_sweep = _FEW_ROWS
+        self._lock = Lock()
         self.tallies = Tallies()
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def get(self, key: Any) -> list[Any] | None:
-        """The results of a key; None if there are none, or no more."""
-        row, now_s = self._rows.get(key), self._clock()
-        if row is None:
-            return None
-        if self._expired(row, now_s):
-            del self._rows[key]
-            return None
-        row.read_s = now_s
-        self._rows.move_to_end(key)
-        return row.results
+        """The results of a key, for one record; None if there are none, or no more."""
+        with self._lock:
+            row = self._rows.get(key)
+            if row is None:
+                return None
+            if self._expires:
+                now_s = self._clock()
+                if self._expired(row, now_s):
+                    del self._rows[key]
+                    return None
+                row.read_s = now_s
+            if self._is_bounded:
+                self._rows.move_to_end(key)
+            self.tallies.hits += 1
+        return [*row.results] if row.is_plain else copied(row.results)
 
     def put(self, key: Any, results: list[Any]) -> None:
         """Keep the results of a key."""
+        if results or self._limits.keeps_missing:
+            with self._lock:
+                self._put(key, results)
+
+    def _put(self, key: Any, results: list[Any]) -> None:
         limits, rows, now_s = self._limits, self._rows, self._clock()
-        if not results and not limits.keeps_missing:
-            return
         rows[key] = _Row(results, now_s)
         rows.move_to_end(key)
         self._until_sweep -= 1
@@ -120,10 +135,9 @@ class CachedCalls(Calls):
 
     def _start(self, call: Call) -> None:
         key, tallies = call.argument, self._cache.tallies
-        kept = self._cache.get(key)
+        kept = self._cache.get(key)  # another record's lookup may have ended meanwhile
         if kept is not None:
-            tallies.hits += 1
-            self._finish(call, _for_one(kept), None)
+            self._finish(call, kept, None)
             return
         tallies.misses += 1
         load = self._loads.get(key)

@@ -7,7 +7,7 @@ therefore makes its calls again, and each record has its results once.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,6 +24,9 @@ from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction, close_function, open_function
+
+_Give = Callable[[Any, int | None, Any], None]
+"""Emits the results of a record with its time."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +91,18 @@ class AsyncWaitOperator(Operator):
         capacity = spec.capacity
 
         def emit(call: Call, node: Any = node) -> None:
-            value, timestamp = call.value, call.timestamp
+            value, timestamp = call.value, call.timestamp  # an error is reported with them
             if call.error is not None:
                 raise call.error
-            results = call.results
+            give(value, timestamp, call.results)
+
+        def give(value: Any, timestamp: int | None, results: Any, node: Any = node) -> None:
             if type(results) is not list:
                 _check(results, spec.function.name)
             if join is not None:
                 results = join(value, results)
-                _check(results, "join")
+                if type(results) is not list:
+                    _check(results, "join")
             for result in results:
                 down(result, timestamp)
 
@@ -111,6 +117,30 @@ class AsyncWaitOperator(Operator):
 
         self._emit = emit
         self._begin_anew()
+        return push if self._cache is None else self._cached(self._cache, key, give)
+
+    def _cached(self, cache: Cache, key: Callable[[Any], Any] | None, give: _Give) -> Push:
+        """The same push where what is in the cache is given at once, unless it has to wait for a
+        record before it: the way over the event loop costs several times what a look does."""
+        node, capacity = self.node, self._spec.capacity
+
+        def push(value: Any, timestamp: int | None, node: Any = node) -> None:
+            argument = value if key is None else key(value)
+            kept = cache.get(argument)
+            self._take_done()
+            if kept is not None and self._waiting.is_empty:
+                give(value, timestamp, kept)
+                return
+            while self._waiting.count >= capacity:
+                self._take(self._calls.done.get())
+            call = Call(value, timestamp, argument)
+            self._waiting.add(call)
+            if kept is None:
+                self._calls.begin(call)
+            else:
+                call.results, call.done = kept, True
+                self._waiting.finished(call)
+
         return push
 
     def _begin_anew(self) -> None:

@@ -340,6 +340,75 @@ def test_a_cache_asks_once_for_each_key_and_is_counted() -> None:
     }
 
 
+@pytest.mark.parametrize("wait", [AsyncDataStream.ordered_wait, AsyncDataStream.unordered_wait])
+def test_what_is_in_the_cache_is_emitted_at_once(wait: Any) -> None:
+    async def city(name: str) -> str:
+        return f"city of {name}"
+
+    async def no_loop() -> None:
+        released.wait(30)
+
+    released = threading.Event()
+    waits = wait(environment().from_collection([1]), city, SOON, cache=LookupCache())
+    with ProcessHarness(waits._own.spec) as harness:
+        harness.process("a")
+        busy = asyncio.run_coroutine_threadsafe(no_loop(), event_loop())
+        try:
+            harness.process("a")
+            assert harness.output() == ["city of a"] * 2
+        finally:
+            released.set()
+            busy.result()
+
+
+@pytest.mark.parametrize(
+    ("wait", "expected"),
+    [
+        (AsyncDataStream.ordered_wait, ["a", "b", "a", "a"]),
+        (AsyncDataStream.unordered_wait, ["a", "a", "b", "a"]),
+    ],
+)
+def test_what_is_in_the_cache_overtakes_no_watermark(wait: Any, expected: list[str]) -> None:
+    """A record that waits holds back the watermark after it, and all after that."""
+
+    class AfterThat(AsyncFunction[str, str]):
+        async def async_invoke(self, value: str) -> list[str]:
+            if value == "b":
+                await asyncio.sleep(0.02)
+            return [value]
+
+    waits = wait(environment().from_collection([1]), AfterThat(), SOON, cache=LookupCache())
+    with ProcessHarness(waits._own.spec) as harness:
+        channel = Channel("input 0")
+        harness.process("a")
+        values, marks = ["b", "a", "a"], [Mark(2, channel, 7)]
+        block = Block(None, values, [1, 2, 9], False, marks, None, 0, input=0)
+        harness._advance(block._replace(openings=((0, channel),)))
+        assert harness.output() == expected
+
+
+def test_a_key_is_made_once_for_each_record_and_failures_name_it() -> None:
+    made: list[int] = []
+
+    def key(value: int) -> Any:
+        made.append(value)
+        return [value] if value == 3 else value % 2
+
+    async def answer(value: int) -> int:
+        return value
+
+    stream = environment().from_collection([1, 2, 1, 2])
+    cache = LookupCache(key=key)
+    assert run_pipeline(AsyncDataStream.ordered_wait(stream, answer, SOON, cache=cache)).only == [
+        *(1, 0, 1, 0)
+    ]
+    assert made == [1, 2, 1, 2]
+    stream = environment().from_collection([3])
+    with pytest.raises(TypeError, match="unhashable") as raised:
+        run_pipeline(AsyncDataStream.ordered_wait(stream, answer, SOON, cache=cache))
+    assert "record:   3" in raised.value.__notes__[0]
+
+
 def test_state_of_a_failed_task_run_is_dropped() -> None:
     """The next run of a task in the same process begins with nothing that the failed one asked."""
 

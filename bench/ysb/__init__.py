@@ -1,0 +1,1 @@
+"""The Yahoo Streaming Benchmark, whole: Kafka, filter, projection, join, windows, Redis."""

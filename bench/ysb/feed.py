@@ -1,0 +1,115 @@
+"""Fills a topic with events: beforehand, or live at a rate. A process of its own.
+
+``python -m bench.ysb.feed BROKERS TOPIC COUNT TALLY --start MS --per-second N [--live]``
+writes the tally of what it produced into the file TALLY, at its end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+
+from bench.ysb import tallies
+from bench.ysb.events import Events, Tally
+
+PARTITIONS = 2
+_TICK_S = 0.005
+_PER_POLL = 1_000
+_SETTINGS = {
+    "linger.ms": 5,
+    "compression.type": "lz4",
+    "queue.buffering.max.messages": 200_000,
+}
+
+
+class Topic:
+    """Produces into the partitions of one topic."""
+
+    def __init__(self, brokers: str, name: str) -> None:
+        self._name = name
+        self._producer = confluent_kafka.Producer({"bootstrap.servers": brokers, **_SETTINGS})
+        self._refused: list[Any] = []
+
+    def _heard(self, error: Any, _: Any) -> None:
+        if error is not None:
+            self._refused.append(error)
+
+    def append(self, partition: int, value: bytes) -> None:
+        """Append to a partition; waits while the producer is full."""
+        while True:
+            try:
+                self._producer.produce(
+                    self._name, value, partition=partition, on_delivery=self._heard
+                )
+                return
+            except BufferError:
+                self._producer.poll(0.05)
+
+    def serve(self) -> None:
+        """Let the producer hear what the broker answered."""
+        self._producer.poll(0)
+
+    def close(self) -> None:
+        """Wait until the broker has all.
+
+        Raises:
+            RuntimeError: it refused something.
+        """
+        self._producer.flush()
+        if self._refused:
+            raise RuntimeError(f"Kafka refuses an event: {self._refused[0]}")
+
+
+def due(elapsed_s: float, per_second: int, count: int) -> int:
+    """How many of so many events should have been produced by then."""
+    return max(0, min(int(elapsed_s * per_second), count))
+
+
+def fill(topic: Topic, events: Events, count: int) -> Tally:
+    """Produce events as fast as it goes, the partitions in turn."""
+    tally = Tally()
+    for begin in range(0, count, _PER_POLL):
+        for index in range(begin, min(begin + _PER_POLL, count)):
+            topic.append(index % PARTITIONS, events.made(index, tally))
+        topic.serve()
+    return tally
+
+
+def live(topic: Topic, events: Events, count: int) -> Tally:
+    """Produce each event when it happens; one that is late keeps the time at which it was due."""
+    tally, done = Tally(), 0
+    while done < count:
+        until = due(time.time() - events.start_ms / 1000, events.per_second, count)
+        for index in range(done, until):
+            topic.append(index % PARTITIONS, events.made(index, tally))
+        topic.serve()
+        done = max(done, until)
+        time.sleep(_TICK_S)
+    return tally
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("brokers")
+    parser.add_argument("topic")
+    parser.add_argument("count", type=int)
+    parser.add_argument("tally", type=Path)
+    parser.add_argument("--start", type=int, required=True)
+    parser.add_argument("--per-second", type=int, required=True)
+    parser.add_argument("--live", action="store_true")
+    given = parser.parse_args()
+    events, topic = Events(given.start, given.per_second), Topic(given.brokers, given.topic)
+    tally = (live if given.live else fill)(topic, events, given.count)
+    for event in events.tail(given.count):
+        for partition in range(PARTITIONS):
+            topic.append(partition, event)
+    topic.close()
+    tallies.save(tally, given.tally)
+
+
+if __name__ == "__main__":
+    main()

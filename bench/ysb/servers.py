@@ -1,0 +1,139 @@
+"""The broker and the Redis of the benchmark, and what is in them."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from bench import processes
+from bench.ysb import tallies
+from bench.ysb.asked import RESULTS
+from bench.ysb.events import Events, Tally, campaigns
+from bench.ysb.feed import PARTITIONS
+from headrace.dev import servers, topics
+
+PAST_MS = 1_700_000_000_000
+"""Where the event time of events begins that were made beforehand."""
+_FILL_LIMIT_S = 1_800
+_DOWN = "redis is not installed here: the benchmark needs redis-server"
+
+
+@dataclass(frozen=True)
+class Input:
+    """A topic, what its events are, and what the job must count in them."""
+
+    topic: str
+    events: Events
+    count: int
+    tally_file: Path
+    checked_from_ms: int = 0
+    """Windows that begin earlier are not checked: live, contenders catch up with their start."""
+
+    @property
+    def tail_ms(self) -> int:
+        """The event time after which nothing is checked."""
+        return self.events.tail_ms(self.count)
+
+    @property
+    def tally(self) -> Tally:
+        """The generator's own, once it has ended; of the windows that are checked."""
+        counted = tallies.load(self.tally_file).items()
+        return Tally({place: views for place, views in counted if place[1] >= self.checked_from_ms})
+
+    def checked(self, results: list[tallies.Result]) -> list[tallies.Result]:
+        """Those that are checked."""
+        return [each for each in results if each.window_ms >= self.checked_from_ms]
+
+    def feed(self, brokers: str) -> list[str]:
+        """The arguments of the process that fills the topic."""
+        events = [f"--start={self.events.start_ms}", f"--per-second={self.events.per_second}"]
+        return [brokers, self.topic, str(self.count), str(self.tally_file), *events]
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Where they are. Everything in this Redis and this Kafka belongs to the benchmark."""
+
+    brokers: str
+    redis_url: str
+    folder: Path
+
+    def emptied(self) -> Any:
+        """A client of a Redis that holds the campaigns and nothing else."""
+        client = redis.Redis.from_url(self.redis_url)
+        client.flushall()
+        client.mset(campaigns())
+        return client
+
+    def filled(self, count: int, per_second: int) -> Input:
+        """Events that were made beforehand; a topic stays while the servers run.
+
+        Raises:
+            RuntimeError: it could not be filled.
+        """
+        events = Events(PAST_MS, per_second)
+        found = self._input(f"ysb-{count}-{per_second}", events, count)
+        if not found.tally_file.exists():
+            self._new(found.topic)
+            run = processes.run(
+                sys.executable, "bench.ysb.feed", found.feed(self.brokers), _FILL_LIMIT_S
+            )
+            if not found.tally_file.exists():
+                raise RuntimeError(f"the topic could not be filled: {run.failure}")
+        return found
+
+    def to_come(self, rate: int, seconds: int, warm_up_s: int, begins_in_s: float) -> Input:
+        """A topic that is empty still, for events that happen from soon on."""
+        start_ms = int((time.time() + begins_in_s) * 1000)
+        found = self._input(f"ysb-live-{start_ms}", Events(start_ms, rate), rate * seconds)
+        found = replace(found, checked_from_ms=start_ms + 1000 * warm_up_s)
+        self._new(found.topic)
+        return found
+
+    def _input(self, topic: str, events: Events, count: int) -> Input:
+        return Input(topic, events, count, self.folder / f"{topic}.json")
+
+    def _new(self, topic: str) -> None:
+        if topic in {facts.name for facts in topics.listed(self.brokers)}:
+            topics.delete(self.brokers, topic)
+        topics.create(self.brokers, topic, PARTITIONS)
+
+
+def results_in(client: Any) -> list[tallies.Result]:
+    """What is in the stream of results."""
+    return [
+        tallies.Result(
+            fields[b"campaign"].decode(),
+            int(fields[b"window"]),
+            int(fields[b"views"]),
+            int(entry.partition(b"-")[0]),
+        )
+        for entry, fields in client.xrange(RESULTS)
+    ]
+
+
+@contextlib.contextmanager
+def brought_up() -> Iterator[Servers]:
+    """Broker and Redis on free ports, below ``build``; taken down and wiped at the end.
+
+    Raises:
+        JobError: one does not start.
+        RuntimeError: there is no Redis.
+    """
+    folder = processes.scratch() / "ysb"
+    servers.down(folder, wipe=True)  # what a run left behind that was killed
+    try:
+        up = servers.up(folder, ["kafka", "redis"], {"kafka": 0, "redis": 0})
+        broker, cache = up["kafka"], up["redis"]
+        if broker is None or cache is None:
+            raise RuntimeError(_DOWN)
+        yield Servers(broker.url, cache.url, folder)
+    finally:
+        servers.down(folder, wipe=True)
