@@ -17,7 +17,7 @@ class Difference:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Which fields differ: ``version``, ``orders.GAMMA:7.status``, …; none where one is None."""
+        """Which fields differ: ``version``, ``orders.GAMMA:7.status``; none where one is None."""
         if self.first is None or self.second is None:
             return ()
         found = _differing(self.first, self.second, leaving="orders")
@@ -34,7 +34,7 @@ class Difference:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The same without orders' ids: ``version``, ``orders.status``; ``document`` for a whole."""
+        """Which fields differ in any order: ``orders.status``; ``document`` where one is None."""
         if self.first is None or self.second is None:
             return ("document",)
         names = [place.split(".") for place in self.places]
