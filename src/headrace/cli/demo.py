@@ -38,8 +38,22 @@ def trades(
     display: Annotated[
         bool, typer.Option("--display/--no-display", help="Show the job live while it runs.")
     ] = True,
+    kafka: Annotated[
+        bool, typer.Option("--kafka", help="From Kafka to Kafka, through a broker of its own.")
+    ] = False,
+    rate: Annotated[
+        float, typer.Option("--rate", min=1, metavar="N", help="Messages a second, with --kafka.")
+    ] = 1_000,
 ) -> None:
     """Link three trading systems' messages into order hierarchies, as a stream and as a batch."""
+    if kafka:
+        if input_dir is not None:
+            raise typer.BadParameter("with --kafka the day is made: leave --input out")
+        from headrace.demo.trades.kafka import main as on_kafka
+
+        raise typer.Exit(
+            on_kafka(output_dir=output_dir, events=events, seed=seed, rate=rate, display=display)
+        )
     from headrace.demo.trades import main
 
     raise typer.Exit(

@@ -42,11 +42,16 @@ def _library() -> Any:
     return confluent_kafka
 
 
+def _settings(servers: str) -> dict[str, Any]:
+    # Below warnings librdkafka tells on stderr that an answer came when nobody waited any more.
+    return {"bootstrap.servers": servers, "log_level": 4}
+
+
 def listed(servers: str) -> list[TopicFacts]:
     """All topics but Kafka's own, by name."""
     kafka = _library()
     found = []
-    with kafka.admin.AdminClient({"bootstrap.servers": servers}) as admin:
+    with kafka.admin.AdminClient(_settings(servers)) as admin:
         for name, topic in sorted(admin.list_topics(timeout=_ASK_S).topics.items()):
             if name.startswith("__"):
                 continue
@@ -70,7 +75,7 @@ def create(servers: str, name: str, partitions: int = 1, **settings: str) -> Non
     """
     kafka = _library()
     new = kafka.admin.NewTopic(name, partitions, 1, config=settings)
-    with kafka.admin.AdminClient({"bootstrap.servers": servers}) as admin:
+    with kafka.admin.AdminClient(_settings(servers)) as admin:
         asked = admin.create_topics([new], operation_timeout=_ASK_S)
         _wait(asked[name], f"create the topic {name!r}")
 
@@ -81,7 +86,7 @@ def delete(servers: str, name: str) -> None:
     Raises:
         JobError: it cannot be removed.
     """
-    with _library().admin.AdminClient({"bootstrap.servers": servers}) as admin:
+    with _library().admin.AdminClient(_settings(servers)) as admin:
         asked = admin.delete_topics([name], operation_timeout=_ASK_S)
         _wait(asked[name], f"delete the topic {name!r}")
 

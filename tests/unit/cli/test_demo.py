@@ -52,3 +52,23 @@ def test_an_input_that_is_not_there(calls: list[dict[str, Any]], tmp_path: Path)
     done = CliRunner().invoke(app, ["demo", "trades", "--input", str(tmp_path / "none")])
     assert done.exit_code == 2
     assert calls == []
+
+
+def test_on_kafka(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import headrace.demo.trades.kafka
+
+    seen: list[dict[str, Any]] = []
+    monkeypatch.setattr(
+        headrace.demo.trades.kafka, "main", lambda **options: seen.append(options) or 5
+    )
+    options = ["--kafka", "--rate", "250", "--events", "9", "--output", str(tmp_path)]
+    done = CliRunner().invoke(app, ["demo", "trades", *options])
+    assert done.exit_code == 5
+    assert seen == [
+        {"output_dir": tmp_path, "events": 9, "seed": 1, "rate": 250.0, "display": True}
+    ]
+
+
+def test_feeds_from_elsewhere_are_not_sent_to_kafka(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["demo", "trades", "--kafka", "--input", str(tmp_path)])
+    assert done.exit_code == 2 and "--input" in done.output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from headrace.demo.trades.events import DecodedEvent, Side
@@ -98,20 +98,29 @@ class Decoder:
             place = places.get(name)
             return None if place is None else cells[place]
 
-        kind = get("type")
-        if not kind:
-            raise DecodeError("field type is missing, and every message needs it")
-        layout = _LAYOUTS.get(kind)
-        if layout is None:
-            raise DecodeError(f"field type is {kind[:40]!r}, which is unknown")
-        return assemble(
-            SYSTEM,
-            layout,
-            get,
-            sides=_SIDES,
-            sequence=sequence_number(get("seq"), "seq"),
-            event_time_ms=_time_ms(get("time")),
-        )
+        return event_of(get)
+
+
+def event_of(get: Callable[[str], str | None]) -> DecodedEvent:
+    """The event of a message whose fields ``get`` gives by their columns' names.
+
+    Raises:
+        DecodeError: with the first thing that is wrong.
+    """
+    kind = get("type")
+    if not kind:
+        raise DecodeError("field type is missing, and every message needs it")
+    layout = _LAYOUTS.get(kind)
+    if layout is None:
+        raise DecodeError(f"field type is {kind[:40]!r}, which is unknown")
+    return assemble(
+        SYSTEM,
+        layout,
+        get,
+        sides=_SIDES,
+        sequence=sequence_number(get("seq"), "seq"),
+        event_time_ms=_time_ms(get("time")),
+    )
 
 
 def _time_ms(text: str | None) -> int:

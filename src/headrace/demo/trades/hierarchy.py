@@ -35,6 +35,8 @@ class OrderDocument:
     text: str
     opened: int = 0
     """1 where the hierarchy has an open order now and had none before, -1 the other way, else 0."""
+    event_id: str = ""
+    """The event that was applied."""
 
     def to_json(self) -> dict[str, Any]:
         """The document as a dictionary; decimals are strings."""
@@ -190,7 +192,7 @@ class Hierarchy:
         """Close the order; what is below it stands."""
         self._close(self.orders[order_id], "REJECTED")
 
-    def document(self, event_time_ms: int) -> OrderDocument:
+    def document(self, event_time_ms: int, event_id: str = "") -> OrderDocument:
         """The next version, after an event of the given time."""
         self.version += 1
         self.as_of_ms = max(self.as_of_ms, event_time_ms) if self.version > 1 else event_time_ms
@@ -203,7 +205,7 @@ class Hierarchy:
         )
         is_open = self.open_orders > 0
         opened, self.was_open = is_open - self.was_open, is_open
-        return OrderDocument(self.root, self.version, text, opened)
+        return OrderDocument(self.root, self.version, text, opened, event_id)
 
     def _add_executed(self, order: Order, quantity: Decimal) -> None:
         order.cum_qty = EXACT.add(order.cum_qty, quantity)

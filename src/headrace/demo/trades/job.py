@@ -171,7 +171,10 @@ class Link(KeyedProcessFunction):
                 yield ANOMALIES, self._counted(output)
             else:
                 self._count(output)
-                yield output.text
+                yield self._given(output)
+
+    def _given(self, document: OrderDocument) -> Any:
+        return document.text
 
     def _counted(self, anomaly: Anomaly) -> Anomaly:
         self._group.counter(anomaly.kind).inc()

@@ -222,7 +222,7 @@ class Linker:
         return f"execution {exec_id}"
 
     def _publish(self, event: NormalisedEvent, hierarchy: Hierarchy, outputs: list[Output]) -> None:
-        outputs.append(hierarchy.document(event.event_time_ms))
+        outputs.append(hierarchy.document(event.event_time_ms, event.event_id))
         self._book.hierarchies.put(hierarchy.root, hierarchy)
         if not hierarchy.open_orders:
             due_ms = _next_sweep_ms(hierarchy.as_of_ms + KEEP_MS)

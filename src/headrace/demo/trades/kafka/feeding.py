@@ -1,0 +1,98 @@
+"""Sends the day's messages live, at a steady rate."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.demo.trades.kafka.messages import Message
+from headrace.errors import JobError
+
+_PAUSE_S = 0.01
+_FLUSH_S = 60.0
+
+
+class Feeder:
+    """A thread that sends messages in their order.
+
+    ``lead`` messages are sent at once when it starts. The others wait for ``go_on``, and then come
+    at ``rate`` a second. Of these, ``sent_ms`` has the time (ms since the epoch) when an
+    event was first sent.
+    """
+
+    def __init__(self, servers: str, messages: Sequence[Message], rate: float, lead: int) -> None:
+        from confluent_kafka import Producer
+
+        self._producer: Any = Producer(
+            {
+                "bootstrap.servers": servers,
+                "linger.ms": 2,
+                "enable.idempotence": True,
+                "log_level": 3,  # a new broker lets the first producer wait, and it would say so
+            }
+        )
+        self._messages, self._rate, self._lead = messages, rate, lead
+        self._ready, self._stopped = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name="feeder", daemon=True)
+        self._failure: Exception | None = None
+        self.sent = 0
+        self.sent_ms: dict[str, int] = {}
+
+    def start(self) -> None:
+        """Begin with the lead."""
+        self._thread.start()
+
+    def go_on(self) -> None:
+        """Send the others; further calls do nothing."""
+        self._ready.set()
+
+    def check(self) -> None:
+        """Raise what the thread failed with, if it did."""
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        """End the thread, whether or not everything is sent."""
+        self._stopped.set()
+        self._ready.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._send_until(min(self._lead, len(self._messages)), timed=False)
+            self._ready.wait()
+            began, first = time.monotonic(), self.sent
+            while self.sent < len(self._messages) and not self._stopped.is_set():
+                due = first + int((time.monotonic() - began) * self._rate)
+                self._send_until(min(due, len(self._messages)), timed=True)
+                self._stopped.wait(_PAUSE_S)
+            if self._producer.flush(_FLUSH_S):
+                raise JobError("Kafka does not take the messages in time")
+        except Exception as error:
+            self._failure = error
+
+    def _send_until(self, end: int, *, timed: bool) -> None:
+        producer, sent_ms = self._producer, self.sent_ms
+        while self.sent < end and not self._stopped.is_set():
+            message = self._messages[self.sent]
+            try:
+                producer.produce(
+                    message.topic,
+                    message.value,
+                    message.key,
+                    message.partition,
+                    on_delivery=self._delivered,
+                )
+            except BufferError:
+                producer.poll(0.05)
+                continue
+            if timed and message.event_id is not None:
+                sent_ms.setdefault(message.event_id, time.time_ns() // 1_000_000)
+            self.sent += 1
+        producer.poll(0)
+
+    def _delivered(self, error: Any, message: Any) -> None:
+        if error is not None:
+            self._failure = JobError(f"Kafka refuses a message: {error.str()}")

@@ -1,0 +1,158 @@
+"""The trade job from topics to topics.
+
+    alpha.fix  ─▶ time ─▶ normalise ─┐
+    beta.json  ─▶ time ─▶ normalise ─┼─┬─▶ by instrument ─▶ link ─▶ orders
+    gamma.avro ─▶ time ─▶ normalise ─┘ │         └────────────────▶ anomalies
+        └──────────────────────────────┼──────────────────────────────▶
+                                       └─────────────────▶ events.normalised
+
+The sources decode: what they cannot read goes to the anomalies with partition and offset. The
+same program is a stream and a batch. It reads each partition between two offsets, and the stream
+may begin before the messages are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.common import Duration, WatermarkStrategy
+from headrace.datastream import DataStream, OutputTag, StreamExecutionEnvironment
+from headrace.datastream.connectors.base import DeliveryGuarantee
+from headrace.datastream.connectors.kafka import (
+    KafkaOffsetsInitializer,
+    KafkaRecordSerializationSchema,
+    KafkaSink,
+    KafkaSource,
+    KafkaTopicPartition,
+)
+from headrace.demo.trades.hierarchy import OrderDocument
+from headrace.demo.trades.job import ANOMALIES, Link, Normalise
+from headrace.demo.trades.kafka.records import (
+    AnomalyRecords,
+    NormalisedRecords,
+    OrderRecords,
+    malformed,
+    messages_of,
+)
+from headrace.demo.trades.kafka.topics import FEED_TOPICS, Outputs
+from headrace.demo.trades.reference import Enricher
+
+UNREADABLE = OutputTag("unreadable")
+
+Offsets = Mapping[tuple[str, int], int]
+"""Offsets of (topic, partition)."""
+
+
+@dataclass(frozen=True)
+class Brokers:
+    """Where Kafka and the schema registry are."""
+
+    kafka: str
+    registry: str
+
+
+@dataclass(frozen=True)
+class Version:
+    """What tells one version of the job from another."""
+
+    out_of_orderness_ms: int = 5_000
+    allowed_lateness_ms: int = 0
+
+
+class LinkDocuments(Link):
+    """Gives documents whole: a record needs their root and their event, too."""
+
+    def _given(self, document: OrderDocument) -> Any:
+        return document
+
+
+@dataclass(frozen=True)
+class Streams:
+    """What the job makes of its inputs."""
+
+    normalised: DataStream
+    orders: DataStream
+    anomalies: DataStream
+
+
+def build(
+    env: StreamExecutionEnvironment,
+    brokers: Brokers,
+    reference: Path,
+    stop: Offsets,
+    *,
+    bounded: bool,
+    version: Version | None = None,
+) -> Streams:
+    """The streams over the messages of each partition from its beginning to ``stop``.
+
+    ``reference`` is the folder of the reference data. ``bounded``: as a batch can read it.
+    """
+    version = version or Version()
+    enricher = Enricher.read(reference)
+    times = WatermarkStrategy.for_bounded_out_of_orderness(
+        Duration.of_millis(version.out_of_orderness_ms)
+    ).with_timestamp_assigner(lambda pair: pair[0].event_time_ms)
+    normalised: list[DataStream] = []
+    anomalies: list[DataStream] = []
+    for topic in FEED_TOPICS:
+        source = _source(brokers, topic, stop, bounded)
+        decoded = env.from_source(source, times, topic).uid(f"read-{topic}")
+        events = (
+            decoded.process(Normalise(enricher))
+            .name(f"normalise {topic}")
+            .uid(f"normalise-{topic}")
+        )
+        normalised.append(events)
+        unreadable = decoded.get_side_output(UNREADABLE).map(malformed)
+        unreadable.name(f"malformed {topic}").uid(f"malformed-{topic}")
+        anomalies += [unreadable, events.get_side_output(ANOMALIES)]
+    events = normalised[0].union(*normalised[1:])
+    linked = (
+        events.key_by(lambda event: event.instrument_id)
+        .process(LinkDocuments(version.allowed_lateness_ms))
+        .name("link orders")
+        .uid("link")
+    )
+    found = anomalies[0].union(*anomalies[1:], linked.get_side_output(ANOMALIES))
+    return Streams(events, linked, found)
+
+
+def write(streams: Streams, brokers: Brokers, outputs: Outputs) -> None:
+    """Write all three to Kafka, exactly once."""
+    for stream, name, records in (
+        (streams.normalised, outputs.normalised, NormalisedRecords),
+        (streams.orders, outputs.orders, OrderRecords),
+        (streams.anomalies, outputs.anomalies, AnomalyRecords),
+    ):
+        sink = _sink(brokers, records(name, brokers.registry), name)
+        stream.sink_to(sink).name(name).uid(name)
+
+
+def _source(brokers: Brokers, topic: str, stop: Offsets, bounded: bool) -> KafkaSource:
+    places = {KafkaTopicPartition(*place): at for place, at in stop.items() if place[0] == topic}
+    ends = KafkaOffsetsInitializer.offsets(places)
+    builder = (
+        KafkaSource.builder()
+        .set_bootstrap_servers(brokers.kafka)
+        .set_partitions(places)
+        .set_group_id("trades")
+        .set_starting_offsets(KafkaOffsetsInitializer.earliest())
+        .set_value_only_deserializer(messages_of(topic, brokers.registry))
+        .on_error(UNREADABLE)
+    )
+    return (builder.set_bounded(ends) if bounded else builder.set_unbounded(ends)).build()
+
+
+def _sink(brokers: Brokers, records: KafkaRecordSerializationSchema, name: str) -> KafkaSink:
+    return (
+        KafkaSink.builder()
+        .set_bootstrap_servers(brokers.kafka)
+        .set_record_serializer(records)
+        .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
+        .set_transactional_id_prefix(f"trades-{name}")
+        .build()
+    )

@@ -1,0 +1,148 @@
+"""The topics of the job, and what Avro records in them look like.
+
+Quantities and prices are text: they stay exact, however many digits they have.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+ALPHA, BETA, GAMMA = "alpha.fix", "beta.json", "gamma.avro"
+FEED_TOPICS = (ALPHA, BETA, GAMMA)
+PARTITIONS = 2
+
+_MAYBE_TEXT = ["null", "string"]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The topics that one run of the job writes to, apart from other runs by their suffix."""
+
+    suffix: str = ""
+
+    @property
+    def normalised(self) -> str:
+        """Each event in the firm's terms, keyed by instrument."""
+        return f"events.normalised{self.suffix}"
+
+    @property
+    def orders(self) -> str:
+        """Documents, keyed by root."""
+        return f"orders{self.suffix}"
+
+    @property
+    def anomalies(self) -> str:
+        """Anomalies, keyed by event where one is known."""
+        return f"anomalies{self.suffix}"
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """All of them."""
+        return self.normalised, self.orders, self.anomalies
+
+
+def settings(topic: str) -> dict[str, str]:
+    """How a topic is made.
+
+    Kafka deletes by the records' timestamps, and those of the outputs are event times: of a day
+    that may lie months back. So nothing is deleted by age.
+    """
+    if topic.startswith("orders"):
+        return {"cleanup.policy": "compact"}
+    return {"retention.ms": "-1"}
+
+
+def _record(name: str, *fields: tuple[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "record",
+        "name": name,
+        "namespace": "headrace.trades",
+        "fields": [_field(field, kind) for field, kind in fields],
+    }
+
+
+def _field(name: str, kind: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind} | (
+        {"default": None} if isinstance(kind, Sequence) and kind[0] == "null" else {}
+    )
+
+
+def _maybe(*names: str) -> list[tuple[str, Any]]:
+    return [(name, _MAYBE_TEXT) for name in names]
+
+
+GAMMA_MESSAGE = json.dumps(
+    _record(
+        "GammaMessage",
+        ("seq", "long"),
+        ("time", "string"),
+        ("type", "string"),
+        *_maybe("order_id", "replaces", "parent_order_id", "exec_id"),
+        ("isin", "string"),
+        *_maybe("side", "quantity", "price", "account"),
+    )
+)
+
+NORMALISED_EVENT = json.dumps(
+    _record(
+        "NormalisedEvent",
+        ("event_id", "string"),
+        ("system", "string"),
+        ("kind", "string"),
+        ("event_time_ms", "long"),
+        *_maybe("order_id", "replaces", "parent_order_id", "exec_id"),
+        ("instrument_id", "string"),
+        ("currency", "string"),
+        *_maybe("side", "quantity", "price", "account", "client", "desk"),
+    )
+)
+
+_EXECUTION = _record(
+    "Execution",
+    ("exec_id", "string"),
+    ("quantity", "string"),
+    ("price", "string"),
+    ("time_ms", "long"),
+    ("busted", "boolean"),
+)
+_ORDER = _record(
+    "Order",
+    ("order_id", "string"),
+    ("ids", {"type": "array", "items": "string"}),
+    ("parent", _MAYBE_TEXT),
+    ("side", "string"),
+    ("quantity", "string"),
+    ("price", "string"),
+    ("cum_qty", "string"),
+    ("avg_px", _MAYBE_TEXT),
+    ("leaves_qty", "string"),
+    ("executed_below", "string"),
+    ("status", "string"),
+    ("executions", {"type": "array", "items": _EXECUTION}),
+)
+ORDER_DOCUMENT = json.dumps(
+    _record(
+        "OrderDocument",
+        ("root", "string"),
+        ("version", "long"),
+        ("as_of_ms", "long"),
+        ("instrument_id", "string"),
+        ("currency", "string"),
+        ("client", _MAYBE_TEXT),
+        ("orders", {"type": "array", "items": _ORDER}),
+    )
+)
+
+ANOMALY = json.dumps(
+    _record(
+        "Anomaly",
+        ("kind", "string"),
+        *_maybe("event_id", "source"),
+        ("position", ["null", "long"]),
+        ("reason", "string"),
+        ("raw", ["null", "bytes"]),
+    )
+)

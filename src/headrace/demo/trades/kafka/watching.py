@@ -1,0 +1,175 @@
+"""Reads what the job writes, as any other reader of committed transactions does."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from headrace.demo.trades.kafka.records import EVENT_HEADER, KIND_HEADER
+from headrace.demo.trades.kafka.topics import Outputs
+from headrace.errors import JobError
+
+_RECENT_MS = 10_000
+_AT_ONCE = 5_000
+_ANSWER_S = 30.0
+
+
+class Latencies:
+    """Times from sending an event to seeing the document that it made, in milliseconds."""
+
+    def __init__(self) -> None:
+        self._all: list[int] = []
+        self._recent: deque[tuple[int, int]] = deque()
+
+    def add(self, seen_ms: int, latency_ms: int) -> None:
+        """A document that was seen at a time."""
+        self._all.append(latency_ms)
+        self._recent.append((seen_ms, latency_ms))
+
+    def recent(self, now_ms: int) -> list[int]:
+        """Those of the last ten seconds, in order of size."""
+        while self._recent and self._recent[0][0] < now_ms - _RECENT_MS:
+            self._recent.popleft()
+        return sorted(latency for _, latency in self._recent)
+
+    def all(self) -> list[int]:
+        """All, in order of size."""
+        return sorted(self._all)
+
+
+def percentile(ordered: Sequence[int], percent: float) -> int | None:
+    """The least value that this share of the values does not exceed; None without values."""
+    if not ordered:
+        return None
+    return ordered[min(len(ordered) - 1, max(0, -int(-len(ordered) * percent // 100) - 1))]
+
+
+class Watcher:
+    """Follows the topics of one run from their beginning.
+
+    ``sent_ms`` is when each event was sent, for the latencies; other events count for none.
+    """
+
+    def __init__(
+        self, servers: str, outputs: Outputs, sent_ms: Mapping[str, int] | None = None
+    ) -> None:
+        self._outputs = outputs
+        self._sent_ms = {} if sent_ms is None else sent_ms
+        self.latencies = Latencies()
+        self.documents = 0
+        self.normalised = 0
+        self.anomalies: Counter[str] = Counter()
+        self._final: dict[bytes, bytes] = {}
+        self._consumer = _consumer(servers)
+        self._places = _assign(self._consumer, outputs.names)
+        # A consumer's own position does not move over the marker of a transaction; this does.
+        self._read_to: dict[tuple[str, int], int] = {}
+
+    @property
+    def has_seen_any(self) -> bool:
+        """Whether the job has written anything."""
+        return bool(self.normalised or self.documents or self.anomalies)
+
+    def poll(self, timeout_s: float) -> int:
+        """Take what has come; gives back how many records, markers of an end not counted."""
+        messages = self._consumer.consume(_AT_ONCE, timeout_s)
+        now_ms = time.time_ns() // 1_000_000
+        taken = 0
+        for message in messages:
+            if message.error() is not None:
+                self._note(message)
+            else:
+                self._take(message, now_ms)
+                taken += 1
+        return taken
+
+    def finish(self) -> None:
+        """Take everything up to the ends as they are now, once the job has ended.
+
+        Raises:
+            JobError: no broker answers.
+        """
+        ends = {
+            place: self._consumer.get_watermark_offsets(_partition(place), timeout=_ANSWER_S)[1]
+            for place in self._places
+        }
+        until = time.monotonic() + _ANSWER_S
+        while not self._is_at(ends):
+            if self.poll(0.2):
+                until = time.monotonic() + _ANSWER_S
+            elif time.monotonic() > until:
+                raise JobError("the job's topics cannot be read to their ends")
+
+    def close(self) -> None:
+        """Leave the brokers."""
+        self._consumer.close()
+
+    def final_documents(self) -> dict[bytes, bytes]:
+        """The last document of each root, as it was written."""
+        return self._final
+
+    def _is_at(self, ends: Mapping[tuple[str, int], int]) -> bool:
+        return all(self._read_to.get(place, -1) >= end for place, end in ends.items())
+
+    def _take(self, message: Any, now_ms: int) -> None:
+        topic = message.topic()
+        if topic == self._outputs.normalised:
+            self.normalised += 1
+        elif topic == self._outputs.anomalies:
+            self.anomalies[_header(message, KIND_HEADER)] += 1
+        else:
+            self.documents += 1
+            self._final[message.key()] = message.value()
+            sent_ms = self._sent_ms.get(_header(message, EVENT_HEADER))
+            if sent_ms is not None:
+                self.latencies.add(now_ms, now_ms - sent_ms)
+
+    def _note(self, message: Any) -> None:
+        from confluent_kafka import KafkaError
+
+        error = message.error()
+        if error.code() == KafkaError._PARTITION_EOF:
+            self._read_to[message.topic(), message.partition()] = message.offset()
+        elif not error.retriable():
+            raise JobError(f"the job's topics cannot be read: {error.str()}")
+
+
+def _header(message: Any, name: str) -> str:
+    return next(value.decode() for found, value in message.headers() if found == name)
+
+
+def _consumer(servers: str) -> Any:
+    from confluent_kafka import Consumer
+
+    return Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "trades-watcher",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_committed",
+            "fetch.wait.max.ms": 20,
+        }
+    )
+
+
+def _assign(consumer: Any, topics: Iterable[str]) -> list[tuple[str, int]]:
+    from confluent_kafka import OFFSET_BEGINNING
+
+    places = []
+    for topic in topics:
+        found = consumer.list_topics(topic, timeout=_ANSWER_S).topics[topic]
+        if found.error is not None:
+            raise JobError(f"there is no topic {topic!r}: {found.error.str()}")
+        places += [(topic, partition) for partition in found.partitions]
+    consumer.assign([_partition(place, OFFSET_BEGINNING) for place in places])
+    return places
+
+
+def _partition(place: tuple[str, int], offset: int | None = None) -> Any:
+    from confluent_kafka import TopicPartition
+
+    return TopicPartition(*place) if offset is None else TopicPartition(*place, offset)
