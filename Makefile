@@ -18,7 +18,7 @@ ARGS ?=
 
 .PHONY: help
 help: ## print this
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: $(STAMP) ## a trading day on Spark: as a stream with a live display, then as a batch
@@ -43,6 +43,14 @@ check: $(STAMP) ## ruff, strict types, the import contract, lock and generated p
 	$(BIN)/python scripts/api_table.py --check
 	$(BIN)/python scripts/configuration_page.py --check
 	$(BIN)/python scripts/capabilities.py --check
+
+.PHONY: proof-kafka
+proof-kafka: $(STAMP) ## 200 kills at each moment of a Kafka transaction, on a real broker (twenty minutes)
+	$(BIN)/python -m tests.proof.kafka $(ARGS)
+
+.PHONY: proof-kafka-spark
+proof-kafka-spark: $(STAMP) ## a job on Spark that writes to Kafka and is killed twelve times
+	$(BIN)/python -m tests.proof.kafka_on_spark $(ARGS)
 
 .PHONY: bench
 bench: $(STAMP) ## every benchmark against every peer (hours; ARGS="a --peers bytewax" for a part)

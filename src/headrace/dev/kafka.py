@@ -7,6 +7,7 @@ import socket
 import struct
 import subprocess
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from headrace.dev.artifacts import installed
@@ -75,14 +76,20 @@ def kafka(folder: Path, port: int | None = None, *, memory: str = "1g", more: st
 
 def _format(java: list[str], properties: Path) -> None:
     """Prepare an empty folder for a new cluster."""
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    arguments = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)]
+    arguments = ["kafka.tools.StorageTool", "format", "-t", cluster_id(), "-c", str(properties)]
     done = subprocess.run([*java, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise JobError(
             "Kafka could not prepare its folder",
             where={"its words": (done.stderr or done.stdout).strip()[-600:]},
         )
+
+
+def cluster_id(made: Callable[[], uuid.UUID] = uuid.uuid4) -> str:
+    """A new cluster's id: 22 characters. Kafka would take a first "-" for an option's."""
+    while (found := base64.urlsafe_b64encode(made().bytes).decode().rstrip("="))[0] == "-":
+        pass
+    return found
 
 
 def answers(port: int) -> bool:

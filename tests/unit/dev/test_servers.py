@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from typer.testing import CliRunner
@@ -17,6 +18,7 @@ from headrace.cli import app
 from headrace.dev import artifacts, from_machine, servers
 from headrace.dev.artifacts import Pinned, pinned
 from headrace.dev.from_machine import program
+from headrace.dev.kafka import cluster_id
 from headrace.dev.ports import HOST, chosen, free_ports, is_free
 from headrace.dev.service import Service, running
 from headrace.errors import JobError
@@ -102,6 +104,11 @@ def test_ports() -> None:
         assert chosen(None, port) != port and chosen(0, port) != port
         with pytest.raises(JobError, match=f"port {port} is taken"):
             chosen(port, 1)
+
+
+def test_the_id_of_a_cluster_is_no_option() -> None:
+    made = iter([UUID(bytes=b"\xf8" + bytes(15)), UUID(bytes=b"\xf4" + bytes(15))])
+    assert cluster_id(lambda: next(made)) == "9" + "A" * 21
 
 
 def test_every_file_has_a_checksum() -> None:

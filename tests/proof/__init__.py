@@ -1,0 +1,1 @@
+"""Proofs that take minutes: programs of their own, not collected by pytest."""
