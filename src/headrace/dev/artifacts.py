@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from headrace.errors import JobError
@@ -182,13 +183,17 @@ def _ivy_jar() -> Path:
     return found[0]
 
 
+_FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+"""Python has filters since 3.11.4. Without one the checksum alone says what is unpacked."""
+
+
 def _unpack(parts: list[Pinned], fetched: Path, content: Path) -> None:
     content.mkdir()
     for part in parts:
         path = fetched / part.file_name
         if part.extension == "tar.gz":
             with tarfile.open(path) as archive:
-                archive.extractall(content, filter="data")
+                archive.extractall(content, **_FILTER)
         else:
             shutil.move(path, content / part.file_name)
 
