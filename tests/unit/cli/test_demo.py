@@ -61,11 +61,28 @@ def test_on_kafka(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
         headrace.demo.trades.kafka, "main", lambda **options: seen.append(options) or 5
     )
-    options = ["--kafka", "--rate", "250", "--events", "9", "--output", str(tmp_path)]
+    options = [
+        "--kafka",
+        "--rate",
+        "250",
+        "--events",
+        "9",
+        "--ab-wait",
+        "500",
+        "--output",
+        str(tmp_path),
+    ]
     done = CliRunner().invoke(app, ["demo", "trades", *options])
     assert done.exit_code == 5
     assert seen == [
-        {"output_dir": tmp_path, "events": 9, "seed": 1, "rate": 250.0, "display": True}
+        {
+            "output_dir": tmp_path,
+            "events": 9,
+            "seed": 1,
+            "rate": 250.0,
+            "display": True,
+            "other_wait_ms": 500,
+        }
     ]
 
 
