@@ -58,9 +58,12 @@ def test_on_kafka(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import headrace.demo.trades.kafka
 
     seen: list[dict[str, Any]] = []
-    monkeypatch.setattr(
-        headrace.demo.trades.kafka, "main", lambda **options: seen.append(options) or 5
-    )
+
+    def main(**options: Any) -> int:
+        seen.append(options)
+        return 5
+
+    monkeypatch.setattr(headrace.demo.trades.kafka, "main", main)
     options = [
         "--kafka",
         "--rate",
