@@ -44,6 +44,15 @@ def trades(
     rate: Annotated[
         float, typer.Option("--rate", min=1, metavar="N", help="Messages a second, with --kafka.")
     ] = 1_000,
+    other_wait_ms: Annotated[
+        int | None,
+        typer.Option(
+            "--ab-wait",
+            min=0,
+            metavar="MS",
+            help="With --kafka: beside it version B, whose events wait so long for their orders.",
+        ),
+    ] = None,
 ) -> None:
     """Link three trading systems' messages into order hierarchies, as a stream and as a batch."""
     if kafka:
@@ -52,7 +61,14 @@ def trades(
         from headrace.demo.trades.kafka import main as on_kafka
 
         raise typer.Exit(
-            on_kafka(output_dir=output_dir, events=events, seed=seed, rate=rate, display=display)
+            on_kafka(
+                output_dir=output_dir,
+                events=events,
+                seed=seed,
+                rate=rate,
+                display=display,
+                other_wait_ms=other_wait_ms,
+            )
         )
     from headrace.demo.trades import main
 

@@ -58,14 +58,34 @@ def test_on_kafka(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import headrace.demo.trades.kafka
 
     seen: list[dict[str, Any]] = []
-    monkeypatch.setattr(
-        headrace.demo.trades.kafka, "main", lambda **options: seen.append(options) or 5
-    )
-    options = ["--kafka", "--rate", "250", "--events", "9", "--output", str(tmp_path)]
+
+    def main(**options: Any) -> int:
+        seen.append(options)
+        return 5
+
+    monkeypatch.setattr(headrace.demo.trades.kafka, "main", main)
+    options = [
+        "--kafka",
+        "--rate",
+        "250",
+        "--events",
+        "9",
+        "--ab-wait",
+        "500",
+        "--output",
+        str(tmp_path),
+    ]
     done = CliRunner().invoke(app, ["demo", "trades", *options])
     assert done.exit_code == 5
     assert seen == [
-        {"output_dir": tmp_path, "events": 9, "seed": 1, "rate": 250.0, "display": True}
+        {
+            "output_dir": tmp_path,
+            "events": 9,
+            "seed": 1,
+            "rate": 250.0,
+            "display": True,
+            "other_wait_ms": 500,
+        }
     ]
 
 

@@ -34,7 +34,7 @@ from headrace.demo.trades import beta, fix, gamma
 from headrace.demo.trades.book import Book
 from headrace.demo.trades.events import Anomaly, DecodedEvent, NormalisedEvent
 from headrace.demo.trades.hierarchy import OrderDocument
-from headrace.demo.trades.linker import Linker
+from headrace.demo.trades.linker import WAIT_MS, Linker
 from headrace.demo.trades.reference import Enricher
 from headrace.errors import DecodeError
 
@@ -112,8 +112,9 @@ class Normalise(ProcessFunction):
 class Link(KeyedProcessFunction):
     """The hierarchies of one instrument: events wait for their turn, then go to the linker."""
 
-    def __init__(self, allowed_lateness_ms: int) -> None:
+    def __init__(self, allowed_lateness_ms: int, wait_ms: int = WAIT_MS) -> None:
         self._allowed_lateness_ms = allowed_lateness_ms
+        self._wait_ms = wait_ms
 
     def open(self, runtime_context: RuntimeContext) -> None:
         """Open the instrument's book on keyed state."""
@@ -131,7 +132,8 @@ class Link(KeyedProcessFunction):
                 seen=table("seen"),
                 due=table("due"),
                 deadlines=runtime_context.get_state(ValueStateDescriptor("deadlines", None)),
-            )
+            ),
+            self._wait_ms,
         )
         self._group = runtime_context.get_metrics_group()
         self._documents = self._group.counter("documents")

@@ -63,8 +63,9 @@ Output = OrderDocument | Anomaly
 class Linker:
     """Applies the events of one instrument to its book; see the module for order and time."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: Book, wait_ms: int = WAIT_MS) -> None:
         self._book = book
+        self._wait_ms = wait_ms
 
     def apply(self, event: NormalisedEvent) -> list[Output]:
         """The documents and anomalies that the event leads to, in order.
@@ -276,7 +277,7 @@ class Linker:
         waiting = self._book.waiting.get(reference) or []
         waiting.append(event)
         self._book.waiting.put(reference, waiting)
-        due_ms = event.event_time_ms + WAIT_MS
+        due_ms = event.event_time_ms + self._wait_ms
         due = self._due(due_ms)
         due.references.append(reference)
         self._book.due.put(due_ms, due)
@@ -287,12 +288,12 @@ class Linker:
             waiting = self._book.waiting.get(reference)
             if waiting is None:
                 continue
-            left = [each for each in waiting if each.event_time_ms + WAIT_MS > deadline_ms]
+            left = [each for each in waiting if each.event_time_ms + self._wait_ms > deadline_ms]
             if left:
                 self._book.waiting.put(reference, left)
             else:
                 self._book.waiting.remove(reference)
-            over = [each for each in waiting if each.event_time_ms + WAIT_MS <= deadline_ms]
+            over = [each for each in waiting if each.event_time_ms + self._wait_ms <= deadline_ms]
             orphans += [(each, reference) for each in over]
         orphans.sort(key=lambda orphan: orphan[0].turn)
         return [_anomaly("ORPHAN", each, f"{ref} did not come in time") for each, ref in orphans]

@@ -18,6 +18,7 @@ from headrace.demo.trades.events import DecodedEvent
 from headrace.demo.trades.kafka import topics
 from headrace.demo.trades.kafka.messages import Message, day_messages, ends, gamma_record
 from headrace.demo.trades.kafka.records import avro_of, messages_of
+from headrace.demo.trades.lifecycles import Rates
 from headrace.errors import DecodeError
 from tests.unit.datastream.formats.registry_server import running
 
@@ -26,7 +27,7 @@ DECODE = {
     "beta.jsonl": (topics.BETA, beta.decode),
     "gamma.csv": (topics.GAMMA, gamma.Decoder().decode),
 }
-RATES = generator.Rates(malformed=0.2, duplicate=0.02)
+RATES = Rates(malformed=0.2, duplicate=0.02)
 
 
 @pytest.fixture(scope="module")

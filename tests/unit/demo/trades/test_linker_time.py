@@ -36,6 +36,14 @@ def test_what_comes_a_millisecond_later_is_not(feed: Feed) -> None:
     assert summary(outputs) == ["ORPHAN A:1", "A:1 v1"]
 
 
+def test_a_version_that_waits_less(feed: Feed) -> None:
+    early, late = feed.execution(7, "A:1", "A:x"), feed.new(9, "A:1")
+    for wait_ms, wanted in ((1, ["ORPHAN A:1", "A:1 v1"]), (2, ["A:1 v1", "A:1 v2"])):
+        linker = Linker(memory_book(), wait_ms)
+        outputs = [*linker.apply(early), *linker.apply(late), *linker.finish()]
+        assert summary(outputs) == wanted
+
+
 def test_each_event_waits_from_its_own_time(feed: Feed) -> None:
     outputs = run(
         [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from types import TracebackType
 
 from rich.console import Console
@@ -17,13 +18,18 @@ PERCENTS = (50, 90, 99)
 
 
 class Display:
-    """Shows a run: what was sent, what came back, and how long that took."""
+    """Shows runs: what was sent, what came back from each, and how long that took."""
 
     def __init__(
-        self, title: str, console: Console, watcher: Watcher, feeder: Feeder | None, live: bool
+        self,
+        names: Sequence[str],
+        console: Console,
+        watchers: Sequence[Watcher],
+        feeder: Feeder | None,
+        live: bool,
     ) -> None:
-        self._title, self._console = title, console
-        self._watcher, self._feeder = watcher, feeder
+        self._names, self._console = names, console
+        self._watchers, self._feeder = watchers, feeder
         self._started = time.monotonic()
         self._printed_at = self._started
         self._live = (
@@ -51,35 +57,37 @@ class Display:
             self._live.update(self._table(now), refresh=True)
         elif last or now - self._printed_at >= _PLAIN_SECONDS:
             self._printed_at = now
-            self._console.print(self._line(), soft_wrap=True, highlight=False)
+            for name, watcher in zip(self._names, self._watchers, strict=True):
+                self._console.print(self._line(name, watcher), soft_wrap=True, highlight=False)
 
-    def _line(self) -> str:
-        watcher = self._watcher
+    def _line(self, name: str, watcher: Watcher) -> str:
         sent = "" if self._feeder is None else f"{self._feeder.sent:,} messages sent, "
         return (
-            f"{self._title}: {sent}{watcher.normalised:,} normalised,"
+            f"{name}: {sent}{watcher.normalised:,} normalised,"
             f" {watcher.documents:,} documents, {watcher.anomalies.total():,} anomalies"
-            + (f"; last 10 s {self._recent()}" if self._feeder is not None else "")
+            + (f"; last 10 s {_recent(watcher)}" if self._feeder is not None else "")
         )
 
-    def _recent(self) -> str:
-        return shown(self._watcher.latencies.recent(time.time_ns() // 1_000_000))
-
     def _table(self, now: float) -> Table:
-        watcher = self._watcher
-        table = Table(title=self._title, show_header=False, min_width=56)
-        table.add_column()
-        table.add_column(justify="right")
-        table.add_row("seconds", f"{now - self._started:.0f}")
+        table = Table(min_width=56)
+        table.add_column(f"{now - self._started:.0f} s")
+        for name in self._names:
+            table.add_column(name, justify="right")
+        watchers = self._watchers
         if self._feeder is not None:
-            table.add_row("messages sent", f"{self._feeder.sent:,}")
-        table.add_row("events normalised", f"{watcher.normalised:,}")
-        table.add_row("documents", f"{watcher.documents:,}")
-        for kind, count in sorted(watcher.anomalies.items()):
-            table.add_row(f"anomaly {kind}", f"{count:,}")
+            table.add_row("messages sent", *(f"{self._feeder.sent:,}" for _ in watchers))
+        table.add_row("events normalised", *(f"{each.normalised:,}" for each in watchers))
+        table.add_row("documents", *(f"{each.documents:,}" for each in watchers))
+        for kind in sorted({kind for each in watchers for kind in each.anomalies}):
+            table.add_row(f"anomaly {kind}", *(f"{each.anomalies[kind]:,}" for each in watchers))
         if self._feeder is not None:
-            table.add_row("event to document, last 10 s", self._recent())
+            recent = [_recent(each).replace(", ", "\n") for each in watchers]
+            table.add_row("event to document, last 10 s", *recent)
         return table
+
+
+def _recent(watcher: Watcher) -> str:
+    return shown(watcher.latencies.recent(time.time_ns() // 1_000_000))
 
 
 def shown(ordered: list[int]) -> str:

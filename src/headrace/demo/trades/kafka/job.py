@@ -38,6 +38,7 @@ from headrace.demo.trades.kafka.records import (
     messages_of,
 )
 from headrace.demo.trades.kafka.topics import FEED_TOPICS, Outputs
+from headrace.demo.trades.linker import WAIT_MS
 from headrace.demo.trades.reference import Enricher
 
 UNREADABLE = OutputTag("unreadable")
@@ -60,6 +61,8 @@ class Version:
 
     out_of_orderness_ms: int = 5_000
     allowed_lateness_ms: int = 0
+    wait_ms: int = WAIT_MS
+    """How long an event waits for what it refers to, in event time."""
 
 
 class LinkDocuments(Link):
@@ -113,7 +116,7 @@ def build(
     events = normalised[0].union(*normalised[1:])
     linked = (
         events.key_by(lambda event: event.instrument_id)
-        .process(LinkDocuments(version.allowed_lateness_ms))
+        .process(LinkDocuments(version.allowed_lateness_ms, version.wait_ms))
         .name("link orders")
         .uid("link")
     )

@@ -3,54 +3,49 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
-from headrace.common import Configuration
-from headrace.datastream import StreamExecutionEnvironment
 from headrace.demo.trades import generator
-from headrace.demo.trades.kafka import job, topics
-from headrace.demo.trades.kafka.comparing import Difference, differences
-from headrace.demo.trades.kafka.display import Display, shown
+from headrace.demo.trades.kafka import topics
 from headrace.demo.trades.kafka.feeding import Feeder
-from headrace.demo.trades.kafka.job import Brokers, Offsets
+from headrace.demo.trades.kafka.job import Brokers, Version
 from headrace.demo.trades.kafka.messages import Message, day_messages, ends
 from headrace.demo.trades.kafka.records import avro_of, documents_of
+from headrace.demo.trades.kafka.report import (
+    show_counts,
+    show_latencies,
+    show_versions,
+    verdict,
+)
+from headrace.demo.trades.kafka.running import Place, Plan, Ran, run_together
 from headrace.demo.trades.kafka.topics import Outputs
-from headrace.demo.trades.kafka.watching import Watcher
-from headrace.demo.trades.run import DEFAULT_OUTPUT, TERMINAL
+from headrace.demo.trades.run import DEFAULT_OUTPUT
 from headrace.dev import servers
 from headrace.dev import topics as kafka_topics
 
-STREAM, BATCH = Outputs(), Outputs(".batch")
+STREAM, OTHER, BATCH = Outputs(), Outputs(".b"), Outputs(".batch")
 _SERVERS = ("kafka", "registry")
-_POLL_S = 0.1
 
 
-@dataclass(frozen=True)
-class Ran:
-    """One run of the job, and what was seen of it."""
+def main(
+    *,
+    output_dir: Path | None,
+    events: int,
+    seed: int,
+    rate: float,
+    display: bool,
+    other_wait_ms: int | None = None,
+) -> int:
+    """Run the demo; 0 when stream and batch agree and every message is accounted for.
 
-    name: str
-    watcher: Watcher
-    seconds: float
-    documents: int
-    """As the versions of the last documents say: the topic is compacted, so some may be gone."""
-
-    @property
-    def accounted(self) -> int:
-        """Messages that became a document or an anomaly."""
-        return self.documents + sum(self.watcher.anomalies[kind] for kind in TERMINAL)
-
-
-def main(*, output_dir: Path | None, events: int, seed: int, rate: float, display: bool) -> int:
-    """Run the demo; 0 when stream and batch agree and every message is accounted for."""
+    With ``other_wait_ms`` a version B runs beside the stream, whose events wait so long
+    for what they refer to.
+    """
+    other = None if other_wait_ms is None else Version(wait_ms=other_wait_ms)
     console = Console()
     output = (output_dir or DEFAULT_OUTPUT).resolve()
     folder = output / "kafka"
@@ -58,7 +53,7 @@ def main(*, output_dir: Path | None, events: int, seed: int, rate: float, displa
         day = folder / "day"
         shutil.rmtree(day, ignore_errors=True)
         generator.generate(day, events=events, seed=seed)
-        return compared(brokers, day, folder, rate, console, display)
+        return compared(brokers, day, folder, rate, console, display, other)
 
 
 @contextmanager
@@ -80,15 +75,33 @@ def brought_up(folder: Path, console: Console) -> Iterator[Brokers]:
 
 
 def compared(
-    brokers: Brokers, day: Path, folder: Path, rate: float, console: Console, display: bool
+    brokers: Brokers,
+    day: Path,
+    folder: Path,
+    rate: float,
+    console: Console,
+    display: bool,
+    other: Version | None = None,
 ) -> int:
-    """Stream and batch over a day, and what came of them; 0 when all is as it should be."""
-    make_topics(brokers, STREAM, BATCH)
+    """Stream and batch over a day, and what came of them; 0 when all is as it should be.
+
+    An ``other`` version runs beside the stream. That it differs is reported, and no failure.
+    """
+    plans = [Plan("stream", STREAM)]
+    if other is not None:
+        plans.append(Plan("version B", OTHER, version=other))
+    make_topics(brokers, STREAM, OTHER, BATCH)
     gamma = avro_of(topics.GAMMA_MESSAGE, brokers.registry, topics.GAMMA)
     messages = day_messages(day, topics.PARTITIONS, gamma)
-    stream = live(brokers, day, folder, messages, rate, console, display)
-    batch = again(brokers, day, folder, ends(messages), console, display)
-    return _verdict(stream, batch, len(messages), brokers, console)
+    place = Place(brokers, day, folder)
+    streams = live(place, plans, messages, rate, console, display)
+    batch = Plan("batch", BATCH, bounded=True)
+    runs = [*streams, *run_together(place, [batch], ends(messages), None, console, display)]
+    show_counts(runs, len(messages), console)
+    show_latencies(streams, console)
+    if other is not None:
+        show_versions(streams[0], streams[1], documents_of(brokers.registry), console)
+    return verdict(runs[0], runs[-1], documents_of(brokers.registry), runs, len(messages), console)
 
 
 def make_topics(brokers: Brokers, *outputs: Outputs) -> None:
@@ -103,109 +116,18 @@ def make_topics(brokers: Brokers, *outputs: Outputs) -> None:
 
 
 def live(
-    brokers: Brokers,
-    day: Path,
-    folder: Path,
+    place: Place,
+    plans: Sequence[Plan],
     messages: Sequence[Message],
     rate: float,
     console: Console,
     display: bool,
-) -> Ran:
-    """The job as a stream, while the messages come."""
-    feeder = Feeder(brokers.kafka, messages, rate, lead=int(min(rate, len(messages) / 10)))
+) -> list[Ran]:
+    """The job, or versions of it, as streams while the messages come."""
+    lead = int(min(rate, len(messages) / 10))
+    feeder = Feeder(place.brokers.kafka, messages, rate, lead)
     feeder.start()
     try:
-        return _run("stream", brokers, day, folder, ends(messages), feeder, console, display)
+        return run_together(place, plans, ends(messages), feeder, console, display)
     finally:
         feeder.stop()
-
-
-def again(
-    brokers: Brokers, day: Path, folder: Path, stop: Offsets, console: Console, display: bool
-) -> Ran:
-    """The job as a batch, over the messages that are there."""
-    return _run("batch", brokers, day, folder, stop, None, console, display)
-
-
-def _run(
-    name: str,
-    brokers: Brokers,
-    day: Path,
-    folder: Path,
-    stop: Offsets,
-    feeder: Feeder | None,
-    console: Console,
-    display: bool,
-) -> Ran:
-    checkpoint = folder / "checkpoint"
-    shutil.rmtree(checkpoint, ignore_errors=True)
-    outputs = BATCH if feeder is None else STREAM
-    env = StreamExecutionEnvironment.get_execution_environment(
-        _settings(feeder is None, checkpoint)
-    )
-    job.write(job.build(env, brokers, day, stop, bounded=feeder is None), brokers, outputs)
-    watcher = Watcher(brokers.kafka, outputs, None if feeder is None else feeder.sent_ms)
-    try:
-        started = time.monotonic()
-        result = env.execute_async("trades").get_job_execution_result()
-        with Display(f"trades, {name}", console, watcher, feeder, display) as shown_live:
-            while not result.done():
-                watcher.poll(_POLL_S)
-                if feeder is not None:
-                    feeder.check()
-                    if watcher.has_seen_any:
-                        feeder.go_on()
-                shown_live.update()
-            result.result()
-            watcher.finish()
-            shown_live.update(last=True)
-        seconds = time.monotonic() - started
-        read = documents_of(brokers.registry)
-        documents = sum(read(last)["version"] for last in watcher.final_documents().values())
-        return Ran(name, watcher, seconds, documents)
-    finally:
-        watcher.close()
-
-
-def _settings(bounded: bool, checkpoint: Path) -> Configuration:
-    settings = Configuration()
-    settings.set_string("pipeline.name", "trades")
-    settings.set_string("execution.runtime-mode", "BATCH" if bounded else "STREAMING")
-    if not bounded:
-        settings.set_string("execution.checkpointing.dir", str(checkpoint))
-    return settings
-
-
-def _verdict(stream: Ran, batch: Ran, messages: int, brokers: Brokers, console: Console) -> int:
-    runs = (stream, batch)
-    table = Table(title="What became of the messages")
-    table.add_column("")
-    for run in runs:
-        table.add_column(run.name, justify="right")
-    table.add_row("messages in", *(f"{messages:,}" for _ in runs))
-    table.add_row("events normalised", *(f"{run.watcher.normalised:,}" for run in runs))
-    table.add_row("documents out", *(f"{run.documents:,}" for run in runs))
-    for kind in sorted(stream.watcher.anomalies.keys() | batch.watcher.anomalies.keys()):
-        table.add_row(f"anomaly {kind}", *(f"{run.watcher.anomalies[kind]:,}" for run in runs))
-    table.add_row("messages accounted for", *(f"{run.accounted:,}" for run in runs))
-    table.add_row("seconds", *(f"{run.seconds:.1f}" for run in runs))
-    console.print(table)
-    latencies = stream.watcher.latencies.all()
-    console.print(
-        f"from event to document ({len(latencies):,} documents): {shown(latencies)}",
-        highlight=False,
-    )
-    first, second = stream.watcher.final_documents(), batch.watcher.final_documents()
-    found = differences(first, second, documents_of(brokers.registry))
-    _tell(found, len(first), console)
-    complete = all(run.accounted == messages for run in runs)
-    if not complete:
-        console.print("[red]Not every message is accounted for.[/]")
-    return 0 if complete and not found else 1
-
-
-def _tell(found: Sequence[Difference], roots: int, console: Console) -> None:
-    if found:
-        console.print(f"[red]{len(found):,} final documents differ[/], {found[0].root} is one")
-    else:
-        console.print(f"[green]All {roots:,} final documents are equal in stream and batch.[/]")

@@ -137,8 +137,8 @@ class Watcher:
 
 
 def _header(message: Any, name: str) -> str:
-    value: str = next(value.decode() for found, value in message.headers() if found == name)
-    return value
+    text: str = next(value.decode() for found, value in message.headers() if found == name)
+    return text
 
 
 def _consumer(servers: str) -> Any:

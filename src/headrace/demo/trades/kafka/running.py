@@ -1,0 +1,132 @@
+"""Runs of the job: one, or several versions side by side over the same topics."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.demo.trades.kafka import job
+from headrace.demo.trades.kafka.display import Display
+from headrace.demo.trades.kafka.feeding import Feeder
+from headrace.demo.trades.kafka.job import Brokers, Offsets, Version
+from headrace.demo.trades.kafka.records import documents_of
+from headrace.demo.trades.kafka.topics import Outputs
+from headrace.demo.trades.kafka.watching import Watcher
+from headrace.demo.trades.run import TERMINAL
+
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to run: a version of the job, as a stream or (``bounded``) as a batch."""
+
+    name: str
+    outputs: Outputs
+    bounded: bool = False
+    version: Version = field(default_factory=Version)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One run of the job, and what was seen of it."""
+
+    name: str
+    watcher: Watcher
+    seconds: float
+    documents: int
+    """As the versions of the last documents say: the topic is compacted, so some may be gone."""
+
+    @property
+    def accounted(self) -> int:
+        """Messages that became a document or an anomaly."""
+        return self.documents + sum(self.watcher.anomalies[kind] for kind in TERMINAL)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where runs find their servers, their reference data, and room for checkpoints."""
+
+    brokers: Brokers
+    day: Path
+    folder: Path
+
+
+def run_together(
+    place: Place,
+    plans: Sequence[Plan],
+    stop: Offsets,
+    feeder: Feeder | None,
+    console: Console,
+    display: bool,
+) -> list[Ran]:
+    """Run all plans at once, to the offsets ``stop``. The feeder goes on when all are up."""
+    started = time.monotonic()
+    watchers: list[Watcher] = []
+    clients: list[Any] = []
+    try:
+        for plan in plans:
+            sent_ms = None if feeder is None else feeder.sent_ms
+            watchers.append(Watcher(place.brokers.kafka, plan.outputs, sent_ms))
+            clients.append(_started(place, plan, stop))
+        results = [client.get_job_execution_result() for client in clients]
+        names = [f"trades, {plan.name}" for plan in plans]
+        with Display(names, console, watchers, feeder, display) as shown:
+            while not all(result.done() for result in results):
+                for watcher in watchers:
+                    watcher.poll(_POLL_S)
+                if feeder is not None:
+                    feeder.check()
+                    if all(watcher.has_seen_any for watcher in watchers):
+                        feeder.go_on()
+                for result in results:
+                    if result.done():
+                        result.result()
+                shown.update()
+            for result, watcher in zip(results, watchers, strict=True):
+                result.result()
+                watcher.finish()
+            shown.update(last=True)
+    except BaseException:
+        for client in clients:
+            client.cancel()
+        raise
+    finally:
+        for watcher in watchers:
+            watcher.close()
+    seconds = time.monotonic() - started
+    return [
+        Ran(plan.name, watcher, seconds, _documents(watcher, place.brokers))
+        for plan, watcher in zip(plans, watchers, strict=True)
+    ]
+
+
+def _started(place: Place, plan: Plan, stop: Offsets) -> Any:
+    """The client of a job that runs from now on."""
+    name = f"trades{plan.outputs.suffix}"
+    checkpoint = place.folder / "checkpoints" / name
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    settings = Configuration()
+    settings.set_string("pipeline.name", name)
+    settings.set_string("execution.runtime-mode", "BATCH" if plan.bounded else "STREAMING")
+    if not plan.bounded:
+        settings.set_string("execution.checkpointing.dir", str(checkpoint))
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
+    streams = job.build(
+        env, place.brokers, place.day, stop, bounded=plan.bounded, version=plan.version
+    )
+    job.write(streams, place.brokers, plan.outputs)
+    return env.execute_async(name)
+
+
+def _documents(watcher: Watcher, brokers: Brokers) -> int:
+    read = documents_of(brokers.registry)
+    return sum(read(last)["version"] for last in watcher.final_documents().values())
