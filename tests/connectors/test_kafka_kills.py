@@ -16,7 +16,7 @@ pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[ka
 from tests.connectors.topic import new_topic
 from tests.proof.driver import UNNOTED, Strike
 from tests.proof.kafka import fault_of, run
-from tests.proof.worker import COMMITTED, FLUSHED, HALF, MOMENTS, STARTED, STARTING
+from tests.proof.worker import FLUSHED, HALF, MOMENTS, STARTED, STARTING
 
 pytestmark = [
     pytest.mark.spark,
@@ -27,7 +27,6 @@ pytestmark = [
 SEED = 17
 STRIKES = [
     *(Strike("worker", moment, int(moment not in (STARTING, STARTED))) for moment in MOMENTS),
-    Strike("driver", COMMITTED, 1),
     Strike("driver", UNNOTED, 1),
     Strike("zombie", HALF, 1),
     Strike("zombie", FLUSHED, 1),
@@ -42,7 +41,7 @@ def test_killed_at_each_moment_each_record_is_there_once_and_in_order(kafka_serv
         driver = run(kafka_servers, no_broker, strike, topic, SEED)
         return driver.struck, fault_of(kafka_servers, topic)
 
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(8) as pool:
         assert [*pool.map(struck, STRIKES, topics)] == [(1, "")] * len(STRIKES)
 
 

@@ -26,6 +26,7 @@ from tests.servers import Server
 
 JOB = "tests.proof.spark_job"
 RECORDS = 600
+TO_ITS_END_S = 300.0
 
 
 def killed(job: subprocess.Popen[bytes], whom: str, chance: random.Random) -> bool:
@@ -45,17 +46,19 @@ def killed_until_its_end(
     """Run a job; kill it in turn; give who was killed, and how often it was started."""
     done: Counter[str] = Counter()
     starts, waiting = 1, [*kills]
-    commits = Path(arguments[0], "checkpoint")
+    checkpoint = Path(arguments[0], "checkpoint")
     job = start(JOB, *arguments)
     seen = -1
     try:
         while job.poll() != 0:
             if time.monotonic() > until:
+                waiting.clear()
+            if time.monotonic() > until + TO_ITS_END_S:
                 raise TimeoutError(log_of(Path(arguments[0])))
             if job.poll() is not None:
                 job, starts = start(JOB, *arguments), starts + 1
             time.sleep(chance.uniform(0.1, 0.6))
-            names = [path.name for path in commits.rglob("commits/*")]
+            names = [path.name for path in checkpoint.glob("*/spark/commits/*")]
             now = max((int(name) for name in names if name.isdigit()), default=-1)
             if waiting and now > seen and killed(job, waiting[0], chance):
                 done[waiting.pop(0)] += 1
@@ -86,7 +89,7 @@ def main() -> int:
     asked.add_argument("--workers", type=int, default=8)
     asked.add_argument("--drivers", type=int, default=2)
     asked.add_argument("--jvms", type=int, default=2)
-    asked.add_argument("--seconds", type=float, default=1200.0)
+    asked.add_argument("--seconds", type=float, default=1200.0, help="for so long it is killed")
     given = asked.parse_args()
     print(f"seed {given.seed}", flush=True)
     chance, began = random.Random(given.seed), time.monotonic()
