@@ -65,6 +65,28 @@ def executors(driver: int) -> list[Process]:
     return [p for p in descendants(driver) if "CoarseGrainedExecutorBackend" in p.command]
 
 
+def kill_jvm_once(flag: Path, driver: int) -> bool:
+    """kill -9 of the JVM that a driver has started; False if it was done before: ``flag`` is there.
+
+    The JVM descends from the driver. What Spark starts for Python code is forked from the fork
+    server, so it need not have the JVM among its ancestors.
+
+    Raises:
+        LookupError: the driver has no JVM.
+    """
+    if flag.exists():
+        return False
+    found = [
+        p.pid for p in descendants(driver) if "org.apache.spark.deploy.SparkSubmit" in p.command
+    ]
+    if not found:
+        raise LookupError(f"no JVM descends from process {driver}")
+    flag.touch()
+    for pid in found:
+        kill(pid)
+    return True
+
+
 def kill(pid: int) -> bool:
     """kill -9; False when it had ended by itself."""
     try:

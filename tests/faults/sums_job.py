@@ -7,10 +7,9 @@ At the commit of micro-batch 2 Spark's JVM is killed once: "before" the file sin
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from headrace.connector import (
 )
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink
+from tests.faults.processes import kill, kill_jvm_once
 
 RECORDS = 200
 KEYS = 5
@@ -58,26 +58,30 @@ class KillingSink(Sink):
     files: Any
     moment: str
     flag: Path
+    driver: int = field(default_factory=os.getpid)
 
     def writer(self, context: WriterContext) -> SinkWriter:
         return self.files.writer(context)
 
     def committer(self, context: CommitterContext) -> Committer:
-        return KillingCommitter(self.files.committer(context), self.moment, self.flag)
+        return KillingCommitter(self.files.committer(context), self)
 
 
 @dataclass
 class KillingCommitter(Committer):
     inner: Committer
-    moment: str
-    flag: Path
+    sink: KillingSink
 
     def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
-        if batch_id == BATCH and self.moment == "before":
-            kill_jvm_once(self.flag, os.getppid())
+        if batch_id == BATCH:
+            self._die("before")
         self.inner.commit(batch_id, committables)
-        if batch_id == BATCH and self.moment == "after":
-            kill_jvm_once(self.flag, os.getppid())
+        if batch_id == BATCH:
+            self._die("after")
+
+    def _die(self, moment: str) -> None:
+        if moment == self.sink.moment and kill_jvm_once(self.sink.flag, self.sink.driver):
+            kill(os.getpid())  # this process would go on for a while
 
     def abort(self, batch_id: int, committables: Sequence[Any]) -> None:
         self.inner.abort(batch_id, committables)
@@ -99,23 +103,11 @@ class KillingOut:
         with lines.open("a") as file:
             file.write(text)
         if lines.read_text().count("\n") > BATCH * 40:
-            from pyspark import SparkContext
-
-            kill_jvm_once(self.flag, SparkContext._gateway.proc.pid)
+            kill_jvm_once(self.flag, os.getpid())
         return len(text)
 
     def flush(self) -> None:
         pass
-
-
-def kill_jvm_once(flag: Path, pid: int) -> None:
-    """kill -9 of the JVM among a process and its ancestors."""
-    if flag.exists():
-        return
-    flag.touch()
-    while Path(f"/proc/{pid}/comm").read_text().strip() != "java":
-        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    os.kill(pid, signal.SIGKILL)
 
 
 if __name__ == "__main__":
