@@ -217,9 +217,14 @@ def _folding(slot: Slot) -> Callable[[Any, Any], Any]:
         return lambda held, record: fold(held, _at(record, field))
 
     def add_named(held: Any, record: Any) -> Any:
-        # Mostly it is a dictionary that has the field.
-        known = type(record) is dict and field in record
-        return fold(held, record[field] if known else field_of(record, field))
+        if type(record) is dict:  # the usual record
+            try:
+                value = record[field]
+            except KeyError:
+                value = field_of(record, field)  # says what is missing
+        else:
+            value = field_of(record, field)
+        return fold(held, value)
 
     return add_named
 

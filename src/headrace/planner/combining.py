@@ -27,8 +27,9 @@ Feeder = TypeVar("Feeder", SourceProgram, VertexProgram)
 
 def with_combiners(program: JobProgram) -> JobProgram:
     """The program with a combiner before each key exchange whose receiver has one."""
+    exchanges = _exchanges(program)
     leading: dict[str, list[ExchangeProgram]] = {}
-    for exchange in _exchanges(program):
+    for exchange in exchanges:
         leading.setdefault(exchange.target, []).append(exchange)
     combiners: dict[str, Combiner] = {}
     for stage in program.stages:
@@ -38,7 +39,7 @@ def with_combiners(program: JobProgram) -> JobProgram:
         return program
     receivers = {
         exchange.target: combiners[exchange.id]
-        for exchange in _exchanges(program)
+        for exchange in exchanges
         if exchange.id in combiners
     }
     stages = tuple(

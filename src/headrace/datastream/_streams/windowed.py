@@ -35,6 +35,7 @@ from headrace.datastream.window import (
 )
 from headrace.errors import PlanError, WrongFunctionError
 from headrace.graph.transformation import ByKey, CallSite, Edge
+from headrace.operators.inspection import overrides
 from headrace.operators.windows.contents import (
     Aggregated,
     Contents,
@@ -263,8 +264,7 @@ class _Windowed:
             trigger = trigger.nested_trigger
         # PyFlink asks `can_merge` of windows without keys only. A trigger of the program's own has
         # an `on_merge`, as that is abstract.
-        ours = type(trigger).on_merge.__module__.startswith("headrace.datastream.")
-        return self._with_key and not ours
+        return self._with_key and overrides(type(trigger), "on_merge")
 
     def _window_call(self, given: Any, call: str, site: CallSite) -> WindowCall | None:
         if given is None:

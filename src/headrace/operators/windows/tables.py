@@ -13,7 +13,7 @@ from headrace.runtime.state.kinds import StateKind
 
 PANE = "pane"
 
-FEW = 1000
+_FEW = 1000
 """So many panes of a window are looked for one by one; of more, all tables are looked through."""
 
 
@@ -121,7 +121,7 @@ class WindowTables:
 
     def _there(self, starts: range) -> list[int]:
         """Those that have a table."""
-        if len(starts) > FEW:
+        if len(starts) > _FEW:
             return sorted(start for start in self.starts() if start in starts)
         has, namespace = self._tables.has, self._namespace
         return [start for start in starts if has(namespace(start))]
