@@ -1,18 +1,19 @@
-"""From a real broker to files on Spark, which is killed and goes on."""
+"""From Kafka to Kafka on Spark, which is killed when a task has committed its transaction."""
 
 from __future__ import annotations
 
+import json
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
+pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
+
 from tests.connectors.kafka_job import SECRET
+from tests.connectors.topic import content, new_topic, transactions
 from tests.faults.processes import log_of, start
 from tests.faults.sums_job import KEYS
-
-pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
 pytestmark = [
     pytest.mark.spark,
@@ -23,29 +24,22 @@ pytestmark = [
 RECORDS = 200
 
 
-def test_every_record_counts_once(kafka_servers: str, tmp_path: Path) -> None:
+@pytest.mark.timeout(300)
+def test_every_record_counts_once_and_in_order(kafka_servers: str, tmp_path: Path) -> None:
     """Two partitions, each with the numbers of its own keys, between transactions."""
-    from tests.connectors.topic import new_topic, transactions
-
-    topic, output = new_topic(kafka_servers, 2), tmp_path / "out"
+    topic, output = new_topic(kafka_servers, 2), new_topic(kafka_servers, 3)
     for partition in range(2):
         mine = [n for n in range(RECORDS) if n % KEYS % 2 == partition]
-        transactions(kafka_servers, topic, partition, [b"%d" % n for n in mine], size=30)
-    runs = []
-    for _ in range(2):
-        job = start("tests.connectors.kafka_job", str(output), kafka_servers, topic)
-        runs.append(job.wait(timeout=120))
-    assert runs[0] != 0 and runs[1] == 0, log_of(output)
-    assert Path(f"{output}-killed").exists()
-    written = Counter(
-        line
-        for path in output.rglob("part-*")
-        if path.is_file()
-        for line in path.read_text().splitlines()
-    )
-    assert written == Counter(
-        str((n % KEYS, sum(range(n % KEYS, n + 1, KEYS)))) for n in range(RECORDS)
-    )
-    checkpoint = [path for path in Path(f"{output}-checkpoint").rglob("*") if path.is_file()]
+        transactions(kafka_servers, topic, partition, [b"%d" % n for n in mine])
+    arguments = [str(tmp_path), kafka_servers, topic, output]
+    runs = [start("tests.connectors.kafka_job", *arguments).wait(timeout=140) for _ in range(2)]
+    assert runs[0] != 0 and runs[1] == 0, log_of(tmp_path)
+    assert (tmp_path / "killed").exists()
+    written = [json.loads(message.value()) for message in content(kafka_servers, output)]
+    assert len(written) == RECORDS
+    for key in range(KEYS):
+        wanted = [sum(range(key, n + 1, KEYS)) for n in range(key, RECORDS, KEYS)]
+        assert [total for each, total in written if each == key] == wanted
+    checkpoint = [path for path in (tmp_path / "checkpoint").rglob("*") if path.is_file()]
     assert checkpoint and not any(SECRET.encode() in path.read_bytes() for path in checkpoint)
-    assert SECRET not in log_of(output)
+    assert SECRET not in log_of(tmp_path)

@@ -9,8 +9,8 @@ from headrace.common import Configuration, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.base import DeliveryGuarantee
 from headrace.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
+from tests.connectors.kafka_job import Json, Key
 from tests.connectors.killed_job import FIRST, KEYS
-from tests.connectors.killed_kafka_job import Json, Key
 from tests.connectors.sqlite_log import SqliteLogSource
 
 PER_BATCH = 15
