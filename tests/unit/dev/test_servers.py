@@ -54,7 +54,8 @@ def test_a_server_outlives_the_command_and_is_stopped_by_its_own_id(tmp_path: Pa
 
 def test_a_server_that_crashed_is_started_again_where_it_was(tmp_path: Path) -> None:
     (port,) = free_ports(1)
-    kept = replace(service(tmp_path, port), crash_signal=signal.SIGQUIT)
+    # Background processes of a shell ignore SIGINT and SIGQUIT; nobody ignores this one.
+    kept = replace(service(tmp_path, port), crash_signal=signal.SIGUSR1)
     first = kept.start()
     assert running(tmp_path, "echo") == first
     first.stop(force=True)
