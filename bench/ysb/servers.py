@@ -15,13 +15,20 @@ import redis
 from bench import processes
 from bench.ysb import tallies
 from bench.ysb.asked import RESULTS
-from bench.ysb.events import Events, Tally, campaigns
-from bench.ysb.feed import PARTITIONS
+from bench.ysb.events import (
+    LIVE_TAIL_MS,
+    PAST_MS,
+    WINDOW_MS,
+    Events,
+    Tally,
+    campaigns,
+    prelude,
+)
+from bench.ysb.feed import PARTITIONS, Topic, into_all
 from headrace.dev import servers, topics
 
-PAST_MS = 1_700_000_000_000
-"""Where the event time of events begins that were made beforehand."""
 _FILL_LIMIT_S = 1_800
+_SOON_MS = 2_000
 _DOWN = "redis is not installed here: the benchmark needs redis-server"
 
 
@@ -34,12 +41,13 @@ class Input:
     count: int
     tally_file: Path
     checked_from_ms: int = 0
-    """Windows that begin earlier are not checked: live, contenders catch up with their start."""
+    """Windows that begin earlier are not checked: live, contenders get warm."""
+    live: bool = False
 
     @property
     def tail_ms(self) -> int:
         """The event time after which nothing is checked."""
-        return self.events.tail_ms(self.count)
+        return LIVE_TAIL_MS if self.live else self.events.tail_ms(self.count)
 
     @property
     def tally(self) -> Tally:
@@ -54,7 +62,8 @@ class Input:
     def feed(self, brokers: str) -> list[str]:
         """The arguments of the process that fills the topic."""
         events = [f"--start={self.events.start_ms}", f"--per-second={self.events.per_second}"]
-        return [brokers, self.topic, str(self.count), str(self.tally_file), *events]
+        where = [brokers, self.topic, str(self.count), str(self.tally_file)]
+        return [*where, *events, f"--tail={self.tail_ms}", *(["--live"] if self.live else [])]
 
 
 @dataclass(frozen=True)
@@ -89,13 +98,24 @@ class Servers:
                 raise RuntimeError(f"the topic could not be filled: {run.failure}")
         return found
 
-    def to_come(self, rate: int, seconds: int, warm_up_s: int, begins_in_s: float) -> Input:
-        """A topic that is empty still, for events that happen from soon on."""
-        start_ms = int((time.time() + begins_in_s) * 1000)
-        found = self._input(f"ysb-live-{start_ms}", Events(start_ms, rate), rate * seconds)
-        found = replace(found, checked_from_ms=start_ms + 1000 * warm_up_s)
-        self._new(found.topic)
-        return found
+    def begun(self) -> str:
+        """The name of a new topic that holds the prelude alone."""
+        name = f"ysb-live-{int(time.time() * 1000)}"
+        self._new(name)
+        topic = Topic(self.brokers, name)
+        into_all(topic, prelude())
+        topic.close()
+        return name
+
+    def to_come(self, topic: str, rate: int, seconds: int, warm_up_s: int) -> Input:
+        """Events that happen from a whole window on, which begins soon."""
+        start_ms = -int(-(time.time() * 1000 + _SOON_MS) // WINDOW_MS) * WINDOW_MS
+        found = self._input(topic, Events(start_ms, rate), rate * seconds)
+        return replace(found, checked_from_ms=start_ms + 1000 * warm_up_s, live=True)
+
+    def gone(self, topic: str) -> None:
+        """Delete a topic."""
+        topics.delete(self.brokers, topic)
 
     def _input(self, topic: str, events: Events, count: int) -> Input:
         return Input(topic, events, count, self.folder / f"{topic}.json")
