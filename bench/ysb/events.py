@@ -25,8 +25,9 @@ same campaign. The tail's own windows are not checked.
 """
 PAST_MS = 1_700_000_000_000
 """Where the event time of events begins that were made beforehand."""
-LIVE_TAIL_MS = 4_000_000_000_000
-"""The tail of events that happen live: known before they begin."""
+LIVE_TAIL_MS = 3_000_000
+"""So long after a live run began comes its tail. Some contenders send events on with their time,
+and a broker takes none of more than an hour ahead."""
 
 Tally = Counter[tuple[str, int]]
 """Views by campaign and start of the window in ms."""

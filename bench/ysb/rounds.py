@@ -149,5 +149,6 @@ def behind(watched: watch.Watched, given: Input) -> str | None:
 def tell(row: Row) -> None:
     """One line on standard error."""
     said = str(row.get("failure") or row.get("values") or f"{row['seconds']:.2f} s")
+    said += f" {row['found']}" if row.get("found") else ""
     of = f"{row['records']:,}" if "records" in row else f"{row.get('rate', 0):,}/s"
     print(f"{row['contender']:<20} {of:>12}  {said}", file=sys.stderr, flush=True)

@@ -42,12 +42,13 @@ class Input:
     tally_file: Path
     checked_from_ms: int = 0
     """Windows that begin earlier are not checked: live, contenders get warm."""
-    live: bool = False
+    live_tail_ms: int | None = None
+    """Of events that happen live."""
 
     @property
     def tail_ms(self) -> int:
         """The event time after which nothing is checked."""
-        return LIVE_TAIL_MS if self.live else self.events.tail_ms(self.count)
+        return self.live_tail_ms or self.events.tail_ms(self.count)
 
     @property
     def tally(self) -> Tally:
@@ -63,7 +64,12 @@ class Input:
         """The arguments of the process that fills the topic."""
         events = [f"--start={self.events.start_ms}", f"--per-second={self.events.per_second}"]
         where = [brokers, self.topic, str(self.count), str(self.tally_file)]
-        return [*where, *events, f"--tail={self.tail_ms}", *(["--live"] if self.live else [])]
+        return [
+            *where,
+            *events,
+            f"--tail={self.tail_ms}",
+            *(["--live"] if self.live_tail_ms else []),
+        ]
 
 
 @dataclass(frozen=True)
@@ -98,20 +104,21 @@ class Servers:
                 raise RuntimeError(f"the topic could not be filled: {run.failure}")
         return found
 
-    def begun(self) -> str:
-        """The name of a new topic that holds the prelude alone."""
-        name = f"ysb-live-{int(time.time() * 1000)}"
+    def begun(self) -> tuple[str, int]:
+        """The name of a new topic that holds the prelude alone, and when its tail will be."""
+        begun_ms = int(time.time() * 1000)
+        name = f"ysb-live-{begun_ms}"
         self._new(name)
         topic = Topic(self.brokers, name)
         into_all(topic, prelude())
         topic.close()
-        return name
+        return name, begun_ms + LIVE_TAIL_MS
 
-    def to_come(self, topic: str, rate: int, seconds: int, warm_up_s: int) -> Input:
+    def to_come(self, topic: str, tail_ms: int, rate: int, seconds: int, warm_up_s: int) -> Input:
         """Events that happen from a whole window on, which begins soon."""
         start_ms = -int(-(time.time() * 1000 + _SOON_MS) // WINDOW_MS) * WINDOW_MS
         found = self._input(topic, Events(start_ms, rate), rate * seconds)
-        return replace(found, checked_from_ms=start_ms + 1000 * warm_up_s, live=True)
+        return replace(found, checked_from_ms=start_ms + 1000 * warm_up_s, live_tail_ms=tail_ms)
 
     def gone(self, topic: str) -> None:
         """Delete a topic."""

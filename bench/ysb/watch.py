@@ -17,7 +17,7 @@ from bench import processes
 from bench.environments import ROOT, python_for
 from bench.ysb.asked import RESULTS, Asked
 from bench.ysb.contenders import Contender
-from bench.ysb.events import CAMPAIGNS, LIVE_TAIL_MS, TAIL_MS
+from bench.ysb.events import CAMPAIGNS, TAIL_MS
 from bench.ysb.jars import jars_of
 from bench.ysb.servers import Input, Servers, results_in
 from bench.ysb.tallies import Result, difference
@@ -81,12 +81,12 @@ def live(
     contender: Contender, up: Servers, rate: int, seconds: int, warm_up_s: int
 ) -> tuple[Watched, Input]:
     """Let a contender read events while they happen; they begin when it has started."""
-    topic = up.begun()
+    topic, tail_ms = up.begun()
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder, client, watched = Path(name), up.emptied(), Watched()
-        with _running(contender, up, topic, LIVE_TAIL_MS, folder) as child:
+        with _running(contender, up, topic, tail_ms, folder) as child:
             watched.failure = _wait_for_the_start(child, client, contender.limit_s)
-            given = up.to_come(topic, rate, seconds, warm_up_s)
+            given = up.to_come(topic, tail_ms, rate, seconds, warm_up_s)
             if watched.failure is None:
                 before = processes.processor_seconds(child.pid)
                 log = folder / "feed.log"

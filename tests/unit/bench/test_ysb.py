@@ -135,7 +135,7 @@ def test_latency_begins_at_the_end_of_the_window() -> None:
 
 def test_live_windows_that_begin_in_the_warm_up_do_not_count(tmp_path: Path) -> None:
     path = tmp_path / "tally.json"
-    given = Input("events", Events(2_000, 1), 50, path, checked_from_ms=12_000, live=True)
+    given = Input("events", Events(2_000, 1), 50, path, checked_from_ms=12_000, live_tail_ms=10**9)
     windows = (0, 10_000, 20_000, 30_000, 50_000)  # the last one ends after the last event
     tallies.save(Tally({("a", window): 1 for window in windows}), given.tally_file)
     results = [Result("a", window, 1, window + WINDOW_MS + 70) for window in windows]

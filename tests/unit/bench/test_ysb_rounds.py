@@ -35,7 +35,7 @@ def _watching(monkeypatch: pytest.MonkeyPatch) -> None:
         return Watched(seconds=3 + given.count / 20_000)
 
     def live(contender: Any, up: Any, rate: int, seconds: int, warm: int) -> Any:
-        given = Input("topic", Events(0, rate), rate * seconds, Path("none"), live=True)
+        given = Input("topic", Events(0, rate), rate * seconds, Path("none"), live_tail_ms=10**9)
         late = 20_000 if contender.name == "spark" else 90
         results = [Result("a", 40_000, 1, 50_000 + late)]
         return Watched(results=results, generator={"late_ms": 7}), given
@@ -79,7 +79,7 @@ def test_one_that_does_not_keep_up_has_no_latency() -> None:
 
 
 def test_a_late_generator_makes_no_latency() -> None:
-    given = Input("topic", Events(0, 1), 60, Path("none"), live=True)
+    given = Input("topic", Events(0, 1), 60, Path("none"), live_tail_ms=10**9)
     results = [Result("a", 40_000, 1, 50_090)]
     assert rounds.behind(Watched(results=results, generator={"late_ms": 900}), given) is None
     said = rounds.behind(Watched(results=results, generator={"late_ms": 1_500}), given)
