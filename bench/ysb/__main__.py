@@ -21,7 +21,7 @@ from bench import processes, report
 from bench.environments import ROOT
 from bench.results import ROUNDS, load, save
 from bench.ysb.contenders import CONTENDERS
-from bench.ysb.rounds import CATCHING_UP, LIVE, Plan, Rows, is_done, measure
+from bench.ysb.rounds import CATCHING_UP, LIVE, Plan, Rows, measure, right
 from bench.ysb.servers import brought_up
 from bench.ysb.table import table
 
@@ -35,12 +35,12 @@ def keep(folder: Path, rows: Rows, plan: Plan) -> None:
 
 
 def kept(plan: Plan) -> Rows:
-    """What a run of this plan has left; nothing of another plan, or of a contender's half turn."""
+    """What a run of this plan has left; nothing of another plan, and no turn that failed."""
     found = load(TRIES)
     rows = [row for name in (CATCHING_UP, LIVE) for row in found.get(name, {}).get("rows", [])]
     if any(result["settings"] != plan.settings() for result in found.values()):
         return []
-    return [row for row in rows if is_done(rows, row["round"], row["contender"])]
+    return right(rows)
 
 
 def main() -> int:

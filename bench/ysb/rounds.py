@@ -87,6 +87,16 @@ def is_done(rows: Sequence[Row], number: int, contender: str) -> bool:
     )
 
 
+def right(rows: Sequence[Row]) -> Rows:
+    """The rows of the turns that went through to their end, and of which none failed."""
+
+    def turn(row: Row) -> tuple[int, str]:
+        return row["round"], row["contender"]
+
+    failed = {turn(row) for row in rows if "failure" in row}
+    return [row for row in rows if turn(row) not in failed and is_done(rows, *turn(row))]
+
+
 def _turn(contender: Contender, up: Servers, plan: Plan, before: Sequence[Row]) -> Iterator[Row]:
     """The rows of both sizes and of the latency. What goes wrong is a row, and others go on."""
     case, own = CATCHING_UP, [row for row in before if row["contender"] == contender.name]

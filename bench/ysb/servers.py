@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import sys
 import time
 from collections.abc import Iterator
@@ -152,15 +153,27 @@ def brought_up() -> Iterator[Servers]:
 
     Raises:
         JobError: one does not start.
-        RuntimeError: there is no Redis.
+        RuntimeError: there is no Redis, or another run of this checkout is under way.
     """
     folder = processes.scratch() / "ysb"
-    servers.down(folder, wipe=True)  # what a run left behind that was killed
-    try:
-        up = servers.up(folder, ["kafka", "redis"], {"kafka": 0, "redis": 0})
-        broker, cache = up["kafka"], up["redis"]
-        if broker is None or cache is None:
-            raise RuntimeError(_DOWN)
-        yield Servers(broker.url, cache.url, folder)
-    finally:
-        servers.down(folder, wipe=True)
+    with _alone(processes.scratch() / "ysb.lock"):
+        servers.down(folder, wipe=True)  # what a run left behind that was killed
+        try:
+            up = servers.up(folder, ["kafka", "redis"], {"kafka": 0, "redis": 0})
+            broker, cache = up["kafka"], up["redis"]
+            if broker is None or cache is None:
+                raise RuntimeError(_DOWN)
+            yield Servers(broker.url, cache.url, folder)
+        finally:
+            servers.down(folder, wipe=True)
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold a lock; two runs would take down each other's servers, and their figures."""
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RuntimeError(f"another run is under way: it holds {path}") from None
+        yield

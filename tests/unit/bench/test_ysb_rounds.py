@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.ysb import rounds, watch
+from bench.ysb import rounds, servers, watch
 from bench.ysb.contenders import CONTENDERS
 from bench.ysb.events import Events
 from bench.ysb.rounds import CATCHING_UP, LIVE, Plan
@@ -96,6 +96,12 @@ def test_a_run_goes_on_after_the_turns_that_are_done() -> None:
     again = measured(plan, first)
     assert {row["round"] for row in again} == {1}
     assert len(first) + len(again) == len(rows)
+    assert rounds.right([*first, *half]) == first
+
+
+def test_a_turn_that_failed_is_run_again() -> None:
+    rows = measured(Plan(("pyflink", "spark", "quix"), rounds=1))
+    assert {row["contender"] for row in rounds.right(rows)} == {"quix"}
 
 
 @pytest.mark.parametrize(
@@ -110,3 +116,11 @@ def test_a_run_goes_on_after_the_turns_that_are_done() -> None:
 )
 def test_only_all_of_it_is_committed(plan: Plan, whole: bool) -> None:
     assert plan.is_whole() is whole
+
+
+def test_two_runs_of_a_checkout_are_not_under_way_at_once(tmp_path: Path) -> None:
+    lock, refused = tmp_path / "lock", pytest.raises(RuntimeError, match="another run is under way")
+    with servers._alone(lock), refused, servers._alone(lock):
+        pass
+    with servers._alone(lock):
+        assert lock.exists()
