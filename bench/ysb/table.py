@@ -27,11 +27,12 @@ def latencies(results: list[Result], given: Input) -> dict[str, float]:
     return summary([each.latency_ms for each in counted]) if counted else {}
 
 
-def of_the_last_window(results: list[Result], given: Input) -> list[int]:
-    """The latencies of the last of these windows."""
-    counted = _counted(results, given)
-    last = max((each.window_ms for each in counted), default=0)
-    return [each.latency_ms for each in counted if each.window_ms == last]
+def by_window(results: list[Result], given: Input) -> list[float]:
+    """The median latency of each of these windows, in their order."""
+    found: dict[int, list[int]] = {}
+    for each in _counted(results, given):
+        found.setdefault(each.window_ms, []).append(each.latency_ms)
+    return [median(found[window_ms]) for window_ms in sorted(found)]
 
 
 def _counted(results: list[Result], given: Input) -> list[Result]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.ysb import tallies
+from bench.ysb import layers, tallies
 from bench.ysb.asked import RESULTS, Asked
 from bench.ysb.events import (
     AD_IDS,
@@ -25,7 +25,7 @@ from bench.ysb.events import (
 )
 from bench.ysb.peers import headrace_job
 from bench.ysb.servers import Input
-from bench.ysb.table import latencies, of_the_last_window, table
+from bench.ysb.table import by_window, latencies, table
 from bench.ysb.tallies import Result, difference
 from headrace.common import Configuration
 from headrace.datastream import AsyncFunction, StreamExecutionEnvironment
@@ -145,7 +145,7 @@ def test_live_windows_that_begin_in_the_warm_up_do_not_count(tmp_path: Path) -> 
         **{"median_ms": 70, "p99_ms": 70, "max_ms": 70},
         "records": 2,
     }
-    assert of_the_last_window(results, given) == [70]
+    assert by_window(results, given) == [70, 70]
 
 
 def test_a_tally_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -192,3 +192,11 @@ def test_the_table_has_the_least_and_the_most_of_the_rounds() -> None:
 def test_a_failure_is_told_after_the_table() -> None:
     row = {"contender": "headrace", "round": 0, "case": "ysb", "records": 1, "failure": "why\nlog"}
     assert table([row]).splitlines()[-2:] == ["", "- Headrace, round 1, failed: `why`"]
+
+
+def test_the_steps_of_the_job_count_what_the_generator_counted() -> None:
+    events, tally = made(3_000)
+    found: Any = [json.dumps(event).encode() for event in events]
+    for _, step in layers.steps("", "")[2:]:
+        found = step(found)
+    assert found == tally
