@@ -1,8 +1,9 @@
-"""What an event costs in each step of Headrace's job, without Spark: ``python -m bench.ysb.layers``.
+"""What an event costs in each step of Headrace's job, without Spark.
 
-Processor time of all threads of one process, in microseconds per event, the best of three turns.
-Each step takes what the one before gave; their sum is what a worker cannot do without. What a
-worker uses beyond it (``bench.ysb``'s table of processor time) is the engine's.
+``python -m bench.ysb.layers``: processor time of all threads of one process, in microseconds per
+event, the best of three turns. Each step takes what the one before gave; their sum is what a worker
+cannot do without. What a worker uses beyond it (the processor time in ``bench/RESULTS.md``) is the
+engine's.
 """
 
 from __future__ import annotations
