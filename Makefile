@@ -57,7 +57,7 @@ bench: $(STAMP) ## every benchmark against every peer (hours; ARGS="a --peers by
 	$(BIN)/python -m bench $(ARGS)
 
 .PHONY: bench-ysb
-bench-ysb: $(STAMP) ## the Yahoo Streaming Benchmark: Kafka, Redis, every contender (an hour)
+bench-ysb: $(STAMP) ## the Yahoo Streaming Benchmark: Kafka, Redis, every contender (40 minutes)
 	$(BIN)/python -m bench.ysb $(ARGS)
 
 .PHONY: bench-quick

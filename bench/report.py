@@ -14,9 +14,11 @@ from bench.names import title, words
 from bench.results import ROUNDS, load
 from bench.targets import TARGETS, Both, Measured, Rounds, Target, ratio
 from bench.throughput import Figure, figures
+from bench.ysb import table as ysb
 
 Result = dict[str, Any]
 
+YSB, YSB_LATENCY = "ysb", "ysb-latency"
 LAYERS_OF_EXCHANGE = ("source and chain", "encode", "decode")
 """What case ``exchange`` holds of the layers that are measured without Spark."""
 
@@ -130,7 +132,8 @@ def write(path: Path, plots: Path) -> Path:
     measured = Measured(results)
     parts = [INTRODUCTION, *_targets(measured), FAIRNESS]
     for name, result in results.items():
-        parts += _rates(name, result) if name in CASES else _values(name, result)
+        rated = name in CASES or name == YSB
+        parts += _rates(name, result) if rated else _values(name, result)
         if name == "layers":
             parts += _exchange(measured)
         if (plots / f"{name}.svg").exists():
@@ -145,6 +148,8 @@ def put_into_pages(root: Path, results: Path) -> None:
     measured = Measured(load(results))
     put(root / "docs/benchmarks.md", "targets", _targets(measured)[1])
     put(root / "docs/benchmarks.md", "latency", _measure(measured.rows("latency"))[0])
+    both = measured.rows(YSB) + measured.rows(YSB_LATENCY)
+    put(root / "docs/benchmarks.md", "ysb", ysb.table(both))
     put(root / "docs/growth.md", "cluster", table(["", "", "from"], cluster.lines(measured)))
     put(root / "docs/benchmarks.md", "windows", _in_short(measured, WINDOWS_IN_SHORT))
     put(root / "README.md", "rates", _in_short(measured, IN_SHORT))
@@ -218,19 +223,25 @@ def _number(value: float) -> str:
 
 
 def _rates(name: str, result: Result) -> list[str]:
-    case = CASES[name]
     found = figures(result["rows"])
     own = found.get("headrace")
     rows = [_rate_row(figure, own, name) for figure in found.values()]
     head = ["contender", "Headrace to it", "records/s", "min to max", "start, s", "rounds"]
     parts = [
         f"## {name}: {title(name)}\n",
-        f"Job ({case.job}), {case.keys:,} keys, {case.distribution}.\n",
+        f"{_job(name)}\n",
         table(head, rows),
         *_processor(found.values(), name),
     ]
     failures = [f"- {f.contender}: `{_first(f.failure)}`" for f in found.values() if f.failure]
     return [*parts, "Failed:\n", "\n".join(failures) + "\n"] if failures else parts
+
+
+def _job(name: str) -> str:
+    if name == YSB:
+        return "Ad events from Kafka, joined with campaigns, counted in windows, into Redis."
+    case = CASES[name]
+    return f"Job ({case.job}), {case.keys:,} keys, {case.distribution}."
 
 
 def _processor(found: Iterable[Figure], case: str) -> list[str]:
@@ -260,17 +271,17 @@ def _first(text: str) -> str:
 
 
 def _values(name: str, result: Result) -> list[str]:
-    return [f"## {name}: {title(name)}\n", *_measure(result["rows"])]
+    return [f"## {name}: {title(name)}\n", *_measure(result["rows"], name)]
 
 
-def _measure(found: list[dict[str, Any]]) -> list[str]:
+def _measure(found: list[dict[str, Any]], name: str = "") -> list[str]:
     """A measure's table: one line per contender and point, medians over the rounds."""
     groups: dict[tuple[str, str], list[dict[str, float]]] = {}
     failures = []
     for row in found:
         if "failure" in row:
-            name_and_point = f"{row['contender']} {row.get('point', '')}".strip()
-            failures.append(f"- {name_and_point}: `{_first(row['failure'])}`")
+            at_point = f"{row['contender']} {row.get('point', '')}".strip()
+            failures.append(f"- {at_point}: `{_first(row['failure'])}`")
         else:
             key = row["contender"], str(row.get("point", ""))
             groups.setdefault(key, []).append(row["values"])
@@ -278,7 +289,7 @@ def _measure(found: list[dict[str, Any]]) -> list[str]:
     rows = []
     for (contender, point), values in groups.items():
         cells = [_spread([v[n] for v in values if n in v]) for n in names]
-        rows.append([words(contender), point, *cells, str(len(values))])
+        rows.append([words(contender, name), point, *cells, str(len(values))])
     at = ["at"] if any(point for _, point in groups) else []
     if not at:
         rows = [[name, *cells] for name, _, *cells in rows]
@@ -319,6 +330,10 @@ def _cores(machine: dict[str, Any]) -> str:
     return str(cores) if used == cores else f"{used} of {cores}"
 
 
+def _module(experiment: str) -> str:
+    return "bench.ysb" if experiment.startswith(YSB) else "bench"
+
+
 def _machines(results: dict[str, Result]) -> list[str]:
     rows = []
     for name, result in results.items():
@@ -328,7 +343,7 @@ def _machines(results: dict[str, Result]) -> list[str]:
                 name,
                 result["date"],
                 result["commit"],
-                f"`python -m bench {' '.join(result['arguments'])}`",
+                f"`python -m {_module(name)} {' '.join(result['arguments'])}`",
                 f"{_cores(machine)} x {machine['processor']}, {machine['memory']}",
                 f"Python {machine['python']}, {machine['java']}",
                 " ".join(f"{load:.1f}" for load in machine["load"]),

@@ -1,4 +1,4 @@
-"""What issues 4 and 16 ask for, each as a number that follows from the results."""
+"""What issues 4, 16 and 17 ask for, each as a number that follows from the results."""
 
 from __future__ import annotations
 
@@ -406,5 +406,18 @@ TARGETS = (
             most=True,
         )
         for model in ("logistic regression", "boosted trees")
+    ),
+    Target("Yahoo Streaming Benchmark to PyFlink", 10, _only("ysb", "pyflink")),
+    Target("Yahoo Streaming Benchmark to Quix Streams", 1.5, _only("ysb", "quix")),
+    Target("Yahoo Streaming Benchmark to Spark's own operators", 1, _only("ysb", "spark")),
+    Target("Yahoo Streaming Benchmark to Flink SQL", 0.5, _only("ysb", "flink-sql")),
+    Target(
+        "Yahoo Streaming Benchmark, median latency at half the rate, to PyFlink's at half of its",
+        1,
+        lambda m: ratio(
+            m.value("ysb-latency", "headrace", "median_ms"),
+            m.value("ysb-latency", "pyflink", "median_ms"),
+        ),
+        most=True,
     ),
 )

@@ -24,7 +24,7 @@ class Contender:
     """Further options for catching up only."""
     jars: str = ""
     """What of ``jars.txt`` it gets as its option ``jars``: paths with commas."""
-    limit_s: float = 300
+    limit_s: float = 240
 
 
 CONTENDERS = (
@@ -33,7 +33,7 @@ CONTENDERS = (
         "quix",
         "Quix Streams",
         "quix_job",
-        (200 * THOUSAND, 800 * THOUSAND),
+        (100 * THOUSAND, 400 * THOUSAND),
         "quix",
         options={"grace_ms": "200"},
         behind={"grace_ms": str(TAIL_MS // 2)},

@@ -18,7 +18,16 @@ VIEW = "view"
 EVENT_TYPES = (VIEW, "click", "purchase")
 AD_TYPES = ("banner", "modal", "sponsored-search", "mail", "mobile")
 TAIL_MS = 3_600_000
-"""So long after the last window comes the tail."""
+"""So long after the last window comes the tail: a view of each campaign in each partition.
+
+A window ends for a contender when it sees a later event, for some contenders a later one of the
+same campaign. The tail's own windows are not checked.
+"""
+PAST_MS = 1_700_000_000_000
+"""Where the event time of events begins that were made beforehand."""
+LIVE_TAIL_MS = 3_000_000
+"""So long after a live run began comes its tail. Some contenders send events on with their time,
+and a broker takes none of more than an hour ahead."""
 
 Tally = Counter[tuple[str, int]]
 """Views by campaign and start of the window in ms."""
@@ -86,17 +95,22 @@ class Events:
             at,
         )
 
-    def tail(self, count: int) -> Iterator[bytes]:
-        """A view of each campaign, long after the last of so many events.
-
-        A window ends for a contender when it sees a later event, for some contenders a later one of
-        the same campaign. So each partition gets a tail. Its own windows are not checked.
-        """
-        at = self.tail_ms(count)
-        for ad in range(0, ADS, ADS_EACH):
-            event = _USER_IDS[0], _PAGE_IDS[0], _AD_BYTES[ad], _AD_TYPE_BYTES[0]
-            yield _EVENT % (*event, _EVENT_TYPE_BYTES[0], at)
-
     def tail_ms(self, count: int) -> int:
         """The event time of the tail after so many events."""
         return self.time_ms(count) + TAIL_MS
+
+
+def of_all_campaigns(at_ms: int) -> Iterator[bytes]:
+    """A view of each campaign at one time."""
+    for ad in range(0, ADS, ADS_EACH):
+        event = _USER_IDS[0], _PAGE_IDS[0], _AD_BYTES[ad], _AD_TYPE_BYTES[0]
+        yield _EVENT % (*event, _EVENT_TYPE_BYTES[0], at_ms)
+
+
+def prelude() -> Iterator[bytes]:
+    """What a topic holds before events happen live: a window of each campaign, and what ends it.
+
+    Once its results are there the contender has started. They are not checked.
+    """
+    yield from of_all_campaigns(PAST_MS)
+    yield from of_all_campaigns(PAST_MS + 6 * WINDOW_MS)

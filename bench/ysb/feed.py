@@ -1,23 +1,28 @@
 """Fills a topic with events: beforehand, or live at a rate. A process of its own.
 
-``python -m bench.ysb.feed BROKERS TOPIC COUNT TALLY --start MS --per-second N [--live]``
-writes the tally of what it produced into the file TALLY, at its end.
+``python -m bench.ysb.feed BROKERS TOPIC COUNT TALLY --start MS --per-second N --tail MS [--live]``
+writes the tally of what it produced into the file TALLY, at its end, and prints as JSON how late it
+was at the most (``late_ms``) and what it used (``processor_seconds``).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import confluent_kafka
 
 from bench.ysb import tallies
-from bench.ysb.events import Events, Tally
+from bench.ysb.events import Events, Tally, of_all_campaigns
 
 PARTITIONS = 2
 _TICK_S = 0.005
+_BEGINNING_S = 10
+"""The beginning, in which this process starts: how late it was then is not told."""
 _PER_POLL = 1_000
 _SETTINGS = {
     "linger.ms": 5,
@@ -79,17 +84,23 @@ def fill(topic: Topic, events: Events, count: int) -> Tally:
     return tally
 
 
-def live(topic: Topic, events: Events, count: int) -> Tally:
-    """Produce each event when it happens; one that is late keeps the time at which it was due."""
-    tally, done = Tally(), 0
+def live(topic: Topic, events: Events, count: int) -> tuple[Tally, float]:
+    """Produce each event when it happens; one that is late keeps the time at which it was due.
+
+    Beside the tally it gives the seconds by which the latest one was late, the beginning aside.
+    """
+    tally, done, late_s = Tally(), 0, 0.0
     while done < count:
-        until = due(time.time() - events.start_ms / 1000, events.per_second, count)
+        elapsed_s = time.time() - events.start_ms / 1000
+        until = due(elapsed_s, events.per_second, count)
         for index in range(done, until):
             topic.append(index % PARTITIONS, events.made(index, tally))
+        if until > done >= _BEGINNING_S * events.per_second:
+            late_s = max(late_s, elapsed_s - done / events.per_second)
         topic.serve()
         done = max(done, until)
         time.sleep(_TICK_S)
-    return tally
+    return tally, late_s
 
 
 def main() -> None:
@@ -100,15 +111,27 @@ def main() -> None:
     parser.add_argument("tally", type=Path)
     parser.add_argument("--start", type=int, required=True)
     parser.add_argument("--per-second", type=int, required=True)
+    parser.add_argument("--tail", type=int, required=True)
     parser.add_argument("--live", action="store_true")
     given = parser.parse_args()
     events, topic = Events(given.start, given.per_second), Topic(given.brokers, given.topic)
-    tally = (live if given.live else fill)(topic, events, given.count)
-    for event in events.tail(given.count):
-        for partition in range(PARTITIONS):
-            topic.append(partition, event)
+    late_s = 0.0
+    if given.live:
+        tally, late_s = live(topic, events, given.count)
+    else:
+        tally = fill(topic, events, given.count)
+    into_all(topic, of_all_campaigns(given.tail))
     topic.close()
+    used = time.process_time()
+    print(json.dumps({"late_ms": round(late_s * 1000), "processor_seconds": round(used, 2)}))
     tallies.save(tally, given.tally)
+
+
+def into_all(topic: Topic, values: Iterable[bytes]) -> None:
+    """Append each event to every partition."""
+    for value in values:
+        for partition in range(PARTITIONS):
+            topic.append(partition, value)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import sys
 import time
 from collections.abc import Iterator
@@ -15,13 +16,20 @@ import redis
 from bench import processes
 from bench.ysb import tallies
 from bench.ysb.asked import RESULTS
-from bench.ysb.events import Events, Tally, campaigns
-from bench.ysb.feed import PARTITIONS
+from bench.ysb.events import (
+    LIVE_TAIL_MS,
+    PAST_MS,
+    WINDOW_MS,
+    Events,
+    Tally,
+    campaigns,
+    prelude,
+)
+from bench.ysb.feed import PARTITIONS, Topic, into_all
 from headrace.dev import servers, topics
 
-PAST_MS = 1_700_000_000_000
-"""Where the event time of events begins that were made beforehand."""
 _FILL_LIMIT_S = 1_800
+_SOON_MS = 2_000
 _DOWN = "redis is not installed here: the benchmark needs redis-server"
 
 
@@ -34,12 +42,14 @@ class Input:
     count: int
     tally_file: Path
     checked_from_ms: int = 0
-    """Windows that begin earlier are not checked: live, contenders catch up with their start."""
+    """Windows that begin earlier are not checked: live, contenders get warm."""
+    live_tail_ms: int | None = None
+    """Of events that happen live."""
 
     @property
     def tail_ms(self) -> int:
         """The event time after which nothing is checked."""
-        return self.events.tail_ms(self.count)
+        return self.live_tail_ms or self.events.tail_ms(self.count)
 
     @property
     def tally(self) -> Tally:
@@ -54,7 +64,13 @@ class Input:
     def feed(self, brokers: str) -> list[str]:
         """The arguments of the process that fills the topic."""
         events = [f"--start={self.events.start_ms}", f"--per-second={self.events.per_second}"]
-        return [brokers, self.topic, str(self.count), str(self.tally_file), *events]
+        where = [brokers, self.topic, str(self.count), str(self.tally_file)]
+        return [
+            *where,
+            *events,
+            f"--tail={self.tail_ms}",
+            *(["--live"] if self.live_tail_ms else []),
+        ]
 
 
 @dataclass(frozen=True)
@@ -89,13 +105,25 @@ class Servers:
                 raise RuntimeError(f"the topic could not be filled: {run.failure}")
         return found
 
-    def to_come(self, rate: int, seconds: int, warm_up_s: int, begins_in_s: float) -> Input:
-        """A topic that is empty still, for events that happen from soon on."""
-        start_ms = int((time.time() + begins_in_s) * 1000)
-        found = self._input(f"ysb-live-{start_ms}", Events(start_ms, rate), rate * seconds)
-        found = replace(found, checked_from_ms=start_ms + 1000 * warm_up_s)
-        self._new(found.topic)
-        return found
+    def begun(self) -> tuple[str, int]:
+        """The name of a new topic that holds the prelude alone, and when its tail will be."""
+        begun_ms = int(time.time() * 1000)
+        name = f"ysb-live-{begun_ms}"
+        self._new(name)
+        topic = Topic(self.brokers, name)
+        into_all(topic, prelude())
+        topic.close()
+        return name, begun_ms + LIVE_TAIL_MS
+
+    def to_come(self, topic: str, tail_ms: int, rate: int, seconds: int, warm_up_s: int) -> Input:
+        """Events that happen from a whole window on, which begins soon."""
+        start_ms = -int(-(time.time() * 1000 + _SOON_MS) // WINDOW_MS) * WINDOW_MS
+        found = self._input(topic, Events(start_ms, rate), rate * seconds)
+        return replace(found, checked_from_ms=start_ms + 1000 * warm_up_s, live_tail_ms=tail_ms)
+
+    def gone(self, topic: str) -> None:
+        """Delete a topic."""
+        topics.delete(self.brokers, topic)
 
     def _input(self, topic: str, events: Events, count: int) -> Input:
         return Input(topic, events, count, self.folder / f"{topic}.json")
@@ -125,15 +153,27 @@ def brought_up() -> Iterator[Servers]:
 
     Raises:
         JobError: one does not start.
-        RuntimeError: there is no Redis.
+        RuntimeError: there is no Redis, or another run of this checkout is under way.
     """
     folder = processes.scratch() / "ysb"
-    servers.down(folder, wipe=True)  # what a run left behind that was killed
-    try:
-        up = servers.up(folder, ["kafka", "redis"], {"kafka": 0, "redis": 0})
-        broker, cache = up["kafka"], up["redis"]
-        if broker is None or cache is None:
-            raise RuntimeError(_DOWN)
-        yield Servers(broker.url, cache.url, folder)
-    finally:
-        servers.down(folder, wipe=True)
+    with _alone(processes.scratch() / "ysb.lock"):
+        servers.down(folder, wipe=True)  # what a run left behind that was killed
+        try:
+            up = servers.up(folder, ["kafka", "redis"], {"kafka": 0, "redis": 0})
+            broker, cache = up["kafka"], up["redis"]
+            if broker is None or cache is None:
+                raise RuntimeError(_DOWN)
+            yield Servers(broker.url, cache.url, folder)
+        finally:
+            servers.down(folder, wipe=True)
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold a lock; two runs would take down each other's servers, and their figures."""
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RuntimeError(f"another run is under way: it holds {path}") from None
+        yield

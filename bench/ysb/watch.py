@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from bench import processes
 from bench.environments import ROOT, python_for
 from bench.ysb.asked import RESULTS, Asked
 from bench.ysb.contenders import Contender
-from bench.ysb.events import TAIL_MS
+from bench.ysb.events import CAMPAIGNS, TAIL_MS
 from bench.ysb.jars import jars_of
 from bench.ysb.servers import Input, Servers, results_in
 from bench.ysb.tallies import Result, difference
@@ -25,6 +25,8 @@ from bench.ysb.tallies import Result, difference
 _POLL_S = 0.1
 _MORE_S = 1.0
 """After the last result that is wanted, so long one that is too many may still come."""
+_BEHIND_S = 60.0
+"""So long after the last event a contender may take until its last result."""
 _LAST_LINES = 12
 
 
@@ -36,6 +38,8 @@ class Watched:
     results: list[Result] = field(default_factory=list)
     failure: str | None = None
     processor_seconds: dict[str, float] = field(default_factory=dict)
+    generator: dict[str, float] = field(default_factory=dict)
+    """What the generator of live events tells: ``late_ms`` at the most, ``processor_seconds``."""
 
 
 @contextmanager
@@ -61,42 +65,72 @@ def process(python: str, module: str, arguments: list[str], log: Path) -> Iterat
 def catch_up(contender: Contender, up: Servers, given: Input) -> Watched:
     """Let a contender read a topic that was filled beforehand."""
     chosen = replace(contender, options={**contender.options, **contender.behind})
-    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        return _watched(chosen, up, given, Path(folder))
-
-
-def live(contender: Contender, up: Servers, given: Input) -> Watched:
-    """Let a contender read events while they happen."""
-    arguments = [*given.feed(up.brokers), "--live"]
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
-        folder = Path(name)
-        with process(sys.executable, "bench.ysb.feed", arguments, folder / "feed.log") as feed:
-            watched = _watched(contender, up, given, folder)
-        if watched.failure is None and feed.returncode:
-            watched.failure = "\n".join(_last_lines(folder / "feed.log"))
-        return watched
-
-
-def _watched(contender: Contender, up: Servers, given: Input, folder: Path) -> Watched:
-    client = up.emptied()
-    (folder / "job").mkdir()
-    own, told = str(folder / "job"), {**contender.options, **jars_of(contender.jars)}
-    task = Asked(up.brokers, given.topic, up.redis_url, own, given.tail_ms, told)
-    module, log = f"bench.ysb.peers.{contender.module}", folder / "job.log"
-    python, watched = python_for(contender.environment), Watched()
-    begun_ms = time.time() * 1000
-    with process(python, module, [task.text()], log) as child:
-        watched.failure = _wait(child, client, given, contender.limit_s)
-        watched.processor_seconds = processes.processor_seconds(child.pid)
-    watched.results = results_in(client)
+        folder, client, watched = Path(name), up.emptied(), Watched()
+        begun_ms = time.time() * 1000
+        with _running(chosen, up, given.topic, given.tail_ms, folder) as child:
+            watched.failure = _wait(child, client, given, contender.limit_s)
+            watched.processor_seconds = processes.processor_seconds(child.pid)
+        _look(watched, client, given, folder)
     checked = [each for each in watched.results if each.window_ms < given.tail_ms - TAIL_MS]
     watched.seconds = (max((each.written_ms for each in checked), default=0) - begun_ms) / 1000
+    return watched
+
+
+def live(
+    contender: Contender, up: Servers, rate: int, seconds: int, warm_up_s: int
+) -> tuple[Watched, Input]:
+    """Let a contender read events while they happen; they begin when it has started."""
+    topic, tail_ms = up.begun()
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        folder, client, watched = Path(name), up.emptied(), Watched()
+        with _running(contender, up, topic, tail_ms, folder) as child:
+            watched.failure = _wait_for_the_start(child, client, contender.limit_s)
+            given = up.to_come(topic, tail_ms, rate, seconds, warm_up_s)
+            if watched.failure is None:
+                before = processes.processor_seconds(child.pid)
+                log = folder / "feed.log"
+                with process(sys.executable, "bench.ysb.feed", given.feed(up.brokers), log):
+                    watched.failure = _wait(child, client, given, seconds + _BEHIND_S)
+                after = processes.processor_seconds(child.pid)
+                watched.processor_seconds = {kind: after[kind] - before[kind] for kind in after}
+                watched.generator = processes.last_json(log.read_text(errors="replace")) or {}
+        _look(watched, client, given, folder)
+    up.gone(topic)
+    return watched, given
+
+
+def _running(
+    contender: Contender, up: Servers, topic: str, tail_ms: int, folder: Path
+) -> AbstractContextManager[Any]:
+    """The contender's process; its output is in ``job.log`` of the folder."""
+    (folder / "job").mkdir()
+    options = {**contender.options, **jars_of(contender.jars)}
+    task = Asked(up.brokers, topic, up.redis_url, str(folder / "job"), tail_ms, options)
+    module = f"bench.ysb.peers.{contender.module}"
+    return process(python_for(contender.environment), module, [task.text()], folder / "job.log")
+
+
+def _look(watched: Watched, client: Any, given: Input, folder: Path) -> None:
+    """Take the results and check them."""
+    watched.results = results_in(client)
     if given.tally_file.exists():
         wrong = difference(given.checked(watched.results), given.tally, given.tail_ms)
         watched.failure = wrong and f"{watched.failure or 'wrong results'}: {wrong}"
     if watched.failure:
-        watched.failure = "\n".join([watched.failure, *_last_lines(log)])
-    return watched
+        watched.failure = "\n".join([watched.failure, *_last_lines(folder / "job.log")])
+
+
+def _wait_for_the_start(child: Any, client: Any, limit_s: float) -> str | None:
+    """Wait until the prelude's window is there for each campaign; what is wrong if it never is."""
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        if int(client.xlen(RESULTS)) >= CAMPAIGNS:
+            return None
+        if child.poll() is not None:
+            return f"it ended with exit code {child.returncode}"
+        time.sleep(_POLL_S)
+    return f"it has not started within {limit_s:g} s"
 
 
 def _wait(child: Any, client: Any, given: Input, limit_s: float) -> str | None:

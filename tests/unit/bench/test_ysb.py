@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench.ysb import tallies
+from bench.ysb import layers, tallies
 from bench.ysb.asked import RESULTS, Asked
 from bench.ysb.events import (
     AD_IDS,
@@ -21,10 +21,11 @@ from bench.ysb.events import (
     Events,
     Tally,
     campaigns,
+    of_all_campaigns,
 )
 from bench.ysb.peers import headrace_job
 from bench.ysb.servers import Input
-from bench.ysb.table import latencies, table
+from bench.ysb.table import by_window, latencies, table
 from bench.ysb.tallies import Result, difference
 from headrace.common import Configuration
 from headrace.datastream import AsyncFunction, StreamExecutionEnvironment
@@ -83,7 +84,7 @@ def test_times_never_go_back_and_pass_at_the_rate() -> None:
 
 def test_the_tail_has_a_view_of_every_campaign_after_all_windows() -> None:
     events, campaign_of = Events(START_MS, 1_000), campaigns()
-    tail = [json.loads(event) for event in events.tail(COUNT)]
+    tail = [json.loads(event) for event in of_all_campaigns(events.tail_ms(COUNT))]
     assert sorted(campaign_of[event["ad_id"]] for event in tail) == sorted(CAMPAIGN_IDS)
     assert {event["event_type"] for event in tail} == {"view"}
     assert {int(event["event_time"]) for event in tail} == {events.tail_ms(COUNT)}
@@ -133,7 +134,8 @@ def test_latency_begins_at_the_end_of_the_window() -> None:
 
 
 def test_live_windows_that_begin_in_the_warm_up_do_not_count(tmp_path: Path) -> None:
-    given = Input("events", Events(2_000, 1), 50, tmp_path / "tally.json", checked_from_ms=12_000)
+    path = tmp_path / "tally.json"
+    given = Input("events", Events(2_000, 1), 50, path, checked_from_ms=12_000, live_tail_ms=10**9)
     windows = (0, 10_000, 20_000, 30_000, 50_000)  # the last one ends after the last event
     tallies.save(Tally({("a", window): 1 for window in windows}), given.tally_file)
     results = [Result("a", window, 1, window + WINDOW_MS + 70) for window in windows]
@@ -143,6 +145,7 @@ def test_live_windows_that_begin_in_the_warm_up_do_not_count(tmp_path: Path) -> 
         **{"median_ms": 70, "p99_ms": 70, "max_ms": 70},
         "records": 2,
     }
+    assert by_window(results, given) == [70, 70]
 
 
 def test_a_tally_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -161,27 +164,39 @@ def test_a_contender_reads_what_it_was_told(monkeypatch: pytest.MonkeyPatch) -> 
     assert told.option("a", "c") == "b"
 
 
+def caught_up(contender: str, small: int, number: int = 0, large_s: float = 8.0) -> list[Any]:
+    """Rows of runs of which the smaller takes 6 s."""
+    common = {"case": "ysb", "contender": contender, "round": number}
+    return [
+        {**common, "records": records, "seconds": seconds, "wall_seconds": seconds}
+        for records, seconds in ((small, 6.0), (2 * small, large_s))
+    ]
+
+
 def test_the_table_has_slope_start_and_latency() -> None:
-    common = {"contender": "headrace", "round": 0}
-    rows = [
-        {"contender": name, "round": 0, "case": "ysb", "records": n, "seconds": s}
-        | {"wall_seconds": s}
-        for name, n, s in (
-            ("headrace", 10_000, 6.0),
-            ("headrace", 30_000, 8.0),
-            ("other", 5_000, 6.0),
-            ("other", 10_000, 8.0),
-        )
-    ]
+    rows = [*caught_up("headrace", 20_000), *caught_up("spark", 5_000)]
     values = {"median_ms": 50.0, "p99_ms": 90.0, "max_ms": 95.0, "records": 400}
-    rows.append({**common, "case": "ysb-latency", "rate": 5_000, "values": values})
-    words = {"headrace": "Headrace", "other": "Other", "absent": "Not measured"}
-    assert table(rows, words).splitlines()[2:] == [
-        "| Headrace | 10,000 | 1 x | 5.0 s | 5,000/s | 50 ms | 90 ms | 95 ms |",
-        "| Other | 2,500 | 4 x | 4.0 s |  |  |  |  |",
-    ]
+    live = {"case": "ysb-latency", "contender": "headrace", "round": 0, "rate": 5_000}
+    rows.append({**live, "values": {"events_per_second": 5_000, **values}})
+    lines = table(rows).splitlines()
+    own, spark = lines[2:]
+    assert own == "| Headrace | 10,000 | 1 x | 4.0 s | 5,000/s | 50 ms | 90 ms | 95 ms | 1, 1 |"
+    assert spark.endswith(" | 2,500 | 4 x | 4.0 s |  |  |  |  | 1, 0 |")
 
 
-def test_a_failure_shows_in_the_table() -> None:
-    row = {"contender": "headrace", "round": 0, "case": "ysb", "records": 1, "failure": "why"}
-    assert "Headrace (failed)" in table([row], {"headrace": "Headrace"})
+def test_the_table_has_the_least_and_the_most_of_the_rounds() -> None:
+    rows = [row for n, s in enumerate((7, 8, 10)) for row in caught_up("quix", 20_000, n, s)]
+    assert "| 10,000 (5,000 to 20,000) |" in table(rows)
+
+
+def test_a_failure_is_told_after_the_table() -> None:
+    row = {"contender": "headrace", "round": 0, "case": "ysb", "records": 1, "failure": "why\nlog"}
+    assert table([row]).splitlines()[-2:] == ["", "- Headrace, round 1, failed: `why`"]
+
+
+def test_the_steps_of_the_job_count_what_the_generator_counted() -> None:
+    events, tally = made(3_000)
+    found: Any = [json.dumps(event).encode() for event in events]
+    for _, step in layers.steps()[1:]:
+        found = step(found)
+    assert found == tally

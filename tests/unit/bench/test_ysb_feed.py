@@ -40,8 +40,12 @@ def test_live_produces_what_is_due_and_late_events_keep_their_time(
     topic = Kept()
     monkeypatch.setattr("time.time", lambda: next(moments))
     monkeypatch.setattr("time.sleep", lambda _: produced_by.append(len(topic.events)))
-    tally = feed.live(topic, Events(1_000, 100), 40)  # type: ignore[arg-type]
+    monkeypatch.setattr(feed, "_BEGINNING_S", 0.1)
+    tally, late_s = feed.live(topic, Events(1_000, 100), 40)  # type: ignore[arg-type]
     assert produced_by == [0, 0, 25, 40]
+    assert (
+        late_s == 9.0 - 1.0 - 0.25
+    )  # the 26th event was due a quarter of a second after the first
     times = [int(json.loads(value)["event_time"]) for _, value in topic.events]
     assert times == [1_000 + 10 * index for index in range(40)]
     assert sum(tally.values()) == sum(b'"view"' in value for _, value in topic.events)
