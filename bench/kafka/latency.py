@@ -20,7 +20,7 @@ from bench.environments import python_for, versions
 from bench.kafka import watch
 from bench.kafka.inputs import PARTITIONS, digest
 from bench.kafka.rates import AT_LEAST, EXACTLY, HEADRACE, broker
-from bench.measure.latency import QUICK, RATE, SECONDS, WARM_UP_SECONDS, summary
+from bench.measure.latency import QUICK, RATE, SECONDS, WARM_UP_SECONDS, percentile, summary
 from bench.throughput import Plan, Row
 from bench.ysb.watch import process
 from headrace.dev import topics
@@ -72,7 +72,7 @@ def _one(contender: Contender, brokers: str) -> Row:
             return {**row, "failure": f"{len(came)} records that are not those read\n{log}"}
     late_us = min(record["time"] for record, _ in came) + 1_000_000 * WARM_UP_SECONDS
     waits = [now_ms - record["time"] / 1000 for record, now_ms in came if record["time"] >= late_us]
-    return {**row, "values": summary(waits)}
+    return {**row, "values": {**summary(waits), "p95_ms": percentile(waits, 0.95)}}
 
 
 def _values(brokers: str, topic: str) -> list[Any]:
