@@ -16,12 +16,15 @@ import argparse
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench import layers, plots, processes, report, results, throughput
 from bench.contenders import CASES
 from bench.environments import ROOT
+from bench.kafka import inputs, rates
+from bench.kafka import latency as kafka_latency
 from bench.measure import (
     batches,
     doubling,
@@ -51,6 +54,9 @@ MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "growth": growth.measure,
     "lookups": lookups.measure,
     "map-batches": batches.measure,
+    "kafka": partial(rates.measure, inputs.STATELESS),
+    "kafka-count": partial(rates.measure, inputs.COUNT),
+    "kafka-latency": kafka_latency.measure,
 }
 
 ALONE = ("layers", "memory", "batch-linear", "growth", "lookups", "map-batches")

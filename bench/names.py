@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.ysb.contenders import CONTENDERS as YSB
 
-HEADRACE, PLAIN = "headrace", ("plain-python", "client-alone")
+HEADRACE, PLAIN = "headrace", ("plain-python", "client-alone", "confluent-kafka")
 
 _CONTENDERS = {
     "headrace": "Headrace, stream on Spark",
@@ -43,6 +43,13 @@ _CONTENDERS = {
     "bytewax-200k": "Bytewax, two processes, source batches of 200,000",
     "pathway": "Pathway, two threads",
     "pathway-grouped": "Pathway, two threads, grouped by number of the window",
+    "headrace-exactly-once": "Headrace, exactly once",
+    "headrace-at-least-once": "Headrace, at least once",
+    "quix": "Quix Streams, two processes",
+    "confluent-kafka": "A loop over confluent-kafka, two processes",
+    "pyflink-10s": "PyFlink, checkpoints each 10 s",
+    "pyflink-1s": "PyFlink, checkpoints each second",
+    "pyflink-1s-quick": "PyFlink, checkpoints each second, short bundles",
     "plain-python": "Loop of plain Python, one core",
     "client-alone": "The client alone, without Headrace",
 }
@@ -81,6 +88,9 @@ _TITLES = {
     "trickle": "What a micro-batch of 100 records takes",
     "doubling": "An input that doubles and halves again",
     "layers": "What a record costs in each layer",
+    "kafka": "Kafka to Kafka: JSON decoded, filtered, mapped and encoded",
+    "kafka-count": "Kafka to Kafka: count and sum for each of 10,000 keys, exactly once",
+    "kafka-latency": "Kafka to Kafka, exactly once: latency to a committed read, 2,000 records/s",
     "start": "From the start to the first output",
     "memory": "Memory with 10,000,000 keys",
     "firing": "100,000 windows that end at once",

@@ -73,6 +73,9 @@ MEASURES = {
     "latency": Shown("median_ms", "median ms"),
     "trickle": Shown("ms_per_batch", "ms"),
     "start": Shown("first_output_seconds", "seconds"),
+    "kafka": Shown("records_per_second", "records per second", less=False),
+    "kafka-count": Shown("records_per_second", "records per second", less=False),
+    "kafka-latency": Shown("median_ms", "median ms"),
 }
 
 BESIDE = {"windows-columns": ("windows", ("headrace", "flink-sql"))}

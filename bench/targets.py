@@ -193,6 +193,19 @@ def _latency(value: str) -> Ask:
     )
 
 
+def _kafka(experiment: str, peer: str) -> Ask:
+    """Records per second to a peer's."""
+    rate = "records_per_second"
+    return lambda m: ratio(m.value(experiment, "headrace", rate), m.value(experiment, peer, rate))
+
+
+def _kafka_latency(peer: str) -> Ask:
+    return lambda m: ratio(
+        m.value("kafka-latency", "headrace", "median_ms"),
+        m.value("kafka-latency", peer, "median_ms"),
+    )
+
+
 def _stage(measured: Measured) -> Rounds | None:
     """The cost of one of the two stages that (c) has more than (a), to that of all of (a)."""
     return together(lambda a, c: (a / c - 1) / 2, measured.rate("a"), measured.rate("c"))
@@ -369,6 +382,23 @@ TARGETS = (
         lambda m: ratio(m.rate("csv", "headrace-batch"), m.beside("pathway", "csv")[1]),
     ),
     Target("CSV, sums by window, to Pathway", 3, _peer("csv-windows", "pathway")),
+    Target(
+        "Kafka to Kafka, JSON, stateless, to a loop over confluent-kafka in two processes",
+        0.8,
+        _kafka("kafka", "confluent-kafka"),
+    ),
+    Target("the same to Quix Streams, two processes", 1, _kafka("kafka", "quix")),
+    Target(
+        "Kafka to Kafka, keyed count, exactly once, to PyFlink, process mode",
+        10,
+        _kafka("kafka-count", "pyflink-process"),
+    ),
+    Target(
+        "latency from produce to committed read, median, to PyFlink's, checkpoints each second",
+        1,
+        _kafka_latency("pyflink-1s"),
+        most=True,
+    ),
     Target(
         "an interval join to PyFlink's by hand, the better of its modes",
         10,

@@ -70,14 +70,19 @@ def slope(
     case: Case, contender: Contender, sizes: Sequence[int], watch_memory: bool = False
 ) -> Row:
     """The row of a contender's rate by the runs at these sizes."""
+    return sloped(contender, (one(case, contender, size, watch_memory) for size in sizes))
+
+
+def sloped(contender: Contender, runs: Iterable[Row]) -> Row:
+    """The row of a contender's rate by runs of two sizes; they end with the first that fails."""
     row: Row = {"contender": contender.name, "versions": versions(contender.environment)}
-    row["runs"] = runs = []
-    for records in sizes:
-        runs.append({**one(case, contender, records, watch_memory), "round": 0})
-        tell(runs[-1])
-        if "failure" in runs[-1]:
+    row["runs"] = done = []
+    for run in runs:
+        done.append({**run, "round": 0})
+        tell(run)
+        if "failure" in run:
             break
-    figure = figures(runs)[contender.name]
+    figure = figures(done)[contender.name]
     if figure.rate is None:
         return {**row, "failure": figure.failure}
     return {**row, "values": {"records_per_second": figure.rate}}

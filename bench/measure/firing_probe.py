@@ -13,7 +13,7 @@ from typing import Any
 
 from bench import jobs, workload
 from bench.measure.firing import RECORDS_PER_KEY
-from bench.measure.probes import options
+from bench.peers.protocol import options
 
 
 class Moments:

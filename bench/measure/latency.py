@@ -33,9 +33,12 @@ def measure(plan: Plan) -> list[Row]:
 
 def summary(latencies_ms: list[float]) -> dict[str, float]:
     """What is told of the latencies of the records behind the warm-up."""
+    shares = {"median_ms": 0.5, "p99_ms": 0.99, "max_ms": 1}
+    found = {name: percentile(latencies_ms, share) for name, share in shares.items()}
+    return {**found, "records": len(latencies_ms)}
+
+
+def percentile(latencies_ms: list[float], share: float) -> float:
+    """The latency that this share of the records does not exceed."""
     ordered = sorted(latencies_ms)
-
-    def at(share: float) -> float:
-        return round(ordered[min(int(share * len(ordered)), len(ordered) - 1)], 2)
-
-    return {"median_ms": at(0.5), "p99_ms": at(0.99), "max_ms": at(1), "records": len(ordered)}
+    return round(ordered[min(int(share * len(ordered)), len(ordered) - 1)], 2)

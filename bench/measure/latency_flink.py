@@ -17,9 +17,8 @@ from typing import Any
 
 from bench import jobs
 from bench.measure.latency import KEYS, RATE, SECONDS, WARM_UP_SECONDS, summary
-from bench.measure.probes import options
 from bench.peers import flink
-from bench.peers.protocol import Task
+from bench.peers.protocol import Task, options
 
 PATTERN = "yyyy-MM-dd HH:mm:ss.SSS"
 KEYS_OF_OPTIONS = {

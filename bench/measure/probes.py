@@ -53,11 +53,6 @@ def _one(case: str, probe: Probe) -> Row:
     return {**row, "values": {**run.answer, **peaks}}
 
 
-def options() -> dict[str, str]:
-    """A probe's options, from its own command line."""
-    return dict(argument.split("=", 1) for argument in sys.argv[1:])
-
-
 def several(
     case: str, module: str, arguments: Sequence[str], limit_seconds: float, environment: str = OWN
 ) -> list[Row]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import jobs, workload
-from bench.measure.probes import options
+from bench.peers.protocol import options
 
 RECORDS, KEYS = 1_000, 100
 

@@ -81,3 +81,8 @@ def answer(run: Callable[[Task], Outcome]) -> None:
         **({"facts": outcome.facts} if outcome.facts else {}),
     }
     print("\n" + json.dumps(line), flush=True)
+
+
+def options() -> dict[str, str]:
+    """A probe's options, from its own command line."""
+    return dict(argument.split("=", 1) for argument in sys.argv[1:])

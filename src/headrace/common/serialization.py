@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,14 @@ class DeserializationSchema(ABC):
         Raises:
             DecodeError: there is none; the engine reports the bytes, or stops, as configured.
         """
+
+    def deserialize_all(self, data: Sequence[bytes]) -> list[Any]:
+        """What ``deserialize`` gives for each, for schemas that are faster with several at once.
+
+        It raises what ``deserialize`` raises, or any other exception: who called it then asks for
+        one after the other.
+        """
+        return [*map(self.deserialize, data)]
 
 
 @dataclass(frozen=True)

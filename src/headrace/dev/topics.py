@@ -105,7 +105,9 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
         JobError: Kafka does not take one.
     """
     kafka = _library()
-    producer = kafka.Producer({"bootstrap.servers": servers, "linger.ms": 5})
+    # Without idempotence a request that is made again may come after the next one.
+    settings = {"bootstrap.servers": servers, "linger.ms": 5, "enable.idempotence": True}
+    producer = kafka.Producer(settings)
     refused: list[Any] = []
 
     def heard(error: Any, message: Any) -> None:

@@ -144,3 +144,23 @@ def test_classes_that_json_cannot_fill() -> None:
     with pytest.raises(PlanError, match="needs the JSON schema"):
         JsonSerializationSchema(registry="http://r")
     assert json_messages._ORJSON
+
+
+@pytest.mark.parametrize(
+    "last", ['{"n": 18446744073709551616}', '{"n": 1e3}', '{"t": "0000000000000000000"}']
+)
+def test_several_messages_are_read_as_one_by_one(last: str) -> None:
+    schema = JsonDeserializationSchema()
+    messages = [b'{"a": 1}', b'{"b": [1, {"c": null}]}', last.encode()]
+    found = schema.deserialize_all(messages)
+    assert repr(found) == repr([schema.deserialize(message) for message in messages])
+    with pytest.raises(DecodeError):
+        schema.deserialize_all([*messages, b"[1]"])
+
+
+def test_several_messages_are_read_by_the_method_that_a_program_overrides() -> None:
+    class Named(JsonDeserializationSchema):
+        def deserialize(self, data: bytes | None) -> Any:
+            return "own", super().deserialize(data)
+
+    assert Named().deserialize_all([b"{}", b"{}"]) == [("own", {})] * 2

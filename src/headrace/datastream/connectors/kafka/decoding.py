@@ -28,9 +28,9 @@ class Decoding:
         self, split: Split, schema: KafkaRecordDeserializationSchema, tagged: bool
     ) -> None:
         self._split, self._schema, self._tagged = split, schema, tagged
-        self._of_value: Callable[[bytes], Any] | None = None
+        self._of_values: Callable[[Sequence[bytes]], list[Any]] | None = None
         if isinstance(schema, ValueOnly):
-            self._of_value = schema.schema.deserialize
+            self._of_values = schema.schema.deserialize_all
 
     def chunk(self, messages: Sequence[Any]) -> Chunk:
         """The records of messages, with Kafka's timestamps.
@@ -42,17 +42,16 @@ class Decoding:
 
     def _quickly(self, messages: Sequence[Any]) -> Chunk | None:
         """The same, where every message has a value and every value is a record."""
-        of_value = self._of_value
-        if of_value is None:
+        if self._of_values is None:
             return None
         try:
-            found = [of_value(message.value()) for message in messages]
+            found = self._of_values([message.value() for message in messages])
         except Exception:
             return None  # the other way meets it again, and says which record it was
-        values = [value for value in found if value is not None]
-        if len(values) < len(messages):
+        if any(value is None for value in found):
             return None
-        return Chunk(values, [_time_of(message) for message in messages])
+        times = [message.timestamp() for message in messages]
+        return Chunk(found, [at if kind else None for kind, at in times])
 
     def _one_by_one(self, messages: Sequence[Any]) -> Chunk:
         chunk = Chunk([], [])

@@ -1,0 +1,1 @@
+"""The programs that take part; each is told its options on the command line."""
