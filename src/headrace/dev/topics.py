@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.errors import JobError, MissingExtraError
+from headrace.runners.processes import this_machine
 
 _ASK_S = 15.0
+_POLL_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,11 @@ def create(servers: str, name: str, partitions: int = 1, **settings: str) -> Non
     with kafka.admin.AdminClient(_settings(servers)) as admin:
         asked = admin.create_topics([new], operation_timeout=_ASK_S)
         _wait(asked[name], f"create the topic {name!r}")
+        _settled(admin, name, lambda topic: topic is not None and _served(topic) == partitions)
 
 
 def delete(servers: str, name: str) -> None:
-    """Remove a topic with its records.
+    """Remove a topic with its records, and wait until it is gone.
 
     Raises:
         JobError: it cannot be removed.
@@ -89,6 +92,26 @@ def delete(servers: str, name: str) -> None:
     with _library().admin.AdminClient(_settings(servers)) as admin:
         asked = admin.delete_topics([name], operation_timeout=_ASK_S)
         _wait(asked[name], f"delete the topic {name!r}")
+        _settled(admin, name, lambda topic: topic is None)
+
+
+def _settled(admin: Any, name: str, so: Callable[[Any], bool]) -> None:
+    """Wait until the broker says so of a topic: it learns a little later than the controller.
+
+    Raises:
+        JobError: it does not.
+    """
+    machine = this_machine()
+    until = machine.seconds() + _ASK_S
+    while not so(admin.list_topics(timeout=_ASK_S).topics.get(name)):
+        if machine.seconds() >= until:
+            raise JobError(f"Kafka does not say that the change of the topic {name!r} is made")
+        machine.sleep(_POLL_S)
+
+
+def _served(topic: Any) -> int:
+    """How many partitions have a leader."""
+    return sum(partition.leader >= 0 for partition in topic.partitions.values())
 
 
 def _wait(answer: Any, what: str) -> None:

@@ -188,6 +188,25 @@ def test_a_topic_that_is_not_there_is_an_error() -> None:
         Walk(source()).begin()
 
 
+def test_a_broker_that_does_not_know_yet_is_asked_again(broker: Broker) -> None:
+    """A topic of two partitions was made again with one; the broker tells of the old one first."""
+    broker.create("t", 2)
+    broker.leaderless = {("t", 1)}
+    broker.learns = [lambda: broker.topics.clear(), lambda: broker.create("t")[0].add(b"new")]
+    walk = Walk(source(stopping_offsets=KafkaOffsetsInitializer.latest())).begin()
+    assert [*walk.positions] == [f"t-0@{broker.topics['t'][0]}"]
+    assert walk.step() == ["new"] and walk.ended
+
+
+def test_a_partition_that_nobody_serves_at_the_start_is_told(broker: Broker) -> None:
+    broker.create("t", 2)
+    broker.leaderless = {("t", 1)}
+    with pytest.raises(JobError, match="cannot say which offsets it has") as failed:
+        Walk(source()).begin()
+    assert type(failed.value) is JobError and 10 <= broker.paused_s < 11
+    assert failed.value.where == {"topic": "t", "partition": "1"}
+
+
 def test_new_topics_and_partitions_are_read_from_their_beginning(broker: Broker) -> None:
     given = {"topic_pattern": "t.*", "starting_offsets": KafkaOffsetsInitializer.latest()}
     walk = Walk(source(**given)).begin()

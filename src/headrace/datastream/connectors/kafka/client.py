@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from headrace.errors import JobError
+
 Place = tuple[str, int]
 """Topic and partition."""
+
+
+AGAIN_S = 0.2
+"""The pause before brokers are asked again for what they may not know yet."""
 
 
 class Unreachable(Exception):
@@ -22,6 +28,25 @@ class OffsetGone(Exception):
     def __init__(self, reason: str, *, topic_gone: bool = False) -> None:
         super().__init__(reason)
         self.topic_gone = topic_gone
+
+
+class Unsettled(JobError):
+    """What brokers say that may not know yet of a topic that was made, removed or moved just now.
+
+    It becomes a ``JobError`` where they say so for ``believed_s`` (seconds).
+    """
+
+    believed_s = 10.0
+
+    def final(self) -> JobError:
+        """The same, as the user gets it."""
+        return JobError(self.message, where=self.where, hint=self.hint)
+
+
+class NotThere(Unsettled):
+    """A topic or a partition that was named is not there. Most often the name is wrong."""
+
+    believed_s = 2.0
 
 
 class Topic(NamedTuple):
@@ -103,3 +128,6 @@ class Clients(Protocol):
 
     def log(self, topic: str, partition: int) -> PartitionLog:
         """A new client for one partition; it must be told where to begin."""
+
+    def pause(self, seconds: float) -> None:
+        """Wait, before a new client is asked the same."""

@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from headrace.connector import Budget, JsonValue, Progress, SplitEnumerator, SplitRange
-from headrace.datastream.connectors.kafka.client import Clients, Cluster, Place, Unreachable
+from headrace.datastream.connectors.kafka.client import (
+    AGAIN_S,
+    Clients,
+    Cluster,
+    Place,
+    Unreachable,
+    Unsettled,
+)
 from headrace.datastream.connectors.kafka.offsets import KafkaOffsetsInitializer
 from headrace.datastream.connectors.kafka.shares import limit, shared
 from headrace.datastream.connectors.kafka.split import Position, Split
@@ -63,22 +70,41 @@ class KafkaEnumerator(SplitEnumerator):
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The partitions that are there, each where it begins and stops.
 
+        Brokers may not know yet of topics that were made, removed or moved just now: they are asked
+        again for a few seconds.
+
         Raises:
             JobError: a topic is not there, has no such offset, or no broker answers.
         """
         if self._began_empty:
             return {}  # what comes now comes while the job runs: it begins at its beginning
-        try:
-            self._look(now_ms)
-            self._began_empty = not self._seen
-            self.subscription.require(self._seen)
-            places = [split.place for split in self._seen.values()]
-            begins = self.starting.resolve(self._cluster, self.reads_group, places)
-            stops: Mapping[Place, int] = {}
-            if self.stopping is not None:
-                stops = self.stopping.resolve(self._cluster, self.reads_group, places, stops=True)
-        except Unreachable as error:
-            raise _unreachable(error, 0) from error
+        waited_s = 0.0
+        while True:
+            try:
+                return self._first_positions(now_ms)
+            except Unreachable as error:
+                raise _unreachable(error, 0) from error
+            except Unsettled as error:
+                if waited_s >= error.believed_s:
+                    raise error.final() from None
+            self.close()  # a new client knows nothing from before
+            self.clients.pause(AGAIN_S)
+            waited_s += AGAIN_S
+
+    def _first_positions(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """The same, asked once.
+
+        Raises:
+            Unsettled: brokers may not know yet.
+        """
+        self._look(now_ms)
+        self.subscription.require(self._seen)
+        self._began_empty = not self._seen
+        places = [split.place for split in self._seen.values()]
+        begins = self.starting.resolve(self._cluster, self.reads_group, places)
+        stops: Mapping[Place, int] = {}
+        if self.stopping is not None:
+            stops = self.stopping.resolve(self._cluster, self.reads_group, places, stops=True)
         return {
             name: Position(begins[split.place], stops.get(split.place)).json
             for name, split in self._seen.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -46,9 +47,11 @@ _LATER = (
     *("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
 )
 
-# A partition without a leader, or one that was deleted.
-_NOT_NOW = (
-    *("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_ID"),
+# A topic or a partition that is not there, or that a broker does not know yet.
+_UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_ID")
+
+# One without a leader.
+_LEADERLESS = (
     *("LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "REPLICA_NOT_AVAILABLE"),
     *("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "OFFSET_NOT_AVAILABLE"),
     *("KAFKA_STORAGE_ERROR", "_NOENT"),
@@ -76,6 +79,10 @@ class LibrdkafkaClients:
     def log(self, topic: str, partition: int) -> PartitionLog:
         """A client for one partition."""
         return LibrdkafkaLog(self, topic, partition)
+
+    def pause(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
 
     def admin(self) -> dict[str, Any]:
         """The properties of a client that asks questions."""
@@ -174,7 +181,7 @@ class LibrdkafkaCluster:
     def _told(self, error: Any) -> Exception:
         kafka_error, codes = error.args[0], self._kafka.KafkaError
         self._admin.poll(0)  # what the client heard comes here
-        if kafka_error.code() in _codes(codes, _LATER):
+        if kafka_error.code() in _codes(codes, (*_LATER, *_LEADERLESS)):
             return Unreachable(self._heard.text or str(kafka_error.str()))
         if kafka_error.code() == codes._AUTHENTICATION:
             return JobError(f"Kafka refuses the login: {kafka_error.str()}")
@@ -199,7 +206,7 @@ class LibrdkafkaCluster:
                 try:
                     topic = answer.result()
                 except self._kafka.KafkaException as error:
-                    if error.args[0].code() in (codes.UNKNOWN_TOPIC_OR_PART, codes._UNKNOWN_TOPIC):
+                    if error.args[0].code() in _codes(codes, _UNKNOWN):
                         continue
                     raise
                 found[name] = Topic(_id_text(topic.topic_id), len(topic.partitions))
@@ -232,7 +239,8 @@ class LibrdkafkaCluster:
             try:
                 found[place.topic, place.partition] = answer.result().offset
             except self._kafka.KafkaException as error:
-                if error.args[0].code() in _codes(self._kafka.KafkaError, _NOT_NOW):
+                absent = (*_UNKNOWN, *_LEADERLESS)
+                if error.args[0].code() in _codes(self._kafka.KafkaError, absent):
                     continue
                 silent = self._told(error)
                 if not isinstance(silent, Unreachable):
@@ -340,7 +348,7 @@ class LibrdkafkaLog:
         error, codes = event.error(), self._kafka.KafkaError
         if error.code() in (codes._AUTO_OFFSET_RESET, codes.OFFSET_OUT_OF_RANGE):
             raise OffsetGone(error.str())
-        if error.code() in (codes.UNKNOWN_TOPIC_OR_PART, codes._UNKNOWN_PARTITION):
+        if error.code() in _codes(codes, _UNKNOWN):
             raise OffsetGone(error.str(), topic_gone=True)
         refused = (codes.TOPIC_AUTHORIZATION_FAILED, codes._AUTHENTICATION)
         if error.fatal() or error.code() in refused:
