@@ -18,7 +18,7 @@ from headrace.datastream.connectors.kafka.client import (
 )
 from headrace.datastream.connectors.kafka.offsets import KafkaOffsetsInitializer
 from headrace.datastream.connectors.kafka.shares import limit, shared
-from headrace.datastream.connectors.kafka.split import Position, Split
+from headrace.datastream.connectors.kafka.split import Gone, Position, Split
 from headrace.datastream.connectors.kafka.subscription import Subscription
 from headrace.errors import JobError
 
@@ -58,6 +58,7 @@ class KafkaEnumerator(SplitEnumerator):
     timeout_ms: int = 300_000
     _client: Cluster | None = None
     _seen: dict[str, Split] = field(default_factory=dict)
+    _ends_seen: dict[str, int] = field(default_factory=dict)
     _looked_ms: int | None = None
     _began_empty: bool = False
     _over: set[str] = field(default_factory=set)
@@ -129,10 +130,16 @@ class KafkaEnumerator(SplitEnumerator):
         try:
             found = self._advance(positions, budget, now_ms, paused)
         except Unreachable as error:
-            self._silent_ms = now_ms if self._silent_ms is None else self._silent_ms
+            if self._silent_ms is None:
+                self._silent_ms = now_ms
+                _log.warning("no Kafka broker answers: %s; the job waits for one", error)
             if now_ms - self._silent_ms >= self.timeout_ms:
                 raise _unreachable(error, now_ms - self._silent_ms) from error
             return Progress(dict(positions))
+        if self._silent_ms is not None:
+            _log.warning(
+                "Kafka's brokers answer again, after %d s", (now_ms - self._silent_ms) // 1000
+            )
         self._silent_ms = None
         return found
 
@@ -147,16 +154,20 @@ class KafkaEnumerator(SplitEnumerator):
         if looked:
             self._look(now_ms)
         known = {name: Position.of(at) for name, at in positions.items()}
-        finished = {name: known.pop(name) for name in self._vanished(known, now_ms, paused)}
-        started = self._started(known, finished)
+        vanished = self._vanished(known, now_ms, paused)
+        finished = {name: self._left(name, known.pop(name)) for name in vanished}
+        started, passed = self._started(known, finished)
         now = known | started
         readable = [name for name in now if name in self._seen and name not in paused]
         ends = self._ends(readable)
+        self._ends_seen.update(ends)
         self._check_leaders(readable, ends, now_ms)
-        jumps = self._jumps(now, ends, looked, now_ms)
+        if looked and len(ends) < len(readable):
+            self.close()  # a new client asks anew who serves a partition
+        jumps = passed | self._jumps(now, ends, looked, now_ms)
         begins = {name: jumps.get(name, now[name].offset) for name in ends}
         limits = {name: limit(now[name], begins[name], end) for name, end in ends.items()}
-        moved = dict(now)
+        moved = now | {name: Position(at, now[name].stop, at) for name, at in passed.items()}
         for name, offset in shared(begins, limits, budget.max_records).items():
             stop = now[name].stop
             if offset > begins[name] or name in jumps:
@@ -174,12 +185,15 @@ class KafkaEnumerator(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """One range for each partition that is read."""
+        """One range for each partition that is read, and one for what is left out before it."""
         work: list[SplitRange] = []
         for name in sorted(end):
             first, last = Position.of(start[name]), Position.of(end[name])
             jumped = last.begin is not None and last != first
             begin = last.begin if jumped and last.begin is not None else first.offset
+            if begin > first.offset:
+                left_out = Gone(Split.of(name), begin - first.offset)
+                work.append(SplitRange(name, first.offset, begin, left_out))
             if begin < last.offset:
                 count = last.offset - begin
                 work.append(SplitRange(name, begin, last.offset, Split.of(name), count))
@@ -286,20 +300,27 @@ class KafkaEnumerator(SplitEnumerator):
             )
         for name in found:
             self._doubted_ms.pop(name)
+            at, end = known[name].offset, self._ends_seen.get(name)
             _log.warning(
-                "%s: the topic %s; it was read up to offset %d", name, what, known[name].offset
+                "%s: the topic %s; it was read up to offset %d, and its end was %s",
+                *(name, what, at, "not seen" if end is None else end),
             )
         return found
 
+    def _left(self, name: str, at: Position) -> Position:
+        """The end position of a split that vanished: the rest that was seen is left out."""
+        end = self._ends_seen.get(name, 0)
+        return Position(end, at.stop, end) if end > at.offset else at
+
     def _started(
         self, known: Mapping[str, Position], finished: Mapping[str, Position]
-    ) -> dict[str, Position]:
-        """The splits that are new, each at its first position.
+    ) -> tuple[dict[str, Position], _Jumps]:
+        """The splits that are new, each at its first position, and where some are read from.
 
         Those of a topic that was created again wait until that is certain.
         """
         if self.discovery_ms is None:
-            return {}
+            return {}, {}
         waiting = {Split.of(name).topic for name in known if name not in self._seen}
         new = {
             name: split
@@ -307,16 +328,26 @@ class KafkaEnumerator(SplitEnumerator):
             if name not in known and name not in self._over and split.topic not in waiting
         }
         if not new:
-            return {}
+            return {}, {}
         replaced = {Split.of(name).topic for name in (*finished, *self._over)}
         places = [split.place for split in new.values()]
         first = self._cluster.earliest(places)
         last = self._cluster.latest(places) if self.on_changed == "latest" else {}
-        begins = {
-            name: (last if split.topic in replaced and last else first).get(split.place)
+        started = {
+            name: Position(first[split.place])
             for name, split in new.items()
+            if split.place in first and (self.on_changed != "latest" or split.place in last)
         }
-        return {name: Position(at) for name, at in begins.items() if at is not None}
+        passed: _Jumps = {}
+        for name, at in started.items():
+            split = new[name]
+            if self.on_changed == "latest" and split.topic in replaced:
+                passed[name] = last[split.place]
+                _log.warning(
+                    "%s: a new topic in place of a deleted one; offsets %d to %d are left out",
+                    *(name, at.offset, passed[name]),
+                )
+        return started, passed
 
     def _jumps(
         self, now: Mapping[str, Position], ends: Mapping[str, int], looked: bool, now_ms: int

@@ -179,8 +179,9 @@ class KafkaSource(Source):
             self.clients,
             self.deserializer,
             self.error_tag is not None,
-            self.on_missing_offsets,
-            self.unreachable_timeout,
+            on_missing=self.on_missing_offsets,
+            on_changed=self.on_changed_topic,
+            timeout_ms=self.unreachable_timeout,
         )
 
     def _subscription(self) -> Subscription:
