@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from headrace.cli import app
 from headrace.common.serialization import SimpleStringSchema
-from headrace.connector import Source
+from headrace.connector import Budget, Source
 from headrace.datastream.connectors.kafka import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
@@ -27,6 +27,7 @@ from headrace.dev import topics
 from headrace.errors import ConfigurationError, JobError
 from headrace.testing.contracts import SourceContract, read_source
 from tests.connectors.topic import new_topic, transactions
+from tests.connectors.walk import Walk
 
 kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
@@ -116,34 +117,82 @@ def test_offsets_are_found_by_time_and_by_group(kafka_servers: str, tmp_path: Pa
     cluster.close()
 
 
-def test_records_that_were_deleted(kafka_servers: str, tmp_path: Path) -> None:
+def numbers(servers: str, topic: str, count: int = 10) -> None:
+    topics.produce(servers, topic, [(None, b"%d" % index) for index in range(count)])
+
+
+def of_each_policy(servers: str, topic: str, which: str) -> dict[str, Walk]:
+    """Walks that have read three records."""
+    walks = {
+        policy: Walk(source(servers, topic, **{which: policy})).begin()
+        for policy in ("fail", "earliest", "latest")
+    }
+    for walk in walks.values():
+        assert walk.step(Budget(3, 1 << 20)) == ["0", "1", "2"]
+    return walks
+
+
+def close(walks: dict[str, Walk]) -> None:
+    for walk in walks.values():
+        walk.close()
+
+
+def test_records_that_were_deleted(kafka_servers: str, caplog: pytest.LogCaptureFixture) -> None:
     name = new_topic(kafka_servers)
-    topics.produce(kafka_servers, name, [(None, b"%d" % index) for index in range(10)])
-    whole = source(kafka_servers, name)
-    enumerator, reader = whole.enumerator(""), whole.reader()
-    (split,) = enumerator.initial(0)
-    (planned,) = enumerator.ranges({split: [2, None]}, {split: [10, None]}, frozenset())
+    numbers(kafka_servers, name)
+    walks = of_each_policy(kafka_servers, name, "on_missing_offsets")
+    planned = {policy: walk.plan()[0] for policy, walk in walks.items()}
     place = kafka.TopicPartition(name, 0, 7)
     with kafka.admin.AdminClient({"bootstrap.servers": kafka_servers}) as admin:
         admin.delete_records([place])[place].result()
     with pytest.raises(JobError, match="not there any more") as failed:
-        list(reader.read(planned))
+        walks["fail"].read(planned["fail"])
     assert failed.value.where["first"] == "7"
-    reader.close()
-    lenient = source(kafka_servers, name, on_missing_offsets="earliest").reader()
-    assert [v for chunk in lenient.read(planned) for v in chunk.values] == ["7", "8", "9"]
-    lenient.close()
-    enumerator.close()
+    with pytest.raises(JobError, match="are no longer kept") as failed:
+        walks["fail"].step()
+    assert failed.value.where["there"] == "7 to 10"
+    assert walks["earliest"].read(planned["earliest"]) == ["7", "8", "9"]
+    assert walks["earliest"].step() == ["7", "8", "9"] and walks["latest"].step() == []
+    assert (walks["earliest"].skipped, walks["latest"].skipped) == (4 + 4, 7)
+    assert "offsets 3 to 7 are gone" in caplog.text
+    close(walks)
 
 
-def test_a_topic_that_was_created_again_has_other_splits(kafka_servers: str) -> None:
+def test_a_topic_that_was_deleted(kafka_servers: str, caplog: pytest.LogCaptureFixture) -> None:
+    name = new_topic(kafka_servers)
+    numbers(kafka_servers, name)
+    walks = of_each_policy(kafka_servers, name, "on_changed_topic")
+    topics.delete(kafka_servers, name)
+    for walk in walks.values():
+        assert walk.step() == []  # a broker may not know yet
+    with pytest.raises(JobError, match="was deleted while the job read it"):
+        walks["fail"].step()
+    for policy in ("earliest", "latest"):
+        assert walks[policy].step() == [] and walks[policy].positions == {}
+        assert walks[policy].skipped == 7
+    assert "read up to offset 3, and its end was 10" in caplog.text
+    close(walks)
+
+
+def test_a_topic_that_was_created_again_with_fewer_partitions(kafka_servers: str) -> None:
     name = new_topic(kafka_servers, 2)
-    enumerator = source(kafka_servers, name).enumerator("")
-    before = enumerator.initial(0)
+    transactions(kafka_servers, name, 0, [b"0", b"1", b"2"])
+    walks = of_each_policy(kafka_servers, name, "on_changed_topic")
+    before = {*walks["fail"].positions}
     topics.delete(kafka_servers, name)
     topics.create(kafka_servers, name)
-    after = source(kafka_servers, name).enumerator("").initial(0)
-    assert (len(before), len(after)) == (2, 1) and not {*before} & {*after}
+    numbers(kafka_servers, name, 5)
+    for walk in walks.values():
+        assert walk.step() == []
+    with pytest.raises(JobError, match="was deleted and created again while"):
+        walks["fail"].step()
+    assert walks["earliest"].step() == ["0", "1", "2", "3", "4"] and walks["latest"].step() == []
+    topics.produce(kafka_servers, name, [(None, b"more")])
+    for policy in ("earliest", "latest"):
+        assert walks[policy].step() == ["more"]
+        assert len(walks[policy].positions) == 1 and not before & {*walks[policy].positions}
+    assert walks["latest"].skipped - walks["earliest"].skipped == 5
+    close(walks)
 
 
 def test_a_consumer_stays_open_and_fetches_once(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.datastream.connectors.kafka.client_log import ClientLog
 from headrace.errors import JobError, MissingExtraError
 from headrace.runners.processes import this_machine
 
@@ -45,8 +46,7 @@ def _library() -> Any:
 
 
 def _settings(servers: str) -> dict[str, Any]:
-    # Below warnings librdkafka tells on stderr that an answer came when nobody waited any more.
-    return {"bootstrap.servers": servers, "log_level": 4}
+    return {"bootstrap.servers": servers, "logger": ClientLog()}
 
 
 def listed(servers: str) -> list[TopicFacts]:
@@ -128,7 +128,7 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
         JobError: Kafka does not take one.
     """
     kafka = _library()
-    producer = kafka.Producer({"bootstrap.servers": servers, "linger.ms": 5})
+    producer = kafka.Producer({**_settings(servers), "linger.ms": 5})
     refused: list[Any] = []
 
     def heard(error: Any, message: Any) -> None:
@@ -163,7 +163,7 @@ def consume(servers: str, topic: str, *, follow: bool = False) -> Iterator[Shown
     """
     kafka = _library()
     settings = {
-        "bootstrap.servers": servers,
+        **_settings(servers),
         "group.id": "headrace-dev",
         "enable.auto.commit": False,
         "enable.partition.eof": True,

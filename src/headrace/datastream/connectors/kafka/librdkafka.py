@@ -19,6 +19,7 @@ from headrace.datastream.connectors.kafka.client import (
     Topic,
     Unreachable,
 )
+from headrace.datastream.connectors.kafka.client_log import ClientLog
 from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.errors import ConfigurationError, JobError, MissingExtraError
 
@@ -126,7 +127,7 @@ def _made(make: Callable[[dict[str, Any]], Any], properties: dict[str, Any]) -> 
     """
     library = _library()
     try:
-        return make(properties)
+        return make({**properties, "logger": ClientLog()})
     except library.KafkaException as error:
         raise ConfigurationError(
             f"Kafka's client refuses its properties: {_text(error)}",
@@ -177,6 +178,8 @@ class LibrdkafkaCluster:
             yield
         except self._kafka.KafkaException as error:
             raise self._told(error) from None
+        finally:
+            self._admin.poll(0)  # what the client logged comes here
 
     def _told(self, error: Any) -> Exception:
         kafka_error, codes = error.args[0], self._kafka.KafkaError
