@@ -194,5 +194,8 @@ class FakeLog:
         self.told = self.at
         return Fetched((), self.at)
 
+    def heard(self) -> str:
+        return "connection refused" if self.broker.down else ""
+
     def close(self) -> None:
         pass

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,17 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli import app
+from headrace.common import Configuration, WatermarkStrategy
 from headrace.common.serialization import SimpleStringSchema
 from headrace.connector import Budget, Source
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.kafka import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     KafkaRecord,
     KafkaRecordDeserializationSchema,
     KafkaSource,
+    librdkafka,
 )
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients, LibrdkafkaLog
 from headrace.datastream.connectors.kafka.properties import Properties
@@ -28,6 +33,7 @@ from headrace.errors import ConfigurationError, JobError
 from headrace.testing.contracts import SourceContract, read_source
 from tests.connectors.topic import new_topic, transactions
 from tests.connectors.walk import Walk
+from tests.servers import Server
 
 kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
@@ -219,6 +225,49 @@ def test_a_consumer_stays_open_and_fetches_once(
     reader.close()
     enumerator.close()
     assert found == [str(index) for index in range(40)] and sought == [0]
+
+
+@pytest.mark.timeout(300)
+def test_a_job_waits_for_a_broker_that_is_started_again(
+    kafka_server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """It is killed while a job waits for records, and before planned ranges are read."""
+    monkeypatch.setattr(f"{librdkafka.__name__}.ASK_TIMEOUT_S", 1.0)
+    servers, name = kafka_server.url, new_topic(kafka_server.url, 2)
+    before, after = ([f"{part}-{index}" for index in range(20)] for part in range(2))
+    for partition in (0, 1):
+        transactions(servers, name, partition, [v.encode() for v in before[partition::2]])
+    env = StreamExecutionEnvironment.get_execution_environment(
+        Configuration.from_dict({"execution.target": "local", "parallelism.default": "2"})
+    )
+    planned = Walk(source(servers, name)).begin()
+    ranges = planned.plan()
+    capfd.readouterr()
+    records = env.from_source(source(servers, name), WatermarkStrategy.no_watermarks(), "log")
+    with records.execute_and_collect() as results:
+        read = [next(results) for _ in before]
+        kafka_server.kill()
+        until(lambda: "the job waits" in caplog.text)
+        starts = threading.Thread(target=kafka_server.start)
+        starts.start()
+        again = [value for each in ranges for value in planned.read(each)]
+        starts.join()
+        topics.produce(servers, name, [(None, value.encode()) for value in after])
+        read += [next(results) for _ in after]
+    planned.close()
+    assert sorted(again) == sorted(before) and sorted(read) == sorted(before + after)
+    assert "no Kafka broker answers: " in caplog.text and "brokers answer again" in caplog.text
+    assert capfd.readouterr() == ("", "")
+
+
+def until(so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not so():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_what_the_client_refuses_is_told(kafka_servers: str) -> None:

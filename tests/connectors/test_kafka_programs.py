@@ -188,3 +188,29 @@ def test_a_silent_partition_holds_the_watermark_back_unless_it_may_go_idle(
     assert fired(lenient, 9)[-1] >= 5
     assert fired(lenient, 12)[-1] <= 10
     assert fired(lenient, 18)[-1] >= 13
+
+
+def test_what_a_policy_leaves_out_is_among_the_jobs_counters(broker: Broker) -> None:
+    (log,) = broker.create("clicks")
+    log.add(*(b"%d" % index for index in range(10)))
+    times = itertools.count(0, 60_000)
+
+    def clock() -> int:
+        now = next(times)
+        if now == 120_000:
+            log.delete_before(7)
+        return now
+
+    def program(env: StreamExecutionEnvironment) -> DataStream:
+        source = KafkaSource(
+            bootstrap_servers="fake:9092",
+            topics="clicks",
+            deserializer=SimpleStringSchema(),
+            on_missing_offsets="earliest",
+            clients=FakeClients("fake"),
+        )
+        return env.from_source(source, WatermarkStrategy.no_watermarks(), "clicks")
+
+    results = run_pipeline(program, clock=clock, cuts=[3] * 3, micro_batches=2)
+    assert results.only == ["0", "1", "2", "7", "8", "9"]
+    assert results.counters["numRecordsSkipped"] == 4

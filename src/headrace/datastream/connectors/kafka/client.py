@@ -16,7 +16,19 @@ AGAIN_S = 0.2
 
 
 class Unreachable(Exception):
-    """No broker answers; later it may. The text says what the client heard last."""
+    """No broker answers; later it may. The text says what the client heard last.
+
+    ``refused``: brokers answer, and refuse the login or the connection's encryption.
+    """
+
+    def __init__(self, heard: str, *, refused: bool = False) -> None:
+        super().__init__(heard)
+        self.refused = refused
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, for people."""
+        return f"{'Kafka refuses the login' if self.refused else 'no Kafka broker answers'}: {self}"
 
 
 class OffsetGone(Exception):
@@ -115,6 +127,9 @@ class PartitionLog(Protocol):
             OffsetGone: the partition does not have the offset.
             JobError: the brokers refuse.
         """
+
+    def heard(self) -> str:
+        """What is wrong with the connections, if the client knows; else an empty text."""
 
     def close(self) -> None:
         """Release the connections."""

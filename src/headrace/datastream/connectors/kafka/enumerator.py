@@ -132,7 +132,7 @@ class KafkaEnumerator(SplitEnumerator):
         except Unreachable as error:
             if self._silent_ms is None:
                 self._silent_ms = now_ms
-                _log.warning("no Kafka broker answers: %s; the job waits for one", error)
+                _log.warning("%s; the job waits", error.sentence)
             if now_ms - self._silent_ms >= self.timeout_ms:
                 raise _unreachable(error, now_ms - self._silent_ms) from error
             return Progress(dict(positions))
@@ -395,8 +395,7 @@ class KafkaEnumerator(SplitEnumerator):
 
 
 def _unreachable(error: Unreachable, silent_ms: int) -> JobError:
-    since = f" for {silent_ms / 1000:.0f} s" if silent_ms else ""
+    since = {"for": f"{silent_ms / 1000:.0f} s"} if silent_ms else {}
     return JobError(
-        f"no Kafka broker answers{since}: {error}",
-        hint="check the bootstrap servers and the security properties",
+        error.sentence, where=since, hint="check the bootstrap servers and the security properties"
     )

@@ -150,9 +150,11 @@ class _Heard:
     """What a client heard last. It does not know who asks: the client would keep that one alive."""
 
     text = ""
+    refused = False
 
     def __call__(self, error: Any) -> None:
         self.text = str(error.str())
+        self.refused = error.name() in ("_AUTHENTICATION", "_SSL")
 
 
 class LibrdkafkaCluster:
@@ -185,9 +187,11 @@ class LibrdkafkaCluster:
         kafka_error, codes = error.args[0], self._kafka.KafkaError
         self._admin.poll(0)  # what the client heard comes here
         if kafka_error.code() in _codes(codes, (*_LATER, *_LEADERLESS)):
-            return Unreachable(self._heard.text or str(kafka_error.str()))
+            return Unreachable(
+                self._heard.text or str(kafka_error.str()), refused=self._heard.refused
+            )
         if kafka_error.code() == codes._AUTHENTICATION:
-            return JobError(f"Kafka refuses the login: {kafka_error.str()}")
+            return Unreachable(self._heard.text or str(kafka_error.str()), refused=True)
         return JobError(f"Kafka refuses: {kafka_error.str()}")
 
     def names(self) -> Sequence[str]:
@@ -311,12 +315,13 @@ class LibrdkafkaLog:
     def __init__(self, clients: LibrdkafkaClients, topic: str, partition: int) -> None:
         self._kafka = _library()
         self._place = topic, partition
-        self._heard = ""
-        properties = {**clients.consumer(), "error_cb": self._hear}
+        self._heard = _Heard()
+        properties = {**clients.consumer(), "error_cb": self._heard}
         self._consumer = _made(self._kafka.Consumer, properties)
 
-    def _hear(self, error: Any) -> None:
-        self._heard = str(error.str())
+    def heard(self) -> str:
+        """What the client's threads have met."""
+        return self._heard.text
 
     def seek(self, offset: int) -> None:
         """Assign the partition anew, which drops what was fetched."""

@@ -111,7 +111,12 @@ class KafkaReader(SplitReader):
                 raise JobError(
                     "records of Kafka that were there when the micro-batch was planned do not"
                     f" come: nothing for {silent_s:.0f} s",
-                    where={**_where(split), "next offset": str(cursor.at), "up to": str(end)},
+                    where={
+                        **_where(split),
+                        "next offset": str(cursor.at),
+                        "up to": str(end),
+                        **({"the client's words": heard} if (heard := cursor.heard()) else {}),
+                    },
                     hint="a broker may be down, or a partition may have lost its end",
                 )
 
@@ -153,8 +158,7 @@ class KafkaReader(SplitReader):
                 first = self._cluster.earliest([place]).get(place)
                 last = self._cluster.latest([place]).get(place)
             except Unreachable as error:
-                told = f"no Kafka broker answers: {error}"
-                raise JobError(told, where=_where(split)) from None
+                raise JobError(error.sentence, where=_where(split)) from None
             if first is None or last is None:
                 if waited_s * 1000 >= self.timeout_ms:
                     told = f"no Kafka broker has served a partition for {waited_s:.0f} s"
