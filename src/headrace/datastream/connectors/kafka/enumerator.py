@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from headrace.connector import Budget, JsonValue, Progress, SplitEnumerator, SplitRange
 from headrace.datastream.connectors.kafka.client import (
@@ -16,6 +15,8 @@ from headrace.datastream.connectors.kafka.client import (
     Unreachable,
     Unsettled,
 )
+from headrace.datastream.connectors.kafka.group_offsets import GroupOffsets
+from headrace.datastream.connectors.kafka.losses import Policy, changed, missing, unreachable
 from headrace.datastream.connectors.kafka.offsets import KafkaOffsetsInitializer
 from headrace.datastream.connectors.kafka.shares import limit, shared
 from headrace.datastream.connectors.kafka.split import Gone, Position, Split
@@ -23,8 +24,6 @@ from headrace.datastream.connectors.kafka.subscription import Subscription
 from headrace.errors import JobError
 
 _log = logging.getLogger(__name__)
-
-Policy = Literal["fail", "earliest", "latest"]
 
 BELIEVED_MS = 10_000
 """A topic that vanished, or a log that became shorter, may be a broker that does not know yet. It
@@ -65,8 +64,7 @@ class KafkaEnumerator(SplitEnumerator):
     _doubted_ms: dict[str, int] = field(default_factory=dict)
     _silent_ms: int | None = None
     _leaderless_ms: dict[str, int] = field(default_factory=dict)
-    _committed: dict[Place, int] = field(default_factory=dict)
-    _warned: bool = False
+    _group_offsets: GroupOffsets = field(default_factory=GroupOffsets)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The partitions that are there, each where it begins and stops.
@@ -84,7 +82,7 @@ class KafkaEnumerator(SplitEnumerator):
             try:
                 return self._first_positions(now_ms)
             except Unreachable as error:
-                raise _unreachable(error, 0) from error
+                raise unreachable(error, 0) from error
             except Unsettled as error:
                 if waited_s >= error.believed_s:
                     raise error.final() from None
@@ -134,7 +132,7 @@ class KafkaEnumerator(SplitEnumerator):
                 self._silent_ms = now_ms
                 _log.warning("%s; the job waits", error.sentence)
             if now_ms - self._silent_ms >= self.timeout_ms:
-                raise _unreachable(error, now_ms - self._silent_ms) from error
+                raise unreachable(error, now_ms - self._silent_ms) from error
             return Progress(dict(positions))
         if self._silent_ms is not None:
             _log.warning(
@@ -201,26 +199,14 @@ class KafkaEnumerator(SplitEnumerator):
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """Commit the offsets for the group. A failure is logged: the job does not need them."""
-        if self.group is None:
-            return
-        here = {split.place for split in self._seen.values()}
-        offsets = {
-            Split.of(name).place: Position.of(at).offset
-            for name, at in positions.items()
-            if name in self._seen or Split.of(name).place not in here
-        }
-        new = {place: at for place, at in offsets.items() if self._committed.get(place) != at}
-        if not new:
-            return
-        try:
-            problem = self._cluster.commit(self.group, new)
-        except (Unreachable, JobError) as error:
-            problem = str(error)
-        else:
-            self._committed.update(new)
-        if problem and not self._warned:
-            _log.warning("the offsets of group %s are not committed: %s", self.group, problem)
-        self._warned = bool(problem)
+        if self.group is not None:
+            here = {split.place for split in self._seen.values()}
+            offsets = {
+                Split.of(name).place: Position.of(at).offset
+                for name, at in positions.items()
+                if name in self._seen or Split.of(name).place not in here
+            }
+            self._group_offsets.commit(lambda: self._cluster, self.group, offsets)
 
     def close(self) -> None:
         """Release the client."""
@@ -288,23 +274,11 @@ class KafkaEnumerator(SplitEnumerator):
         found = [n for n in missing if self._believed(n, now_ms) and n not in paused]
         if not found:
             return []
-        split = Split.of(found[0])
-        again = any(seen.topic == split.topic for seen in self._seen.values())
-        what = "was deleted and created again" if again else "was deleted"
-        where = {"topic": split.topic, "partition": str(split.partition)}
-        if self.on_changed == "fail":
-            raise JobError(
-                f"the topic {split.topic!r} {what} while the job read it",
-                where={**where, "read up to offset": str(known[found[0]].offset)},
-                hint="on_changed_topic('earliest') or ('latest') goes on with what is there",
-            )
+        topics = {split.topic for split in self._seen.values()}
         for name in found:
+            again = Split.of(name).topic in topics
+            changed(self.on_changed, name, again, known[name].offset, self._ends_seen.get(name))
             self._doubted_ms.pop(name)
-            at, end = known[name].offset, self._ends_seen.get(name)
-            _log.warning(
-                "%s: the topic %s; it was read up to offset %d, and its end was %s",
-                *(name, what, at, "not seen" if end is None else end),
-            )
         return found
 
     def _left(self, name: str, at: Position) -> Position:
@@ -371,31 +345,6 @@ class KafkaEnumerator(SplitEnumerator):
         for name, end in ends.items():
             begin = first.get(self._seen[name].place, 0)
             if begin > now[name].offset or name in lost:
-                self._report_loss(name, now[name].offset, begin, end)
+                missing(self.on_missing, name, now[name].offset, begin, end)
                 jumps[name] = end if self.on_missing == "latest" else begin
         return jumps
-
-    def _report_loss(self, name: str, offset: int, first: int, end: int) -> None:
-        split = Split.of(name)
-        what = "are no longer kept" if offset < first else "are beyond the end of the log"
-        where = {
-            "topic": split.topic,
-            "partition": str(split.partition),
-            "read up to offset": str(offset),
-            "there": f"{first} to {end}",
-        }
-        message = f"the next records of {split.topic}-{split.partition} {what}"
-        if self.on_missing == "fail":
-            raise JobError(
-                message,
-                where=where,
-                hint="on_missing_offsets('earliest') or ('latest') goes on with what is there",
-            )
-        _log.warning("%s (%s); the job goes on at the %s offset", message, where, self.on_missing)
-
-
-def _unreachable(error: Unreachable, silent_ms: int) -> JobError:
-    since = {"for": f"{silent_ms / 1000:.0f} s"} if silent_ms else {}
-    return JobError(
-        error.sentence, where=since, hint="check the bootstrap servers and the security properties"
-    )

@@ -12,8 +12,9 @@ from headrace.common.serialization import DeserializationSchema
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import Source, SplitEnumerator, SplitReader
 from headrace.datastream.connectors.kafka.client import Clients
-from headrace.datastream.connectors.kafka.enumerator import KafkaEnumerator, Policy
+from headrace.datastream.connectors.kafka.enumerator import KafkaEnumerator
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
+from headrace.datastream.connectors.kafka.losses import Policy
 from headrace.datastream.connectors.kafka.offsets import (
     KafkaOffsetsInitializer,
     KafkaTopicPartition,
