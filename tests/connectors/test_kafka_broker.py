@@ -234,7 +234,7 @@ def test_a_job_waits_for_a_broker_that_is_started_again(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """It is killed while a job waits for records, and before planned ranges are read."""
+    """It ends while a job waits for records, and before planned ranges are read."""
     monkeypatch.setattr(f"{librdkafka.__name__}.ASK_TIMEOUT_S", 1.0)
     servers, name = kafka_server.url, new_topic(kafka_server.url, 2)
     before, after = ([f"{part}-{index}" for index in range(20)] for part in range(2))
@@ -249,7 +249,7 @@ def test_a_job_waits_for_a_broker_that_is_started_again(
     records = env.from_source(source(servers, name), WatermarkStrategy.no_watermarks(), "log")
     with records.execute_and_collect() as results:
         read = [next(results) for _ in before]
-        kafka_server.kill()
+        kafka_server.stop()
         until(lambda: "the job waits" in caplog.text)
         starts = threading.Thread(target=kafka_server.start)
         starts.start()

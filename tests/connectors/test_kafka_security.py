@@ -110,15 +110,15 @@ def reading(servers: str, topic: str, properties: dict[str, Any]) -> KafkaSource
     )
 
 
-def writing(servers: str, topic: str, properties: dict[str, Any]) -> KafkaSink:
+def writing(servers: str, topic: str, properties: dict[str, Any], **given: Any) -> KafkaSink:
     values = KafkaRecordSerializationSchema.builder().set_topic(topic)
     return KafkaSink(
         bootstrap_servers=servers,
         record_serializer=values.set_value_serialization_schema(SimpleStringSchema()).build(),
         delivery_guarantee=DeliveryGuarantee.EXACTLY_ONCE,
         transactional_id_prefix=topic,
-        unreachable_timeout=3_000,
         properties=properties,
+        **given,
     )
 
 
@@ -128,7 +128,7 @@ def test_records_pass_and_a_password_is_shown_nowhere(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(f"{librdkafka.__name__}.ASK_TIMEOUT_S", 3.0)
+    monkeypatch.setattr(f"{librdkafka.__name__}.ASK_TIMEOUT_S", 2.0)
     caplog.set_level(logging.DEBUG, "headrace")
     shown: list[str] = []
     settings = {"execution.target": "local"}
@@ -165,7 +165,8 @@ def test_records_pass_and_a_password_is_shown_nowhere(
             shown += [str(refused.value), repr(refused.value)]
         assert "Authentication failed" in shown[-4] and "certificate verify failed" in shown[-2]
         env = new_job()
-        env.from_collection(["c"]).sink_to(writing(secure, "copied", wrong)).uid("copied")
+        refused_sink = writing(secure, "copied", wrong, unreachable_timeout=1_000)
+        env.from_collection(["c"]).sink_to(refused_sink).uid("copied")
         with pytest.raises(JobError) as refused:
             env.execute("refused")
         shown += [str(refused.value), repr(refused.value)]

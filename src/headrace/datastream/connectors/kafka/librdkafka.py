@@ -25,6 +25,11 @@ from headrace.errors import ConfigurationError, JobError, MissingExtraError
 
 ASK_TIMEOUT_S = 10.0
 
+CONNECTING = {
+    # Java's; after a while librdkafka would look for a broker every ten seconds.
+    "reconnect.backoff.max.ms": "1000",
+}
+
 DEFAULTS = {
     "isolation.level": "read_committed",
     # Where a transaction's marker ends a range, the end is known by the answer to an empty fetch.
@@ -87,12 +92,13 @@ class LibrdkafkaClients:
 
     def admin(self) -> dict[str, Any]:
         """The properties of a client that asks questions."""
-        return {**self.properties.for_admin(), **self._own}
+        return {**CONNECTING, **self.properties.for_admin(), **self._own}
 
     def consumer(self) -> dict[str, Any]:
         """The properties of a consumer."""
         group = {"group.id": self.group or "headrace"}
-        return {**DEFAULTS, **self.properties.for_consumer(), **FORCED, **self._own, **group}
+        given = {**CONNECTING, **DEFAULTS, **self.properties.for_consumer()}
+        return {**given, **FORCED, **self._own, **group}
 
     @property
     def isolation(self) -> str:
