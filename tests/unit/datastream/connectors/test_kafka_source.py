@@ -352,6 +352,28 @@ def test_what_was_planned_is_not_read_from_another_topic(broker: Broker) -> None
         list(walk.reader.read(planned))
 
 
+def test_an_open_consumer_does_not_read_on_in_another_topic(broker: Broker) -> None:
+    """It goes by the name; the new topic has records at the offsets that were planned."""
+    broker.create("t")[0].add(*[b"old"] * 10)
+    walk = Walk(source()).begin()
+    lenient = Walk(source(on_changed_topic="earliest")).begin()
+    assert walk.step(FEW) == lenient.step(FEW) == ["old"] * 3
+    (planned,) = walk.plan()
+    broker.create("t")[0].add(*[b"new"] * 10_000)
+    with pytest.raises(JobError, match="deleted and created again"):
+        walk.read(planned)
+    assert lenient.read(planned) == [] and lenient.skipped == 7
+    assert lenient.step(after_ms=1) == []  # the ends that it is told are the new topic's
+    assert lenient.step() == []
+    assert lenient.step() == ["new"] * 10_000
+    (planned,) = Walk(source()).begin().plan()
+    chunks = walk.reader.read(planned)
+    assert next(chunks).values[0] == "new"
+    broker.create("t")[0].add(*[b"newer"] * 10_000)
+    with pytest.raises(JobError, match="deleted and created again"):
+        list(chunks)
+
+
 @pytest.mark.parametrize("policy", ["fail", "earliest"])
 def test_a_log_that_lost_its_end(broker: Broker, policy: str) -> None:
     (log,) = broker.create("t")

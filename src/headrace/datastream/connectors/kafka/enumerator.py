@@ -157,11 +157,12 @@ class KafkaEnumerator(SplitEnumerator):
         started, passed = self._started(known, finished)
         now = known | started
         readable = [name for name in now if name in self._seen and name not in paused]
-        ends = self._ends(readable)
-        self._ends_seen.update(ends)
-        self._check_leaders(readable, ends, now_ms)
-        if looked and len(ends) < len(readable):
+        answered = self._ends(readable)
+        self._check_leaders(readable, answered, now_ms)
+        if looked and len(answered) < len(readable):
             self.close()  # a new client asks anew who serves a partition
+        ends = self._of_these_topics(now, answered)
+        self._ends_seen.update(ends)
         jumps = passed | self._jumps(now, ends, looked, now_ms)
         begins = {name: jumps.get(name, now[name].offset) for name in ends}
         limits = {name: limit(now[name], begins[name], end) for name, end in ends.items()}
@@ -233,6 +234,26 @@ class KafkaEnumerator(SplitEnumerator):
         places = {name: self._seen[name].place for name in names}
         found = self._cluster.latest(places.values()) if places else {}
         return {name: found[place] for name, place in places.items() if place in found}
+
+    def _of_these_topics(
+        self, now: Mapping[str, Position], ends: Mapping[str, int]
+    ) -> Mapping[str, int]:
+        """Without the ends that are those of another topic, which has the name by now.
+
+        It is asked after the ends: an id does not come back. Where nothing is new, it is not asked.
+        """
+        if all(now[name].offset == end for name, end in ends.items()):
+            return ends
+        found = self._cluster.describe(sorted({self._seen[name].topic for name in ends}))
+        ids = {topic: facts.id for topic, facts in found.items()}
+        same = {
+            name: end
+            for name, end in ends.items()
+            if ids.get(self._seen[name].topic) == self._seen[name].topic_id
+        }
+        if len(same) < len(ends):
+            self._looked_ms = None  # look at all topics next
+        return same
 
     def _check_leaders(
         self, asked: Sequence[str], answered: Mapping[str, int], now_ms: int

@@ -79,7 +79,7 @@ class KafkaReader(SplitReader):
         """
         cursor = self._cursor(split, at)
         decoding = Decoding(split, self.deserializer, self.tagged)
-        again_s = 0.0
+        again_s, begun = 0.0, False
         while cursor.at < end:
             try:
                 messages = self._take(cursor, split, end)
@@ -90,7 +90,10 @@ class KafkaReader(SplitReader):
                 again_s += AGAIN_S
                 yield Chunk([], skipped=skipped)
                 continue
+            if cursor.at >= end:
+                self._check_again(split, at, anew=begun)
             if messages:
+                begun = True
                 yield decoding.chunk(messages)
 
     def _take(self, cursor: Cursor, split: Split, end: int) -> Sequence[Any]:
@@ -167,6 +170,24 @@ class KafkaReader(SplitReader):
                 return first, last
             self._ask_anew()
             waited_s += AGAIN_S
+
+    def _check_again(self, split: Split, at: int, *, anew: bool) -> None:
+        """Raise if the end of a range, which begins ``at``, was read from another topic.
+
+        A consumer goes by the topic's name. ``anew``: records were given out already, so the
+        policies can count only when the micro-batch is run again.
+
+        Raises:
+            _TopicGone: another topic has the name by now.
+            JobError: the same, and the micro-batch must be run again.
+        """
+        topic = None
+        with contextlib.suppress(Unreachable):
+            topic = self._cluster.describe([split.topic]).get(split.topic)
+        if topic is None or topic.id == split.topic_id:
+            return  # of a topic that is deleted only what was fetched before is read
+        gone = _TopicGone(at, again=True)
+        raise gone.told(split) if anew else gone
 
     def _ask_anew(self) -> None:
         """Wait; a new client knows nothing from before."""
