@@ -117,12 +117,14 @@ class Chunk:
     """A run of records read from one split, in order: at most a few thousand.
 
     Shapes: ``timestamps`` is None or as long as ``values`` (milliseconds since the epoch, or
-    None). ``bad`` holds pairs (index into values before which it stood, the record).
+    None). ``bad`` holds pairs (index into values before which it stood, the record). ``skipped`` is
+    how many positions the source leaves out because what they held is gone; it is counted.
     """
 
     values: list[Any]
     timestamps: list[int | None] | None = None
     bad: list[tuple[int, BadRecord]] = field(default_factory=list)
+    skipped: int = 0
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -66,7 +66,11 @@ class Log:
 
 @dataclass
 class Broker:
-    """The whole cluster. ``opened`` counts consumers, ``fetched`` messages, ``sought`` seeks."""
+    """The whole cluster. ``opened`` counts consumers, ``fetched`` messages, ``sought`` seeks.
+
+    ``learns``: what happens in the pauses of a client, one after the other. ``paused_s``: how long
+    they were in all.
+    """
 
     topics: dict[str, tuple[str, list[Log]]] = field(default_factory=dict)
     groups: dict[tuple[str, Place], int] = field(default_factory=dict)
@@ -75,6 +79,8 @@ class Broker:
     opened: int = 0
     fetched: int = 0
     sought: int = 0
+    learns: list[Callable[[], object]] = field(default_factory=list)
+    paused_s: float = 0.0
 
     def create(self, topic: str, partitions: int = 1) -> list[Log]:
         """A new topic, with an id of its own."""
@@ -103,6 +109,12 @@ class FakeClients:
         broker = BROKERS[self.name]
         broker.opened += 1
         return FakeLog(broker, topic, partition)
+
+    def pause(self, seconds: float) -> None:
+        broker = BROKERS[self.name]
+        broker.paused_s += seconds
+        if broker.learns:
+            broker.learns.pop(0)()
 
 
 @dataclass
@@ -181,6 +193,9 @@ class FakeLog:
             return Fetched(())  # as librdkafka, which tells of an end once
         self.told = self.at
         return Fetched((), self.at)
+
+    def heard(self) -> str:
+        return "connection refused" if self.broker.down else ""
 
     def close(self) -> None:
         pass

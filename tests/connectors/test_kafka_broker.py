@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,17 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli import app
+from headrace.common import Configuration, WatermarkStrategy
 from headrace.common.serialization import SimpleStringSchema
-from headrace.connector import Source
+from headrace.connector import Budget, Source
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.kafka import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     KafkaRecord,
     KafkaRecordDeserializationSchema,
     KafkaSource,
+    librdkafka,
 )
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients, LibrdkafkaLog
 from headrace.datastream.connectors.kafka.properties import Properties
@@ -27,6 +32,8 @@ from headrace.dev import topics
 from headrace.errors import ConfigurationError, JobError
 from headrace.testing.contracts import SourceContract, read_source
 from tests.connectors.topic import new_topic, transactions
+from tests.connectors.walk import Walk
+from tests.servers import Server
 
 kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
@@ -116,34 +123,84 @@ def test_offsets_are_found_by_time_and_by_group(kafka_servers: str, tmp_path: Pa
     cluster.close()
 
 
-def test_records_that_were_deleted(kafka_servers: str, tmp_path: Path) -> None:
+def numbers(servers: str, topic: str, count: int = 10) -> None:
+    topics.produce(servers, topic, [(None, b"%d" % index) for index in range(count)])
+
+
+def of_each_policy(servers: str, topic: str, which: str) -> dict[str, Walk]:
+    """Walks that have read three records."""
+    walks = {
+        policy: Walk(source(servers, topic, **{which: policy})).begin()
+        for policy in ("fail", "earliest", "latest")
+    }
+    for walk in walks.values():
+        assert walk.step(Budget(3, 1 << 20)) == ["0", "1", "2"]
+    return walks
+
+
+def close(walks: dict[str, Walk]) -> None:
+    for walk in walks.values():
+        walk.close()
+
+
+def test_records_that_were_deleted(kafka_servers: str, caplog: pytest.LogCaptureFixture) -> None:
     name = new_topic(kafka_servers)
-    topics.produce(kafka_servers, name, [(None, b"%d" % index) for index in range(10)])
-    whole = source(kafka_servers, name)
-    enumerator, reader = whole.enumerator(""), whole.reader()
-    (split,) = enumerator.initial(0)
-    (planned,) = enumerator.ranges({split: [2, None]}, {split: [10, None]}, frozenset())
+    numbers(kafka_servers, name)
+    walks = of_each_policy(kafka_servers, name, "on_missing_offsets")
+    planned = {policy: walk.plan()[0] for policy, walk in walks.items()}
     place = kafka.TopicPartition(name, 0, 7)
     with kafka.admin.AdminClient({"bootstrap.servers": kafka_servers}) as admin:
         admin.delete_records([place])[place].result()
+    other = {policy: Walk(walk.source) for policy, walk in walks.items()}  # no one fetched ahead
     with pytest.raises(JobError, match="not there any more") as failed:
-        list(reader.read(planned))
+        other["fail"].read(planned["fail"])
     assert failed.value.where["first"] == "7"
-    reader.close()
-    lenient = source(kafka_servers, name, on_missing_offsets="earliest").reader()
-    assert [v for chunk in lenient.read(planned) for v in chunk.values] == ["7", "8", "9"]
-    lenient.close()
-    enumerator.close()
+    with pytest.raises(JobError, match="are no longer kept") as failed:
+        walks["fail"].step()
+    assert failed.value.where["there"] == "7 to 10"
+    assert other["earliest"].read(planned["earliest"]) == ["7", "8", "9"]
+    assert "offsets 3 to 7 are gone" in caplog.text
+    assert walks["earliest"].step() == ["7", "8", "9"] and walks["latest"].step() == []
+    assert [w.skipped for w in (other["earliest"], walks["earliest"], walks["latest"])] == [4, 4, 7]
+    close(walks)
+    close(other)
 
 
-def test_a_topic_that_was_created_again_has_other_splits(kafka_servers: str) -> None:
+def test_a_topic_that_was_deleted(kafka_servers: str, caplog: pytest.LogCaptureFixture) -> None:
+    name = new_topic(kafka_servers)
+    numbers(kafka_servers, name)
+    walks = of_each_policy(kafka_servers, name, "on_changed_topic")
+    topics.delete(kafka_servers, name)
+    for walk in walks.values():
+        assert walk.step() == []  # a broker may not know yet
+    with pytest.raises(JobError, match="was deleted while the job read it"):
+        walks["fail"].step()
+    for policy in ("earliest", "latest"):
+        assert walks[policy].step() == [] and walks[policy].positions == {}
+        assert walks[policy].skipped == 7
+    assert "read up to offset 3, and its end was 10" in caplog.text
+    close(walks)
+
+
+def test_a_topic_that_was_created_again_with_fewer_partitions(kafka_servers: str) -> None:
     name = new_topic(kafka_servers, 2)
-    enumerator = source(kafka_servers, name).enumerator("")
-    before = enumerator.initial(0)
+    transactions(kafka_servers, name, 0, [b"0", b"1", b"2"])
+    walks = of_each_policy(kafka_servers, name, "on_changed_topic")
+    before = {*walks["fail"].positions}
     topics.delete(kafka_servers, name)
     topics.create(kafka_servers, name)
-    after = source(kafka_servers, name).enumerator("").initial(0)
-    assert (len(before), len(after)) == (2, 1) and not {*before} & {*after}
+    numbers(kafka_servers, name, 5)
+    for walk in walks.values():
+        assert walk.step() == []
+    with pytest.raises(JobError, match="was deleted and created again while"):
+        walks["fail"].step()
+    assert walks["earliest"].step() == ["0", "1", "2", "3", "4"] and walks["latest"].step() == []
+    topics.produce(kafka_servers, name, [(None, b"more")])
+    for policy in ("earliest", "latest"):
+        assert walks[policy].step() == ["more"]
+        assert len(walks[policy].positions) == 1 and not before & {*walks[policy].positions}
+    assert walks["latest"].skipped - walks["earliest"].skipped == 5
+    close(walks)
 
 
 def test_a_consumer_stays_open_and_fetches_once(
@@ -168,6 +225,49 @@ def test_a_consumer_stays_open_and_fetches_once(
     reader.close()
     enumerator.close()
     assert found == [str(index) for index in range(40)] and sought == [0]
+
+
+@pytest.mark.timeout(300)
+def test_a_job_waits_for_a_broker_that_is_started_again(
+    kafka_server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """It ends while a job waits for records, and before planned ranges are read."""
+    monkeypatch.setattr(f"{librdkafka.__name__}.ASK_TIMEOUT_S", 1.0)
+    servers, name = kafka_server.url, new_topic(kafka_server.url, 2)
+    before, after = ([f"{part}-{index}" for index in range(20)] for part in range(2))
+    for partition in (0, 1):
+        transactions(servers, name, partition, [v.encode() for v in before[partition::2]])
+    env = StreamExecutionEnvironment.get_execution_environment(
+        Configuration.from_dict({"execution.target": "local", "parallelism.default": "2"})
+    )
+    planned = Walk(source(servers, name)).begin()
+    ranges = planned.plan()
+    capfd.readouterr()
+    records = env.from_source(source(servers, name), WatermarkStrategy.no_watermarks(), "log")
+    with records.execute_and_collect() as results:
+        read = [next(results) for _ in before]
+        kafka_server.stop()
+        until(lambda: "the job waits" in caplog.text)
+        starts = threading.Thread(target=kafka_server.start)
+        starts.start()
+        again = [value for each in ranges for value in planned.read(each)]
+        starts.join()
+        topics.produce(servers, name, [(None, value.encode()) for value in after])
+        read += [next(results) for _ in after]
+    planned.close()
+    assert sorted(again) == sorted(before) and sorted(read) == sorted(before + after)
+    assert "no Kafka broker answers: " in caplog.text and "brokers answer again" in caplog.text
+    assert capfd.readouterr() == ("", "")
+
+
+def until(so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not so():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_what_the_client_refuses_is_told(kafka_servers: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -9,7 +10,12 @@ import pytest
 
 from headrace.common import Duration, Time, WatermarkStrategy
 from headrace.common.serialization import SimpleStringSchema
-from headrace.datastream import DataStream, OutputTag, StreamExecutionEnvironment
+from headrace.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    OutputTag,
+    StreamExecutionEnvironment,
+)
 from headrace.datastream.connectors.kafka import (
     BadKafkaRecord,
     KafkaOffsetsInitializer,
@@ -128,3 +134,83 @@ def test_one_partition_waits_for_the_other(broker: Broker) -> None:
     read = run_pipeline(aligned, cuts=[4] * 9, micro_batches=9).only
     ahead = len(read) - len({*read})
     assert ahead == 2  # its first share; all others are the slow one's
+
+
+class Alarm(KeyedProcessFunction):
+    """A timer at the time of each record."""
+
+    def process_element(self, value: str, ctx: Any) -> None:
+        ctx.timer_service().register_event_time_timer(ctx.timestamp())
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[int]:
+        yield timestamp // 1000
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_silent_partition_holds_the_watermark_back_unless_it_may_go_idle(
+    broker: Broker, restarts: bool
+) -> None:
+    """A record each second in one partition; one in another, which is silent then; a third empty.
+
+    The second one wakes at 10 s: the watermark waits for it again, until it is idle again.
+    """
+
+    def fired(strategy: WatermarkStrategy, seconds: int) -> list[int]:
+        steady, silent, _ = broker.create("clicks", 3)
+        silent.add(b"early", time_ms=0)
+        times = itertools.count()
+
+        def clock() -> int:
+            now = next(times)
+            steady.add(b"x", time_ms=now * 1000)
+            if now == 10:
+                silent.add(b"woken", time_ms=8_000)
+            return now * 1000
+
+        def alarms(env: StreamExecutionEnvironment) -> DataStream:
+            source = KafkaSource(
+                bootstrap_servers="fake:9092",
+                topics="clicks",
+                deserializer=SimpleStringSchema(),
+                clients=FakeClients("fake"),
+            )
+            clicks = env.from_source(source, strategy, "clicks")
+            return clicks.key_by(lambda value: 0).process(Alarm())
+
+        backends: Literal["paged", "heap"] = "paged" if restarts else "heap"
+        how: dict[str, Any] = {"backends": backends, "restarts": restarts, "key_groups": 1}
+        batches = seconds // 2 if restarts else seconds  # a run asks for the time when it starts
+        return run_pipeline(alarms, clock=clock, micro_batches=batches, **how).only
+
+    strict = WatermarkStrategy.for_monotonous_timestamps()
+    lenient = strict.with_idleness(Duration.of_seconds(3))
+    assert fired(strict, 15) == []
+    assert fired(lenient, 9)[-1] >= 5
+    assert fired(lenient, 12)[-1] <= 10
+    assert fired(lenient, 18)[-1] >= 13
+
+
+def test_what_a_policy_leaves_out_is_among_the_jobs_counters(broker: Broker) -> None:
+    (log,) = broker.create("clicks")
+    log.add(*(b"%d" % index for index in range(10)))
+    times = itertools.count(0, 60_000)
+
+    def clock() -> int:
+        now = next(times)
+        if now == 120_000:
+            log.delete_before(7)
+        return now
+
+    def program(env: StreamExecutionEnvironment) -> DataStream:
+        source = KafkaSource(
+            bootstrap_servers="fake:9092",
+            topics="clicks",
+            deserializer=SimpleStringSchema(),
+            on_missing_offsets="earliest",
+            clients=FakeClients("fake"),
+        )
+        return env.from_source(source, WatermarkStrategy.no_watermarks(), "clicks")
+
+    results = run_pipeline(program, clock=clock, cuts=[3] * 3, micro_batches=2)
+    assert results.only == ["0", "1", "2", "7", "8", "9"]
+    assert results.counters["numRecordsSkipped"] == 4

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.datastream.connectors.kafka.client_log import ClientLog
 from headrace.errors import JobError, MissingExtraError
+from headrace.runners.processes import this_machine
 
 _ASK_S = 15.0
+_POLL_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,7 @@ def _library() -> Any:
 
 
 def _settings(servers: str) -> dict[str, Any]:
-    # Below warnings librdkafka tells on stderr that an answer came when nobody waited any more.
-    return {"bootstrap.servers": servers, "log_level": 4}
+    return {"bootstrap.servers": servers, "logger": ClientLog()}
 
 
 def listed(servers: str) -> list[TopicFacts]:
@@ -78,10 +80,11 @@ def create(servers: str, name: str, partitions: int = 1, **settings: str) -> Non
     with kafka.admin.AdminClient(_settings(servers)) as admin:
         asked = admin.create_topics([new], operation_timeout=_ASK_S)
         _wait(asked[name], f"create the topic {name!r}")
+        _settled(admin, name, lambda topic: topic is not None and _served(topic) == partitions)
 
 
 def delete(servers: str, name: str) -> None:
-    """Remove a topic with its records.
+    """Remove a topic with its records, and wait until it is gone.
 
     Raises:
         JobError: it cannot be removed.
@@ -89,6 +92,26 @@ def delete(servers: str, name: str) -> None:
     with _library().admin.AdminClient(_settings(servers)) as admin:
         asked = admin.delete_topics([name], operation_timeout=_ASK_S)
         _wait(asked[name], f"delete the topic {name!r}")
+        _settled(admin, name, lambda topic: topic is None)
+
+
+def _settled(admin: Any, name: str, so: Callable[[Any], bool]) -> None:
+    """Wait until the broker says so of a topic: it learns a little later than the controller.
+
+    Raises:
+        JobError: it does not.
+    """
+    machine = this_machine()
+    until = machine.seconds() + _ASK_S
+    while not so(admin.list_topics(timeout=_ASK_S).topics.get(name)):
+        if machine.seconds() >= until:
+            raise JobError(f"Kafka does not say that the change of the topic {name!r} is made")
+        machine.sleep(_POLL_S)
+
+
+def _served(topic: Any) -> int:
+    """How many partitions have a leader."""
+    return sum(partition.leader >= 0 for partition in topic.partitions.values())
 
 
 def _wait(answer: Any, what: str) -> None:
@@ -106,8 +129,7 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
     """
     kafka = _library()
     # Without idempotence a request that is made again may come after the next one.
-    settings = {"bootstrap.servers": servers, "linger.ms": 5, "enable.idempotence": True}
-    producer = kafka.Producer(settings)
+    producer = kafka.Producer({**_settings(servers), "linger.ms": 5, "enable.idempotence": True})
     refused: list[Any] = []
 
     def heard(error: Any, message: Any) -> None:
@@ -142,7 +164,7 @@ def consume(servers: str, topic: str, *, follow: bool = False) -> Iterator[Shown
     """
     kafka = _library()
     settings = {
-        "bootstrap.servers": servers,
+        **_settings(servers),
         "group.id": "headrace-dev",
         "enable.auto.commit": False,
         "enable.partition.eof": True,

@@ -198,6 +198,8 @@ class SourceTask:
                         push_all(chunk.values, chunk.timestamps)
                     self._records_in.inc(len(chunk.values) + len(chunk.bad))
                     since_tick += len(chunk.values)
+                    if chunk.skipped:
+                        self._metrics.counter("numRecordsSkipped").inc(chunk.skipped)
                 if since_tick >= chunk_records:
                     since_tick = 0
                     chain.tick()

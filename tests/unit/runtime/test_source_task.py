@@ -231,6 +231,15 @@ def test_a_bad_record_goes_aside_in_its_place() -> None:
     assert figures["numRecordsInErrors"] == 4
 
 
+def test_what_a_source_leaves_out_is_counted() -> None:
+    task = task_of(source(TO_SINK))
+    chunks = [Chunk([], skipped=3), Chunk(["a"]), Chunk([], skipped=2)]
+    envelopes = run(task, SplitWork(0, "x", (SplitRange("x", 0, 6, chunks),)))
+    assert sent(envelopes, task._job.sink_stage) == ["a"]
+    figures = task._metrics.snapshot()
+    assert (figures["numRecordsIn"], figures["numRecordsSkipped"]) == (1, 5)
+
+
 def test_without_a_place_for_it_a_bad_record_ends_the_job() -> None:
     task = task_of(source(TO_SINK))
     chunk = Chunk(["a"], bad=[(1, bad(9))])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from headrace.connector import SplitRange
 from headrace.datastream.connectors.kafka import KafkaSource, librdkafka
 from headrace.datastream.connectors.kafka.client import OffsetGone, Unreachable
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
+from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers
 from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.datastream.connectors.kafka.records import (
     KafkaRecord,
@@ -40,7 +42,7 @@ def servers() -> Iterator[str]:
 
 
 def clients(servers: str, **properties: Any) -> LibrdkafkaClients:
-    given = {"log_level": 0, "fetch.wait.max.ms": 10, **properties}
+    given = {"fetch.wait.max.ms": 10, **properties}
     return LibrdkafkaClients(servers, None, None, Properties.of(given))
 
 
@@ -120,6 +122,37 @@ def _asked(cluster: librdkafka.LibrdkafkaCluster) -> tuple[Any, Any]:
     spec = {kafka.TopicPartition("t", 0): kafka.admin.OffsetSpec.latest()}
     (answer,) = cluster._admin.list_offsets(spec, request_timeout=10).values()
     return cluster._admin, answer
+
+
+def test_what_the_clients_log_is_in_pythons_log(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A lost connection is told of there, once for each client, and not on stderr."""
+    monkeypatch.setattr("headrace.datastream.connectors.kafka.librdkafka.ASK_TIMEOUT_S", 0.3)
+    caplog.set_level(logging.DEBUG, "headrace")
+    nowhere = clients("127.0.0.1:1")
+    cluster, log = nowhere.cluster(), nowhere.log("t", 0)
+    with pytest.raises(Unreachable):
+        cluster.names()
+    log.seek(0)
+    until_logged(caplog, 2, lambda: log.fetch(1, 0.05))
+    made = LibrdkafkaProducers("127.0.0.1:1", Properties())
+    producer = made.producer({}, lambda error, message: None, lambda error: None)
+    until_logged(caplog, 3, lambda: producer.poll(0.05))
+    log.close()
+    cluster.close()
+    assert {record.levelname for record in caplog.records} == {"INFO"}
+    assert capfd.readouterr() == ("", "")
+
+
+def until_logged(caplog: pytest.LogCaptureFixture, count: int, go: Callable[[], object]) -> None:
+    for _ in range(200):
+        go()
+        if sum("FAIL" in record.message for record in caplog.records) >= count:
+            return
+    raise AssertionError(caplog.text)
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.common.serialization import SimpleStringSchema
-from headrace.connector import Budget, Progress, Source
+from headrace.connector import Budget, Source
 from headrace.datastream.connectors.kafka import (
     BadKafkaRecord,
     KafkaOffsetResetStrategy,
@@ -20,12 +20,12 @@ from headrace.datastream.connectors.kafka import (
     KafkaSource,
     KafkaTopicPartition,
 )
-from headrace.datastream.connectors.kafka.enumerator import BELIEVED_MS
 from headrace.datastream.connectors.kafka.shares import shared
 from headrace.datastream.output_tag import OutputTag
 from headrace.errors import DecodeError, JobError
-from headrace.testing.contracts import LARGE, START_MS, SourceContract
+from headrace.testing.contracts import SourceContract
 from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, Log
+from tests.connectors.walk import Walk
 
 FEW = Budget(3, 1 << 20)
 
@@ -88,38 +88,6 @@ class TestBounded(KafkaContract):
     def grow(self, folder: Path) -> None:
         for log in BROKERS["fake"].topics["t"][1]:
             fill(log, "later", 20)
-
-
-class Walk:
-    """A source that is read step by step, without the engine."""
-
-    def __init__(self, of: KafkaSource) -> None:
-        self.source = of
-        self.enumerator = of.enumerator("")
-        self.reader = of.reader()
-        self.positions: dict[str, Any] = {}
-        self.now_ms = START_MS
-        self.ended = False
-        self.finished: list[str] = []
-
-    def begin(self) -> Walk:
-        self.positions = dict(self.enumerator.initial(self.now_ms))
-        return self
-
-    def step(self, budget: Budget = LARGE, *, after_ms: int = BELIEVED_MS) -> list[Any]:
-        self.now_ms += after_ms
-        start = self.positions
-        progress: Progress = self.enumerator.advance(start, budget, self.now_ms, frozenset())
-        finished = dict(progress.finished) if progress.finished else {}
-        begins = {**start, **progress.started}
-        ends = {**progress.positions, **finished}
-        ranges = self.enumerator.ranges(begins, ends, frozenset(finished))
-        found = [v for r in ranges for chunk in self.reader.read(r) for v in chunk.values]
-        self.positions = dict(progress.positions)
-        self.finished += finished
-        self.ended = progress.ended
-        self.enumerator.committed(ends)
-        return found
 
 
 @pytest.mark.parametrize(
@@ -188,6 +156,25 @@ def test_a_topic_that_is_not_there_is_an_error() -> None:
         Walk(source()).begin()
 
 
+def test_a_broker_that_does_not_know_yet_is_asked_again(broker: Broker) -> None:
+    """A topic of two partitions was made again with one; the broker tells of the old one first."""
+    broker.create("t", 2)
+    broker.leaderless = {("t", 1)}
+    broker.learns = [lambda: broker.topics.clear(), lambda: broker.create("t")[0].add(b"new")]
+    walk = Walk(source(stopping_offsets=KafkaOffsetsInitializer.latest())).begin()
+    assert [*walk.positions] == [f"t-0@{broker.topics['t'][0]}"]
+    assert walk.step() == ["new"] and walk.ended
+
+
+def test_a_partition_that_nobody_serves_at_the_start_is_told(broker: Broker) -> None:
+    broker.create("t", 2)
+    broker.leaderless = {("t", 1)}
+    with pytest.raises(JobError, match="cannot say which offsets it has") as failed:
+        Walk(source()).begin()
+    assert type(failed.value) is JobError and 10 <= broker.paused_s < 11
+    assert failed.value.where == {"topic": "t", "partition": "1"}
+
+
 def test_new_topics_and_partitions_are_read_from_their_beginning(broker: Broker) -> None:
     given = {"topic_pattern": "t.*", "starting_offsets": KafkaOffsetsInitializer.latest()}
     walk = Walk(source(**given)).begin()
@@ -210,8 +197,12 @@ def test_only_the_partitions_that_were_named(broker: Broker) -> None:
         Walk(source(partitions={KafkaTopicPartition("t", 7)})).begin()
 
 
-@pytest.mark.parametrize(("policy", "expected"), [("earliest", ["7", "8", "9"]), ("latest", [])])
-def test_records_that_are_no_longer_kept(broker: Broker, policy: str, expected: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("policy", "expected", "skipped"), [("earliest", ["7", "8", "9"], 4), ("latest", [], 7)]
+)
+def test_records_that_are_no_longer_kept(
+    broker: Broker, policy: str, expected: list[str], skipped: int
+) -> None:
     (log,) = broker.create("t")
     log.add(*(b"%d" % index for index in range(10)))
     walk = Walk(source(on_missing_offsets=policy)).begin()
@@ -222,9 +213,9 @@ def test_records_that_are_no_longer_kept(broker: Broker, policy: str, expected: 
     with pytest.raises(JobError, match="no longer kept") as failed:
         strict.step()
     assert failed.value.where["read up to offset"] == "3"
-    assert walk.step() == expected
+    assert walk.step() == expected and walk.skipped == skipped
     still = walk.positions
-    assert walk.step() == [] and walk.positions == still
+    assert walk.step() == [] and walk.positions == still and walk.skipped == skipped
     log.add(b"more")
     assert walk.step() == ["more"]
 
@@ -233,17 +224,26 @@ def test_records_that_vanish_between_plan_and_reading(broker: Broker) -> None:
     (log,) = broker.create("t")
     log.add(*(b"%d" % index for index in range(10)))
     walk = Walk(source()).begin()
-    end = walk.enumerator.advance(walk.positions, LARGE, START_MS, frozenset())
-    (planned,) = walk.enumerator.ranges(walk.positions, end.positions, frozenset())
+    (planned,) = walk.plan()
     log.delete_before(7)
     with pytest.raises(JobError, match="not there any more"):
         list(walk.reader.read(planned))
-    found = list(source(on_missing_offsets="earliest").reader().read(planned))
-    assert [value for chunk in found for value in chunk.values] == ["7", "8", "9"]
+    lenient = Walk(source(on_missing_offsets="earliest"))
+    assert lenient.read(planned) == ["7", "8", "9"] and lenient.skipped == 7
+    log.delete_before(10)
+    assert lenient.read(planned) == [] and lenient.skipped == 17
 
 
-@pytest.mark.parametrize(("policy", "expected"), [("earliest", ["new"]), ("latest", [])])
-def test_a_topic_that_was_created_again(broker: Broker, policy: str, expected: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("policy", "expected", "skipped"), [("earliest", ["new"], 0), ("latest", [], 6)]
+)
+def test_a_topic_that_was_created_again(
+    broker: Broker,
+    policy: str,
+    expected: list[str],
+    skipped: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """With fewer partitions, and a log that is longer than what was read of the old one."""
     for log in broker.create("t", 2):
         log.add(b"old")
@@ -256,6 +256,8 @@ def test_a_topic_that_was_created_again(broker: Broker, policy: str, expected: l
     assert strict.step() == []
     assert walk.step() == expected
     assert sorted(walk.finished) == before and len(walk.positions) == 1
+    assert walk.skipped == skipped and "t-1@" in caplog.text
+    assert ("offsets 0 to 6 are left out" in caplog.text) == (policy == "latest")
     with pytest.raises(JobError, match="deleted and created again"):
         strict.step()
     broker.topics["t"][1][0].add(b"more")
@@ -276,14 +278,100 @@ def test_a_topic_that_was_deleted(broker: Broker) -> None:
     assert walk.step() == ["new"]
 
 
+def test_what_was_not_read_of_a_deleted_topic_is_counted(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.create("t")[0].add(*[b"old"] * 10)
+    walk = Walk(source(on_changed_topic="earliest")).begin()
+    assert walk.step(FEW) == ["old"] * 3
+    del broker.topics["t"]
+    assert walk.step() == walk.step() == [] and walk.positions == {}
+    assert walk.skipped == 7
+    assert "read up to offset 3, and its end was 10" in caplog.text
+
+
+def test_a_planned_range_of_a_deleted_topic(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.create("t")[0].add(*[b"old"] * 10)
+    walk = Walk(source()).begin()
+    (planned,) = walk.plan()
+    (known,) = broker.topics.items()
+    broker.topics.clear()
+    with pytest.raises(JobError, match="'t' was deleted: records that were planned are lost"):
+        walk.read(planned)
+    lenient = Walk(source(on_changed_topic="latest"))
+    assert lenient.read(planned) == [] and lenient.skipped == 10
+    assert "offsets 0 to 10 are left out" in caplog.text
+    broker.learns = [lambda: None, lambda: broker.topics.update([known])]
+    assert walk.read(planned) == ["old"] * 10  # the broker did not know it yet
+
+
+def test_a_planned_range_waits_for_a_leader(broker: Broker) -> None:
+    """Before a leader says which offsets are gone, none counts as gone."""
+    (log,) = broker.create("t")
+    log.add(*(b"%d" % index for index in range(5)))
+    walk = Walk(source(on_missing_offsets="earliest")).begin()
+    (planned,) = walk.plan()
+    log.delete_before(3)
+    broker.leaderless = {("t", 0)}
+    broker.learns = [broker.leaderless.clear]
+    assert walk.read(planned) == ["3", "4"] and walk.skipped == 3
+    broker.leaderless = {("t", 0)}
+    nobody = Walk(source(on_missing_offsets="earliest", unreachable_timeout=3_000))
+    with pytest.raises(JobError, match="served a partition for 3 s"):
+        nobody.read(planned)
+
+
+def test_a_planned_range_of_a_log_that_lost_its_end(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    log.add(b"a", b"b")
+    walk = Walk(source()).begin()
+    walk.step()
+    log.add(b"c", b"d", b"e")
+    (planned,) = walk.plan()
+    whole, log.messages, log.end = [*log.messages], log.messages[:1], 1
+    with pytest.raises(JobError, match="not there any more"):
+        walk.read(planned)
+    lenient = Walk(source(on_missing_offsets="latest"))
+    assert lenient.read(planned) == [] and lenient.skipped == 3
+
+    def learn() -> None:
+        log.messages, log.end = whole, 5
+
+    broker.learns = [learn]
+    assert walk.read(planned) == ["c", "d", "e"]
+
+
 def test_what_was_planned_is_not_read_from_another_topic(broker: Broker) -> None:
     broker.create("t")[0].add(b"old")
     walk = Walk(source(on_missing_offsets="earliest")).begin()
-    end = walk.enumerator.advance(walk.positions, LARGE, START_MS, frozenset())
-    (planned,) = walk.enumerator.ranges(walk.positions, end.positions, frozenset())
+    (planned,) = walk.plan()
     broker.create("t")[0].add(b"new")
     with pytest.raises(JobError, match="deleted and created again"):
         list(walk.reader.read(planned))
+
+
+def test_an_open_consumer_does_not_read_on_in_another_topic(broker: Broker) -> None:
+    """It goes by the name; the new topic has records at the offsets that were planned."""
+    broker.create("t")[0].add(*[b"old"] * 10)
+    walk = Walk(source()).begin()
+    lenient = Walk(source(on_changed_topic="earliest")).begin()
+    assert walk.step(FEW) == lenient.step(FEW) == ["old"] * 3
+    (planned,) = walk.plan()
+    broker.create("t")[0].add(*[b"new"] * 10_000)
+    with pytest.raises(JobError, match="deleted and created again"):
+        walk.read(planned)
+    assert lenient.read(planned) == [] and lenient.skipped == 7
+    assert lenient.step(after_ms=1) == []  # the ends that it is told are the new topic's
+    assert lenient.step() == []
+    assert lenient.step() == ["new"] * 10_000
+    (planned,) = Walk(source()).begin().plan()
+    chunks = walk.reader.read(planned)
+    assert next(chunks).values[0] == "new"
+    broker.create("t")[0].add(*[b"newer"] * 10_000)
+    with pytest.raises(JobError, match="deleted and created again"):
+        list(chunks)
 
 
 @pytest.mark.parametrize("policy", ["fail", "earliest"])
@@ -301,7 +389,9 @@ def test_a_log_that_lost_its_end(broker: Broker, policy: str) -> None:
         assert walk.step() == ["a"]
 
 
-def test_brokers_that_fall_silent_are_waited_for(broker: Broker) -> None:
+def test_brokers_that_fall_silent_are_waited_for(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
     (log,) = broker.create("t")
     log.add(b"a")
     walk = Walk(source(unreachable_timeout=25_000)).begin()
@@ -311,11 +401,16 @@ def test_brokers_that_fall_silent_are_waited_for(broker: Broker) -> None:
     assert walk.step() == walk.step() == []
     broker.down = False
     assert walk.step() == ["b"]
+    assert [record.message for record in caplog.records] == [
+        "no Kafka broker answers: connection refused; the job waits",
+        "Kafka's brokers answer again, after 20 s",
+    ]
     broker.down = True
     for _ in range(3):
         walk.step()
-    with pytest.raises(JobError, match="no Kafka broker answers for 30 s: connection refused"):
+    with pytest.raises(JobError, match="no Kafka broker answers: connection refused") as failed:
         walk.step()
+    assert failed.value.where == {"for": "30 s"}
 
 
 def test_a_partition_that_no_broker_serves_is_waited_for(
@@ -341,11 +436,11 @@ def test_a_partition_that_no_broker_serves_is_waited_for(
 def test_a_reader_waits_for_brokers_that_fall_silent(broker: Broker) -> None:
     broker.create("t")[0].add(b"a")
     walk = Walk(source(unreachable_timeout=3_000)).begin()
-    end = walk.enumerator.advance(walk.positions, LARGE, START_MS, frozenset())
-    (planned,) = walk.enumerator.ranges(walk.positions, end.positions, frozenset())
+    (planned,) = walk.plan()
     broker.down = True
-    with pytest.raises(JobError, match="nothing for 3 s"):
-        list(walk.reader.read(planned))
+    with pytest.raises(JobError, match="nothing for 3 s") as failed:
+        walk.read(planned)
+    assert failed.value.where["the client's words"] == "connection refused"
 
 
 def test_the_group_gets_what_is_committed(broker: Broker) -> None:
@@ -417,8 +512,7 @@ def test_a_range_that_is_read_again_is_sought(broker: Broker) -> None:
     (log,) = broker.create("t")
     fill(log, "v", 20)
     walk = Walk(source()).begin()
-    end = walk.enumerator.advance(walk.positions, LARGE, START_MS, frozenset())
-    (planned,) = walk.enumerator.ranges(walk.positions, end.positions, frozenset())
+    (planned,) = walk.plan()
     for _ in range(2):
         assert [v for chunk in walk.reader.read(planned) for v in chunk.values] == values(log)
     assert (broker.opened, broker.sought) == (1, 2)
@@ -451,8 +545,7 @@ def test_kafkas_timestamps_are_the_records(broker: Broker) -> None:
     (log,) = broker.create("t")
     log.add(b"a", time_ms=5).add(None, time_ms=6).add(b"c", time_ms=7)
     walk = Walk(source()).begin()
-    end = walk.enumerator.advance(walk.positions, LARGE, START_MS, frozenset())
-    (planned,) = walk.enumerator.ranges(walk.positions, end.positions, frozenset())
+    (planned,) = walk.plan()
     (chunk,) = walk.reader.read(planned)
     assert (chunk.values, chunk.timestamps) == (["a", "c"], [5, 7])
 
@@ -465,8 +558,7 @@ def test_a_poison_record_tells_its_place(broker: Broker) -> None:
     assert (failed.value.where["topic"], failed.value.where["offset"]) == ("t", "4")
     tagged = Walk(source(error_tag=OutputTag("bad"))).begin()
     assert tagged.source.reports_bad_records
-    end = tagged.enumerator.advance(tagged.positions, LARGE, START_MS, frozenset())
-    (planned,) = tagged.enumerator.ranges(tagged.positions, end.positions, frozenset())
+    (planned,) = tagged.plan()
     (chunk,) = tagged.reader.read(planned)
     ((index, bad),) = chunk.bad
     assert chunk.values == ["a", "c"] and index == 1 and isinstance(bad, BadKafkaRecord)

@@ -5,12 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from headrace.errors import JobError
+
 Place = tuple[str, int]
 """Topic and partition."""
 
 
+AGAIN_S = 0.2
+"""The pause before brokers are asked again for what they may not know yet."""
+
+
 class Unreachable(Exception):
-    """No broker answers; later it may. The text says what the client heard last."""
+    """No broker answers; later it may. The text says what the client heard last.
+
+    ``refused``: brokers answer, and refuse the login or the connection's encryption.
+    """
+
+    def __init__(self, heard: str, *, refused: bool = False) -> None:
+        super().__init__(heard)
+        self.refused = refused
+
+    @property
+    def sentence(self) -> str:
+        """What is wrong, for people."""
+        return f"{'Kafka refuses the login' if self.refused else 'no Kafka broker answers'}: {self}"
 
 
 class OffsetGone(Exception):
@@ -22,6 +40,25 @@ class OffsetGone(Exception):
     def __init__(self, reason: str, *, topic_gone: bool = False) -> None:
         super().__init__(reason)
         self.topic_gone = topic_gone
+
+
+class Unsettled(JobError):
+    """What brokers say that may not know yet of a topic that was made, removed or moved just now.
+
+    It becomes a ``JobError`` where they say so for ``believed_s`` (seconds).
+    """
+
+    believed_s = 10.0
+
+    def final(self) -> JobError:
+        """The same, as the user gets it."""
+        return JobError(self.message, where=self.where, hint=self.hint)
+
+
+class NotThere(Unsettled):
+    """A topic or a partition that was named is not there. Most often the name is wrong."""
+
+    believed_s = 2.0
 
 
 class Topic(NamedTuple):
@@ -91,6 +128,9 @@ class PartitionLog(Protocol):
             JobError: the brokers refuse.
         """
 
+    def heard(self) -> str:
+        """What is wrong with the connections, if the client knows; else an empty text."""
+
     def close(self) -> None:
         """Release the connections."""
 
@@ -103,3 +143,6 @@ class Clients(Protocol):
 
     def log(self, topic: str, partition: int) -> PartitionLog:
         """A new client for one partition; it must be told where to begin."""
+
+    def pause(self, seconds: float) -> None:
+        """Wait, before a new client is asked the same."""

@@ -82,6 +82,10 @@ class Cursor:
             return messages
         return [message for message in messages if message.offset() >= self.at]
 
+    def heard(self) -> str:
+        """What is wrong with the log's connections, if anything."""
+        return self._log.heard()
+
     def close(self) -> None:
         """Release the consumer."""
         self._log.close()

@@ -5,19 +5,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from headrace.connector import Budget, JsonValue, Progress, SplitEnumerator, SplitRange
-from headrace.datastream.connectors.kafka.client import Clients, Cluster, Place, Unreachable
+from headrace.datastream.connectors.kafka.client import (
+    AGAIN_S,
+    Clients,
+    Cluster,
+    Place,
+    Unreachable,
+    Unsettled,
+)
+from headrace.datastream.connectors.kafka.group_offsets import GroupOffsets
+from headrace.datastream.connectors.kafka.losses import Policy, changed, missing, unreachable
 from headrace.datastream.connectors.kafka.offsets import KafkaOffsetsInitializer
 from headrace.datastream.connectors.kafka.shares import limit, shared
-from headrace.datastream.connectors.kafka.split import Position, Split
+from headrace.datastream.connectors.kafka.split import Gone, Position, Split
 from headrace.datastream.connectors.kafka.subscription import Subscription
 from headrace.errors import JobError
 
 _log = logging.getLogger(__name__)
-
-Policy = Literal["fail", "earliest", "latest"]
 
 BELIEVED_MS = 10_000
 """A topic that vanished, or a log that became shorter, may be a broker that does not know yet. It
@@ -51,34 +57,53 @@ class KafkaEnumerator(SplitEnumerator):
     timeout_ms: int = 300_000
     _client: Cluster | None = None
     _seen: dict[str, Split] = field(default_factory=dict)
+    _ends_seen: dict[str, int] = field(default_factory=dict)
     _looked_ms: int | None = None
     _began_empty: bool = False
     _over: set[str] = field(default_factory=set)
     _doubted_ms: dict[str, int] = field(default_factory=dict)
     _silent_ms: int | None = None
     _leaderless_ms: dict[str, int] = field(default_factory=dict)
-    _committed: dict[Place, int] = field(default_factory=dict)
-    _warned: bool = False
+    _group_offsets: GroupOffsets = field(default_factory=GroupOffsets)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The partitions that are there, each where it begins and stops.
+
+        Brokers may not know yet of topics that were made, removed or moved just now: they are asked
+        again for a few seconds.
 
         Raises:
             JobError: a topic is not there, has no such offset, or no broker answers.
         """
         if self._began_empty:
             return {}  # what comes now comes while the job runs: it begins at its beginning
-        try:
-            self._look(now_ms)
-            self._began_empty = not self._seen
-            self.subscription.require(self._seen)
-            places = [split.place for split in self._seen.values()]
-            begins = self.starting.resolve(self._cluster, self.reads_group, places)
-            stops: Mapping[Place, int] = {}
-            if self.stopping is not None:
-                stops = self.stopping.resolve(self._cluster, self.reads_group, places, stops=True)
-        except Unreachable as error:
-            raise _unreachable(error, 0) from error
+        waited_s = 0.0
+        while True:
+            try:
+                return self._first_positions(now_ms)
+            except Unreachable as error:
+                raise unreachable(error, 0) from error
+            except Unsettled as error:
+                if waited_s >= error.believed_s:
+                    raise error.final() from None
+            self.close()  # a new client knows nothing from before
+            self.clients.pause(AGAIN_S)
+            waited_s += AGAIN_S
+
+    def _first_positions(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """The same, asked once.
+
+        Raises:
+            Unsettled: brokers may not know yet.
+        """
+        self._look(now_ms)
+        self.subscription.require(self._seen)
+        self._began_empty = not self._seen
+        places = [split.place for split in self._seen.values()]
+        begins = self.starting.resolve(self._cluster, self.reads_group, places)
+        stops: Mapping[Place, int] = {}
+        if self.stopping is not None:
+            stops = self.stopping.resolve(self._cluster, self.reads_group, places, stops=True)
         return {
             name: Position(begins[split.place], stops.get(split.place)).json
             for name, split in self._seen.items()
@@ -103,10 +128,16 @@ class KafkaEnumerator(SplitEnumerator):
         try:
             found = self._advance(positions, budget, now_ms, paused)
         except Unreachable as error:
-            self._silent_ms = now_ms if self._silent_ms is None else self._silent_ms
+            if self._silent_ms is None:
+                self._silent_ms = now_ms
+                _log.warning("%s; the job waits", error.sentence)
             if now_ms - self._silent_ms >= self.timeout_ms:
-                raise _unreachable(error, now_ms - self._silent_ms) from error
+                raise unreachable(error, now_ms - self._silent_ms) from error
             return Progress(dict(positions))
+        if self._silent_ms is not None:
+            _log.warning(
+                "Kafka's brokers answer again, after %d s", (now_ms - self._silent_ms) // 1000
+            )
         self._silent_ms = None
         return found
 
@@ -121,16 +152,21 @@ class KafkaEnumerator(SplitEnumerator):
         if looked:
             self._look(now_ms)
         known = {name: Position.of(at) for name, at in positions.items()}
-        finished = {name: known.pop(name) for name in self._vanished(known, now_ms, paused)}
-        started = self._started(known, finished)
+        vanished = self._vanished(known, now_ms, paused)
+        finished = {name: self._left(name, known.pop(name)) for name in vanished}
+        started, passed = self._started(known, finished)
         now = known | started
         readable = [name for name in now if name in self._seen and name not in paused]
-        ends = self._ends(readable)
-        self._check_leaders(readable, ends, now_ms)
-        jumps = self._jumps(now, ends, looked, now_ms)
+        answered = self._ends(readable)
+        self._check_leaders(readable, answered, now_ms)
+        if looked and len(answered) < len(readable):
+            self.close()  # a new client asks anew who serves a partition
+        ends = self._of_these_topics(now, answered)
+        self._ends_seen.update(ends)
+        jumps = passed | self._jumps(now, ends, looked, now_ms)
         begins = {name: jumps.get(name, now[name].offset) for name in ends}
         limits = {name: limit(now[name], begins[name], end) for name, end in ends.items()}
-        moved = dict(now)
+        moved = now | {name: Position(at, now[name].stop, at) for name, at in passed.items()}
         for name, offset in shared(begins, limits, budget.max_records).items():
             stop = now[name].stop
             if offset > begins[name] or name in jumps:
@@ -148,12 +184,15 @@ class KafkaEnumerator(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """One range for each partition that is read."""
+        """One range for each partition that is read, and one for what is left out before it."""
         work: list[SplitRange] = []
         for name in sorted(end):
             first, last = Position.of(start[name]), Position.of(end[name])
             jumped = last.begin is not None and last != first
             begin = last.begin if jumped and last.begin is not None else first.offset
+            if begin > first.offset:
+                left_out = Gone(Split.of(name), begin - first.offset)
+                work.append(SplitRange(name, first.offset, begin, left_out))
             if begin < last.offset:
                 count = last.offset - begin
                 work.append(SplitRange(name, begin, last.offset, Split.of(name), count))
@@ -161,26 +200,14 @@ class KafkaEnumerator(SplitEnumerator):
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """Commit the offsets for the group. A failure is logged: the job does not need them."""
-        if self.group is None:
-            return
-        here = {split.place for split in self._seen.values()}
-        offsets = {
-            Split.of(name).place: Position.of(at).offset
-            for name, at in positions.items()
-            if name in self._seen or Split.of(name).place not in here
-        }
-        new = {place: at for place, at in offsets.items() if self._committed.get(place) != at}
-        if not new:
-            return
-        try:
-            problem = self._cluster.commit(self.group, new)
-        except (Unreachable, JobError) as error:
-            problem = str(error)
-        else:
-            self._committed.update(new)
-        if problem and not self._warned:
-            _log.warning("the offsets of group %s are not committed: %s", self.group, problem)
-        self._warned = bool(problem)
+        if self.group is not None:
+            here = {split.place for split in self._seen.values()}
+            offsets = {
+                Split.of(name).place: Position.of(at).offset
+                for name, at in positions.items()
+                if name in self._seen or Split.of(name).place not in here
+            }
+            self._group_offsets.commit(lambda: self._cluster, self.group, offsets)
 
     def close(self) -> None:
         """Release the client."""
@@ -207,6 +234,26 @@ class KafkaEnumerator(SplitEnumerator):
         places = {name: self._seen[name].place for name in names}
         found = self._cluster.latest(places.values()) if places else {}
         return {name: found[place] for name, place in places.items() if place in found}
+
+    def _of_these_topics(
+        self, now: Mapping[str, Position], ends: Mapping[str, int]
+    ) -> Mapping[str, int]:
+        """Without the ends that are those of another topic, which has the name by now.
+
+        It is asked after the ends: an id does not come back. Where nothing is new, it is not asked.
+        """
+        if all(now[name].offset == end for name, end in ends.items()):
+            return ends
+        found = self._cluster.describe(sorted({self._seen[name].topic for name in ends}))
+        ids = {topic: facts.id for topic, facts in found.items()}
+        same = {
+            name: end
+            for name, end in ends.items()
+            if ids.get(self._seen[name].topic) == self._seen[name].topic_id
+        }
+        if len(same) < len(ends):
+            self._looked_ms = None  # look at all topics next
+        return same
 
     def _check_leaders(
         self, asked: Sequence[str], answered: Mapping[str, int], now_ms: int
@@ -248,32 +295,27 @@ class KafkaEnumerator(SplitEnumerator):
         found = [n for n in missing if self._believed(n, now_ms) and n not in paused]
         if not found:
             return []
-        split = Split.of(found[0])
-        again = any(seen.topic == split.topic for seen in self._seen.values())
-        what = "was deleted and created again" if again else "was deleted"
-        where = {"topic": split.topic, "partition": str(split.partition)}
-        if self.on_changed == "fail":
-            raise JobError(
-                f"the topic {split.topic!r} {what} while the job read it",
-                where={**where, "read up to offset": str(known[found[0]].offset)},
-                hint="on_changed_topic('earliest') or ('latest') goes on with what is there",
-            )
+        topics = {split.topic for split in self._seen.values()}
         for name in found:
+            again = Split.of(name).topic in topics
+            changed(self.on_changed, name, again, known[name].offset, self._ends_seen.get(name))
             self._doubted_ms.pop(name)
-            _log.warning(
-                "%s: the topic %s; it was read up to offset %d", name, what, known[name].offset
-            )
         return found
+
+    def _left(self, name: str, at: Position) -> Position:
+        """The end position of a split that vanished: the rest that was seen is left out."""
+        end = self._ends_seen.get(name, 0)
+        return Position(end, at.stop, end) if end > at.offset else at
 
     def _started(
         self, known: Mapping[str, Position], finished: Mapping[str, Position]
-    ) -> dict[str, Position]:
-        """The splits that are new, each at its first position.
+    ) -> tuple[dict[str, Position], _Jumps]:
+        """The splits that are new, each at its first position, and where some are read from.
 
         Those of a topic that was created again wait until that is certain.
         """
         if self.discovery_ms is None:
-            return {}
+            return {}, {}
         waiting = {Split.of(name).topic for name in known if name not in self._seen}
         new = {
             name: split
@@ -281,16 +323,26 @@ class KafkaEnumerator(SplitEnumerator):
             if name not in known and name not in self._over and split.topic not in waiting
         }
         if not new:
-            return {}
+            return {}, {}
         replaced = {Split.of(name).topic for name in (*finished, *self._over)}
         places = [split.place for split in new.values()]
         first = self._cluster.earliest(places)
         last = self._cluster.latest(places) if self.on_changed == "latest" else {}
-        begins = {
-            name: (last if split.topic in replaced and last else first).get(split.place)
+        started = {
+            name: Position(first[split.place])
             for name, split in new.items()
+            if split.place in first and (self.on_changed != "latest" or split.place in last)
         }
-        return {name: Position(at) for name, at in begins.items() if at is not None}
+        passed: _Jumps = {}
+        for name, at in started.items():
+            split = new[name]
+            if self.on_changed == "latest" and split.topic in replaced:
+                passed[name] = last[split.place]
+                _log.warning(
+                    "%s: a new topic in place of a deleted one; offsets %d to %d are left out",
+                    *(name, at.offset, passed[name]),
+                )
+        return started, passed
 
     def _jumps(
         self, now: Mapping[str, Position], ends: Mapping[str, int], looked: bool, now_ms: int
@@ -314,32 +366,6 @@ class KafkaEnumerator(SplitEnumerator):
         for name, end in ends.items():
             begin = first.get(self._seen[name].place, 0)
             if begin > now[name].offset or name in lost:
-                self._report_loss(name, now[name].offset, begin, end)
+                missing(self.on_missing, name, now[name].offset, begin, end)
                 jumps[name] = end if self.on_missing == "latest" else begin
         return jumps
-
-    def _report_loss(self, name: str, offset: int, first: int, end: int) -> None:
-        split = Split.of(name)
-        what = "are no longer kept" if offset < first else "are beyond the end of the log"
-        where = {
-            "topic": split.topic,
-            "partition": str(split.partition),
-            "read up to offset": str(offset),
-            "there": f"{first} to {end}",
-        }
-        message = f"the next records of {split.topic}-{split.partition} {what}"
-        if self.on_missing == "fail":
-            raise JobError(
-                message,
-                where=where,
-                hint="on_missing_offsets('earliest') or ('latest') goes on with what is there",
-            )
-        _log.warning("%s (%s); the job goes on at the %s offset", message, where, self.on_missing)
-
-
-def _unreachable(error: Unreachable, silent_ms: int) -> JobError:
-    since = f" for {silent_ms / 1000:.0f} s" if silent_ms else ""
-    return JobError(
-        f"no Kafka broker answers{since}: {error}",
-        hint="check the bootstrap servers and the security properties",
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -18,10 +19,16 @@ from headrace.datastream.connectors.kafka.client import (
     Topic,
     Unreachable,
 )
+from headrace.datastream.connectors.kafka.client_log import ClientLog
 from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.errors import ConfigurationError, JobError, MissingExtraError
 
 ASK_TIMEOUT_S = 10.0
+
+CONNECTING = {
+    # Java's; after a while librdkafka would look for a broker every ten seconds.
+    "reconnect.backoff.max.ms": "1000",
+}
 
 DEFAULTS = {
     "isolation.level": "read_committed",
@@ -46,9 +53,11 @@ _LATER = (
     *("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
 )
 
-# A partition without a leader, or one that was deleted.
-_NOT_NOW = (
-    *("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_ID"),
+# A topic or a partition that is not there, or that a broker does not know yet.
+_UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_ID")
+
+# One without a leader.
+_LEADERLESS = (
     *("LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "REPLICA_NOT_AVAILABLE"),
     *("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "OFFSET_NOT_AVAILABLE"),
     *("KAFKA_STORAGE_ERROR", "_NOENT"),
@@ -77,14 +86,19 @@ class LibrdkafkaClients:
         """A client for one partition."""
         return LibrdkafkaLog(self, topic, partition)
 
+    def pause(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
     def admin(self) -> dict[str, Any]:
         """The properties of a client that asks questions."""
-        return {**self.properties.for_admin(), **self._own}
+        return {**CONNECTING, **self.properties.for_admin(), **self._own}
 
     def consumer(self) -> dict[str, Any]:
         """The properties of a consumer."""
         group = {"group.id": self.group or "headrace"}
-        return {**DEFAULTS, **self.properties.for_consumer(), **FORCED, **self._own, **group}
+        given = {**CONNECTING, **DEFAULTS, **self.properties.for_consumer()}
+        return {**given, **FORCED, **self._own, **group}
 
     @property
     def isolation(self) -> str:
@@ -119,7 +133,7 @@ def _made(make: Callable[[dict[str, Any]], Any], properties: dict[str, Any]) -> 
     """
     library = _library()
     try:
-        return make(properties)
+        return make({**properties, "logger": ClientLog()})
     except library.KafkaException as error:
         raise ConfigurationError(
             f"Kafka's client refuses its properties: {_text(error)}",
@@ -142,9 +156,11 @@ class _Heard:
     """What a client heard last. It does not know who asks: the client would keep that one alive."""
 
     text = ""
+    refused = False
 
     def __call__(self, error: Any) -> None:
         self.text = str(error.str())
+        self.refused = error.name() in ("_AUTHENTICATION", "_SSL")
 
 
 class LibrdkafkaCluster:
@@ -170,14 +186,18 @@ class LibrdkafkaCluster:
             yield
         except self._kafka.KafkaException as error:
             raise self._told(error) from None
+        finally:
+            self._admin.poll(0)  # what the client logged comes here
 
     def _told(self, error: Any) -> Exception:
         kafka_error, codes = error.args[0], self._kafka.KafkaError
         self._admin.poll(0)  # what the client heard comes here
-        if kafka_error.code() in _codes(codes, _LATER):
-            return Unreachable(self._heard.text or str(kafka_error.str()))
+        if kafka_error.code() in _codes(codes, (*_LATER, *_LEADERLESS)):
+            return Unreachable(
+                self._heard.text or str(kafka_error.str()), refused=self._heard.refused
+            )
         if kafka_error.code() == codes._AUTHENTICATION:
-            return JobError(f"Kafka refuses the login: {kafka_error.str()}")
+            return Unreachable(self._heard.text or str(kafka_error.str()), refused=True)
         return JobError(f"Kafka refuses: {kafka_error.str()}")
 
     def names(self) -> Sequence[str]:
@@ -199,7 +219,7 @@ class LibrdkafkaCluster:
                 try:
                     topic = answer.result()
                 except self._kafka.KafkaException as error:
-                    if error.args[0].code() in (codes.UNKNOWN_TOPIC_OR_PART, codes._UNKNOWN_TOPIC):
+                    if error.args[0].code() in _codes(codes, _UNKNOWN):
                         continue
                     raise
                 found[name] = Topic(_id_text(topic.topic_id), len(topic.partitions))
@@ -232,7 +252,8 @@ class LibrdkafkaCluster:
             try:
                 found[place.topic, place.partition] = answer.result().offset
             except self._kafka.KafkaException as error:
-                if error.args[0].code() in _codes(self._kafka.KafkaError, _NOT_NOW):
+                absent = (*_UNKNOWN, *_LEADERLESS)
+                if error.args[0].code() in _codes(self._kafka.KafkaError, absent):
                     continue
                 silent = self._told(error)
                 if not isinstance(silent, Unreachable):
@@ -300,12 +321,13 @@ class LibrdkafkaLog:
     def __init__(self, clients: LibrdkafkaClients, topic: str, partition: int) -> None:
         self._kafka = _library()
         self._place = topic, partition
-        self._heard = ""
-        properties = {**clients.consumer(), "error_cb": self._hear}
+        self._heard = _Heard()
+        properties = {**clients.consumer(), "error_cb": self._heard}
         self._consumer = _made(self._kafka.Consumer, properties)
 
-    def _hear(self, error: Any) -> None:
-        self._heard = str(error.str())
+    def heard(self) -> str:
+        """What the client's threads have met."""
+        return self._heard.text
 
     def seek(self, offset: int) -> None:
         """Assign the partition anew, which drops what was fetched."""
@@ -340,7 +362,7 @@ class LibrdkafkaLog:
         error, codes = event.error(), self._kafka.KafkaError
         if error.code() in (codes._AUTO_OFFSET_RESET, codes.OFFSET_OUT_OF_RANGE):
             raise OffsetGone(error.str())
-        if error.code() in (codes.UNKNOWN_TOPIC_OR_PART, codes._UNKNOWN_PARTITION):
+        if error.code() in _codes(codes, _UNKNOWN):
             raise OffsetGone(error.str(), topic_gone=True)
         refused = (codes.TOPIC_AUTHORIZATION_FAILED, codes._AUTHENTICATION)
         if error.fatal() or error.code() in refused:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from headrace.datastream.connectors.kafka.client import Cluster, Place
+from headrace.datastream.connectors.kafka.client import Cluster, Place, Unsettled
 from headrace.errors import JobError, PlanError
 
 
@@ -95,6 +95,7 @@ class KafkaOffsetsInitializer:
 
         Raises:
             JobError: one has no offset, and the strategy is NONE.
+            Unsettled: one does not answer.
         """
         wanted = [*places]
         if self.kind is _Kind.EARLIEST:
@@ -140,11 +141,11 @@ def _all(found: Mapping[Place, int], wanted: Iterable[Place]) -> dict[Place, int
     """The offsets of all partitions that were asked for.
 
     Raises:
-        JobError: a partition did not answer.
+        Unsettled: a partition did not answer.
     """
     for topic, partition in wanted:
         if (topic, partition) not in found:
-            raise JobError(
+            raise Unsettled(
                 "a partition cannot say which offsets it has: it may have no leader",
                 where={"topic": topic, "partition": str(partition)},
                 hint="start the job again when all partitions are served",

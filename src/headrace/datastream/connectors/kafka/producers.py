@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from headrace.datastream.connectors.kafka.client_log import ClientLog
 from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.errors import ConfigurationError, MissingExtraError
 
@@ -176,7 +177,7 @@ def _made(make: Callable[[dict[str, Any]], Any], properties: dict[str, Any]) -> 
         ConfigurationError: librdkafka refuses a property.
     """
     try:
-        return make(properties)
+        return make({**properties, "logger": ClientLog()})
     except library().KafkaException as error:
         raise ConfigurationError(
             f"Kafka's client refuses its properties: {error.args[0].str()}",

@@ -12,8 +12,9 @@ from headrace.common.serialization import DeserializationSchema
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import Source, SplitEnumerator, SplitReader
 from headrace.datastream.connectors.kafka.client import Clients
-from headrace.datastream.connectors.kafka.enumerator import KafkaEnumerator, Policy
+from headrace.datastream.connectors.kafka.enumerator import KafkaEnumerator
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
+from headrace.datastream.connectors.kafka.losses import Policy
 from headrace.datastream.connectors.kafka.offsets import (
     KafkaOffsetsInitializer,
     KafkaTopicPartition,
@@ -179,8 +180,9 @@ class KafkaSource(Source):
             self.clients,
             self.deserializer,
             self.error_tag is not None,
-            self.on_missing_offsets,
-            self.unreachable_timeout,
+            on_missing=self.on_missing_offsets,
+            on_changed=self.on_changed_topic,
+            timeout_ms=self.unreachable_timeout,
         )
 
     def _subscription(self) -> Subscription:

@@ -5,7 +5,7 @@ again has another one, so it has other splits, and no position of the old one co
 
 A position is ``[offset, stop]``: the next offset, and where the split ends, or None. An end
 position may be ``[offset, stop, begin]``: the micro-batch reads from ``begin`` and not from where
-the split stood, because the records between are gone.
+the split stood, because the records between are gone, or a policy leaves them out.
 """
 
 from __future__ import annotations
@@ -40,6 +40,13 @@ class Split(NamedTuple):
         place, _, topic_id = name.partition("@")
         topic, _, partition = place.rpartition("-")
         return Split(topic, int(partition), topic_id)
+
+
+class Gone(NamedTuple):
+    """In place of a split in a range: so many offsets of it are not read."""
+
+    split: Split
+    offsets: int
 
 
 class Position(NamedTuple):

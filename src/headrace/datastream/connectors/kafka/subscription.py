@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headrace.datastream.connectors.kafka.client import Cluster, Place
+from headrace.datastream.connectors.kafka.client import Cluster, NotThere, Place
 from headrace.datastream.connectors.kafka.split import Split
-from headrace.errors import JobError
 
 
 @dataclass(frozen=True)
@@ -41,19 +40,19 @@ class Subscription:
         """Raise unless all topics and partitions that were named are there.
 
         Raises:
-            JobError: one is not.
+            NotThere: one is not.
         """
         places = {split.place for split in splits.values()}
         topics = {split.topic for split in splits.values()}
         for topic in self.topics:
             if topic not in topics:
-                raise JobError(
+                raise NotThere(
                     f"there is no topic {topic!r} to read",
                     hint="create it, or let set_topic_pattern find it when it is there",
                 )
         for topic, partition in self.partitions:
             if (topic, partition) not in places:
-                raise JobError(
+                raise NotThere(
                     f"there is no partition {partition} of topic {topic!r} to read",
                     hint="topics have partitions 0 to n - 1",
                 )

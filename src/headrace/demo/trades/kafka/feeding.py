@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from headrace.datastream.connectors.kafka.client_log import ClientLog
 from headrace.demo.trades.kafka.messages import Message
 from headrace.errors import JobError
 
@@ -30,7 +31,7 @@ class Feeder:
                 "bootstrap.servers": servers,
                 "linger.ms": 2,
                 "enable.idempotence": True,
-                "log_level": 3,  # a new broker lets the first producer wait, and it would say so
+                "logger": ClientLog(),
             }
         )
         self._messages, self._rate, self._lead = messages, rate, lead

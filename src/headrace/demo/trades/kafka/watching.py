@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from headrace.datastream.connectors.kafka.client_log import ClientLog
 from headrace.demo.trades.kafka.records import EVENT_HEADER, KIND_HEADER
 from headrace.demo.trades.kafka.topics import Outputs
 from headrace.errors import JobError
@@ -153,6 +154,7 @@ def _consumer(servers: str) -> Any:
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
             "fetch.wait.max.ms": 20,
+            "logger": ClientLog(),
         }
     )
 

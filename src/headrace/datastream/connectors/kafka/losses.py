@@ -1,0 +1,70 @@
+"""What a job does, by its policies, where records or topics are gone: it fails, or it says so."""
+
+from __future__ import annotations
+
+import logging
+from typing import Literal
+
+from headrace.datastream.connectors.kafka.client import Unreachable
+from headrace.datastream.connectors.kafka.split import Split
+from headrace.errors import JobError
+
+_log = logging.getLogger(__name__)
+
+Policy = Literal["fail", "earliest", "latest"]
+
+
+def missing(policy: Policy, name: str, offset: int, first: int, end: int) -> None:
+    """The log of a split has ``first`` to ``end``, and its next offset is not among them.
+
+    Raises:
+        JobError: the policy is to fail.
+    """
+    split = Split.of(name)
+    what = "are no longer kept" if offset < first else "are beyond the end of the log"
+    message = f"the next records of {split.topic}-{split.partition} {what}"
+    where = {
+        "topic": split.topic,
+        "partition": str(split.partition),
+        "read up to offset": str(offset),
+        "there": f"{first} to {end}",
+    }
+    if policy == "fail":
+        raise JobError(
+            message,
+            where=where,
+            hint="on_missing_offsets('earliest') or ('latest') goes on with what is there",
+        )
+    _log.warning("%s (%s); the job goes on at the %s offset", message, where, policy)
+
+
+def changed(policy: Policy, name: str, again: bool, offset: int, end: int | None) -> None:
+    """The topic of a split was deleted; ``again``: it was created again. ``end``: as seen last.
+
+    Raises:
+        JobError: the policy is to fail.
+    """
+    split = Split.of(name)
+    what = "was deleted and created again" if again else "was deleted"
+    if policy == "fail":
+        raise JobError(
+            f"the topic {split.topic!r} {what} while the job read it",
+            where={
+                "topic": split.topic,
+                "partition": str(split.partition),
+                "read up to offset": str(offset),
+            },
+            hint="on_changed_topic('earliest') or ('latest') goes on with what is there",
+        )
+    _log.warning(
+        "%s: the topic %s; it was read up to offset %d, and its end was %s",
+        *(name, what, offset, "not seen" if end is None else end),
+    )
+
+
+def unreachable(error: Unreachable, silent_ms: int) -> JobError:
+    """The exception for brokers that did not answer for so long."""
+    since = {"for": f"{silent_ms / 1000:.0f} s"} if silent_ms else {}
+    return JobError(
+        error.sentence, where=since, hint="check the bootstrap servers and the security properties"
+    )
