@@ -7,12 +7,14 @@ Spark knows of it.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from headrace.common import Configuration, Encoder, SimpleStringSchema, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.connectors.kafka import KafkaOffsetsInitializer, KafkaSource
+from tests.connectors.opened import NotedClients
 from tests.faults.sums_job import KEYS, KillingSink
 
 SECRET = "correct-horse"
@@ -39,6 +41,8 @@ def main() -> None:
         bounded=False,
         properties={"sasl.password": SECRET},  # no broker asks for it: it must not be found later
     )
+    assert source.clients is not None
+    source = replace(source, clients=NotedClients(source.clients, f"{output}-consumers"))
     files = FileSink.for_row_format(str(output), Encoder.simple_string_encoder()).build()
     numbers = env.from_source(source, WatermarkStrategy.for_monotonous_timestamps(), "numbers")
     pairs = numbers.map(int).map(lambda n: (n % KEYS, n))

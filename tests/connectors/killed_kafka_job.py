@@ -18,7 +18,9 @@ from headrace.common import Configuration, SimpleStringSchema, WatermarkStrategy
 from headrace.connector import DeliveryGuarantee, SinkWriter, WriterContext
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
+from headrace.datastream.connectors.kafka.properties import Properties
 from tests.connectors.killed_job import FIRST, KEYS
+from tests.connectors.opened import NotedProducers
 from tests.connectors.sqlite_log import SqliteLogSource
 from tests.faults.processes import kill_jvm_once
 
@@ -63,6 +65,7 @@ def main() -> None:
         record_serializer=serializer,
         delivery_guarantee=DeliveryGuarantee.EXACTLY_ONCE,
         transactional_id_prefix=f"sums-{topic}",
+        producers=NotedProducers(servers, Properties(), str(folder / "producers")),
         flag=str(folder / "killed"),
         driver=os.getpid(),
     )

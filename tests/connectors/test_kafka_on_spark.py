@@ -25,6 +25,7 @@ RECORDS = 200
 
 def test_every_record_counts_once(kafka_servers: str, tmp_path: Path) -> None:
     """Two partitions, each with the numbers of its own keys, between transactions."""
+    from tests.connectors.opened import lines
     from tests.connectors.topic import new_topic, transactions
 
     topic, output = new_topic(kafka_servers, 2), tmp_path / "out"
@@ -49,3 +50,5 @@ def test_every_record_counts_once(kafka_servers: str, tmp_path: Path) -> None:
     checkpoint = [path for path in Path(f"{output}-checkpoint").rglob("*") if path.is_file()]
     assert checkpoint and not any(SECRET.encode() in path.read_bytes() for path in checkpoint)
     assert SECRET not in log_of(output)
+    consumers = lines(f"{output}-consumers")
+    assert len(consumers) == len({*consumers})  # a process opens one for each partition it reads

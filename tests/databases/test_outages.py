@@ -112,7 +112,7 @@ def test_postgres_is_killed_between_a_commit_and_its_answer(
         database.execute("CREATE TABLE counted (n int)")
     sink = PostgresSink(mortal_postgres.url, table="counted", columns=["n"], values=lambda n: [n])
     write(sink, [0], 0, worker)
-    connection = worker.get(("sink", "connection"), pytest.fail)
+    connection: Any = worker.get(("sink", "connection"), pytest.fail)
     inner = connection.transaction
 
     @contextmanager

@@ -194,11 +194,11 @@ def take_away(job: Job, servers: Mapping[str, Server], away: Away, seconds: floa
 
 def faults_of(servers: Mapping[str, Server], count: int) -> list[str]:
     """What is wrong with what was written for the numbers from 0 to ``count`` - 1."""
-    found = []
+    found: list[str] = []
     with Redis.from_url(servers["redis sink"].url, decode_responses=True) as client:
         if client.hgetall("counts") != {str(n): "1" for n in range(count)}:
             found.append("counts in Redis")
-    expected = {
+    expected: Mapping[str, list[tuple[Any, ...]]] = {
         "taken": [(n, f"n{n % KEYS}", 100 * (n % KEYS), n % KEYS) for n in range(count)],
         "kept": [(n, f"n{n % KEYS}") for n in range(count)],
         "sums": [(k, sum(range(k, count, KEYS)), len(range(k, count, KEYS))) for k in range(KEYS)],
