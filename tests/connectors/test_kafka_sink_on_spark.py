@@ -15,6 +15,7 @@ from tests.faults.processes import log_of, start
 
 pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
+from tests.connectors.opened import lines
 from tests.connectors.topic import content, new_topic
 
 pytestmark = [
@@ -42,3 +43,8 @@ def test_every_record_counts_once_and_in_order(kafka_servers: str, tmp_path: Pat
         totals = [0, *(total for each, total in written if each == key)]
         added = sorted(after - before for before, after in pairwise(totals))
         assert added == [n for n in range(FIRST, RECORDS + 1) if n % KEYS == key]
+    producers = [line.split() for line in lines(tmp_path / "producers")]
+    for partition in range(2):
+        opened_by = [process for process, name in producers if name.endswith(f"-{partition}")]
+        # A process opens another one only after somebody else has written the partition.
+        assert opened_by and all(one != other for one, other in pairwise(opened_by))
