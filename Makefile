@@ -52,6 +52,10 @@ proof-kafka: $(STAMP) ## 200 kills at each moment of a Kafka transaction, on a r
 proof-kafka-spark: $(STAMP) ## a job on Spark that writes to Kafka and is killed twelve times
 	$(BIN)/python -m tests.proof.kafka_on_spark $(ARGS)
 
+.PHONY: proof-databases
+proof-databases: $(STAMP) ## a job on Spark whose Redis, PostgreSQL and HTTP service go away for a minute each
+	$(BIN)/python -m tests.proof.databases $(ARGS)
+
 .PHONY: bench
 bench: $(STAMP) ## every benchmark against every peer (hours; ARGS="a --peers bytewax" for a part)
 	$(BIN)/python -m bench $(ARGS)

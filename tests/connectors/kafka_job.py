@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ from headrace.datastream.connectors.kafka import (
     KafkaSink,
     KafkaSource,
 )
+from headrace.datastream.connectors.kafka.properties import Properties
+from tests.connectors.opened import NotedClients, NotedProducers
 from tests.faults.processes import kill_jvm_once
 from tests.faults.sums_job import KEYS
 
@@ -63,6 +65,8 @@ def main() -> None:
         bounded=False,
         properties=PROPERTIES,
     )
+    assert source.clients is not None
+    source = replace(source, clients=NotedClients(source.clients, str(folder / "consumers")))
     numbers = env.from_source(source, WatermarkStrategy.for_monotonous_timestamps(), "numbers")
     pairs = numbers.map(int).map(lambda n: [n % KEYS, n])
     sums = pairs.key_by(lambda pair: pair[0]).sum(1)
@@ -78,7 +82,7 @@ def main() -> None:
         record_serializer=serializer,
         delivery_guarantee=DeliveryGuarantee.EXACTLY_ONCE,
         transactional_id_prefix=f"sums-{output}",
-        properties=PROPERTIES,
+        producers=NotedProducers(servers, Properties.of(PROPERTIES), str(folder / "producers")),
         flag=str(folder / "killed"),
         driver=os.getpid(),
     )

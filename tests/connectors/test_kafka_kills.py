@@ -38,13 +38,18 @@ def test_killed_at_each_moment_each_record_is_there_once_and_in_order(kafka_serv
     topics = [new_topic(kafka_servers, 3) for _ in STRIKES]
 
     def struck(strike: Strike, topic: str) -> tuple[int, str]:
-        driver = run(kafka_servers, no_broker, strike, topic, SEED)
+        driver = run(kafka_servers, OfOtherTests(), strike, topic, SEED)
         return driver.struck, fault_of(kafka_servers, topic)
 
     with ThreadPoolExecutor(8) as pool:
         assert [*pool.map(struck, STRIKES, topics)] == [(1, "")] * len(STRIKES)
 
 
-def no_broker(go: Callable[[], None]) -> None:
-    """Nobody kills the broker of other tests."""
-    raise AssertionError
+class OfOtherTests:
+    """A broker that nobody may kill."""
+
+    def kill(self, go: Callable[[], None]) -> None:
+        raise AssertionError
+
+    def check(self) -> None:
+        """It is there."""

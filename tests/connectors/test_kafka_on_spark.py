@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
 from tests.connectors.kafka_job import SECRET
+from tests.connectors.opened import lines
 from tests.connectors.topic import content, new_topic, transactions
 from tests.faults.processes import log_of, start
 from tests.faults.sums_job import KEYS
@@ -43,3 +45,11 @@ def test_every_record_counts_once_and_in_order(kafka_servers: str, tmp_path: Pat
     checkpoint = [path for path in (tmp_path / "checkpoint").rglob("*") if path.is_file()]
     assert checkpoint and not any(SECRET.encode() in path.read_bytes() for path in checkpoint)
     assert SECRET not in log_of(tmp_path)
+
+    consumers = lines(tmp_path / "consumers")
+    assert len(consumers) == len({*consumers})  # a process opens one for each partition it reads
+    producers = [line.split() for line in lines(tmp_path / "producers")]
+    for partition in range(2):
+        opened_by = [process for process, name in producers if name.endswith(f"-{partition}")]
+        # A process opens another one only after somebody else has written the partition.
+        assert opened_by and all(one != other for one, other in pairwise(opened_by))

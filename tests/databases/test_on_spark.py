@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.postgres import PostgresSink, PostgresSnapshotSource
 from headrace.datastream.connectors.redis import RedisCommand, RedisSink
 
+psycopg = pytest.importorskip("psycopg", reason="missing: psycopg, pip install headrace[postgres]")
 pytestmark = pytest.mark.spark
 
 ROWS = 400
@@ -24,8 +26,9 @@ PROCESSES = 2 * TASKS
 def test_a_table_to_redis_and_another_table(
     redis: Any, database: Any, tmp_path: Path, mode: str
 ) -> None:
-    database.execute("CREATE TABLE given (id int PRIMARY KEY); CREATE TABLE taken (id int)")
+    database.execute("CREATE TABLE given (id int PRIMARY KEY)")
     database.execute(f"INSERT INTO given SELECT generate_series(1, {ROWS})")
+    elsewhere, url = database_for_rows(database, f"taken_{mode}".lower())
     settings = {
         "parallelism.default": str(TASKS),
         "execution.runtime-mode": mode,
@@ -39,16 +42,40 @@ def test_a_table_to_redis_and_another_table(
     ids = env.from_source(source, WatermarkStrategy.no_watermarks(), "given").map(lambda r: r.id)
     ids.sink_to(RedisSink(redis.url, lambda n: RedisCommand.hincrby("sums", n % 3, n)))
     pairs = ids.map(lambda n: (n,))
-    pairs.sink_to(PostgresSink(database.url, table="taken", columns=["id"]))
+    pairs.sink_to(PostgresSink(url, table="taken", columns=["id"]))
     before = redis.info("stats")["total_connections_received"]
     env.execute("databases")
     source.close()
     opened = redis.info("stats")["total_connections_received"] - before
     expected = {str(k): str(sum(n for n in range(1, ROWS + 1) if n % 3 == k)) for k in range(3)}
     assert redis.hgetall("sums") == expected
-    taken = database.execute("SELECT id FROM taken ORDER BY id").fetchall()
-    assert taken == [(n,) for n in range(1, ROWS + 1)]
     assert 1 <= opened <= PROCESSES
+    assert 1 <= sessions(database, elsewhere) <= PROCESSES
+    with psycopg.connect(url) as rows:
+        taken = rows.execute("SELECT id FROM taken ORDER BY id").fetchall()
+        found = rows.execute("SELECT max(batch_id) FROM headrace_markers").fetchone()
+    assert taken == [(n,) for n in range(1, ROWS + 1)]
     if mode == "STREAMING":
-        (batches,) = database.execute("SELECT max(batch_id) FROM headrace_markers").fetchone()
-        assert batches > 2 * PROCESSES  # of which each has a writer
+        assert found is not None and found[0] > 2 * PROCESSES  # of which each has a writer
+
+
+def database_for_rows(connection: Any, name: str) -> tuple[str, str]:
+    """A database that only the sink and this function connect to: its name and URL."""
+    connection.execute(f"CREATE DATABASE {name}")
+    url = connection.url.partition("?")[0].replace("/postgres", f"/{name}")
+    with psycopg.connect(url, autocommit=True) as made:
+        made.execute("CREATE TABLE taken (id int)")
+    return name, url
+
+
+def sessions(connection: Any, database: str) -> int:
+    """How many connections a database has had, but for the one that made its table.
+
+    PostgreSQL counts them at their end at the latest: workers close theirs soon after the job.
+    """
+    left = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+    until = time.monotonic() + 30
+    while connection.execute(left, (database,)).fetchone()[0] and time.monotonic() < until:
+        time.sleep(0.1)
+    counted = "SELECT sessions FROM pg_stat_database WHERE datname = %s"
+    return int(connection.execute(counted, (database,)).fetchone()[0]) - 1

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,6 @@ from headrace.datastream.connectors.postgres import (
 from headrace.errors import CheckpointError, JobError, PlanError
 from headrace.testing import run_pipeline
 from headrace.testing.contracts import SinkContract, SourceContract, read_source
-from tests.servers import serving
 
 PRICES = "CREATE TABLE prices (id int PRIMARY KEY, price double precision)"
 
@@ -335,27 +335,23 @@ def test_a_user_who_may_make_no_table_is_told(database: Any) -> None:
     database.execute("DROP OWNED BY guest; DROP ROLE guest")
 
 
-def test_the_sink_waits_for_a_database_that_goes_away() -> None:
-    """It is killed, and comes back while the task waits: each row is there once."""
-    import psycopg
+def test_what_is_wrong_is_told_at_once(database: Any) -> None:
+    """A table that is not there, a wrong password: waiting would not help."""
+    url = database.url.replace("headrace@", "nobody:s3cret@")
+    for given, table, words in (
+        (database.url, "missing", '"missing" does not exist'),
+        (url, "prices", "authentication failed"),
+    ):
+        with pytest.raises(Exception, match=words) as told:
+            write(PostgresSink(given, table=table, columns=["id"]), [(1,)])
+        lookup = PostgresLookup(given, f"SELECT * FROM {table} WHERE id = %s")
+        with pytest.raises(Exception, match=words) as asked:
+            run_pipeline(partial(looked_up, lookup))
+        assert "s3cret" not in f"{told.value} {asked.value}"
 
-    with serving("postgres") as server:
-        with psycopg.connect(server.url, autocommit=True) as client:
-            client.execute(PRICES)
-        sink = PostgresSink(server.url, table="prices", columns=["id", "price"])
-        worker = WorkerResources()
-        write(sink, [(1, 1.0)], worker=worker)
-        server.kill()
-        task = threading.Thread(target=write, args=(sink, [(2, 2.0)], 1, worker))
-        task.start()
-        task.join(timeout=0.3)
-        assert task.is_alive()
-        server.start()
-        task.join(timeout=60)
-        write(sink, [(2, 2.0)], 1, worker)
-        worker.close()
-        with psycopg.connect(server.url) as client:
-            assert rows(client, "prices") == [(1, 1.0), (2, 2.0)]
+
+def looked_up(lookup: PostgresLookup, env: StreamExecutionEnvironment) -> Any:
+    return AsyncDataStream.ordered_wait(env.from_collection([1]), lookup, Time.seconds(30))
 
 
 @pytest.fixture

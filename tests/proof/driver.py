@@ -14,17 +14,18 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import Any, Protocol
 
 from tests.proof.worker import PARTITIONS, PASSING, STARTING, Place, Task, work
 
 BATCHES = 3
 ATTEMPTS = 8
-ANSWER_S = 120.0
+ANSWER_S = 300.0
+"""A worker waits for the broker at several steps of a task, a minute at each."""
 TIMEOUT_MS = 1500
 
-BreakBroker = Callable[[Callable[[], None]], None]
-"""Kills the broker and starts it again; a worker that waits goes on when the argument is called."""
+_LOOK_S = 1.0
+"""So often a driver that waits looks whether there is a broker."""
 
 ANY = "at any time"
 UNNOTED = "before the micro-batch is noted"
@@ -35,6 +36,24 @@ _context.set_forkserver_preload(["__main__", "tests.proof.worker", "confluent_ka
 
 class Failed(Exception):
     """A task failed too often."""
+
+
+class BrokerLost(Exception):
+    """A broker that was killed did not come up again: no job can go on."""
+
+
+class Broker(Protocol):
+    """What a driver sees of the broker."""
+
+    def kill(self, go: Callable[[], None]) -> None:
+        """kill -9, and start it again; ``go`` lets the worker that waits go on.
+
+        Raises:
+            BrokerLost: it did not come up again.
+        """
+
+    def check(self) -> None:
+        """Raise ``BrokerLost`` if it did not come up again, whoever killed it."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +91,7 @@ class Driver:
     place: Place
     chance: random.Random
     strike: Strike | None
-    break_broker: BreakBroker
+    broker: Broker
     struck: int = 0
     noted: int = 0
     failures: list[str] = field(default_factory=list)
@@ -84,6 +103,7 @@ class Driver:
 
         Raises:
             Failed: a task failed too often.
+            BrokerLost: there is no broker.
         """
         try:
             while self.noted < BATCHES:
@@ -129,12 +149,27 @@ class Driver:
 
     def _all_answers(self) -> bool:
         while self._open:
-            ready = wait([*self._open], ANSWER_S)
-            assert ready, f"no answer of a worker, which writes {self.place.topic}"
-            for orders in ready:
+            for orders in self._ready():
                 if orders in self._open and not self._answer(orders):
                     return False
         return True
+
+    def _ready(self) -> list[Any]:
+        """Those that have answered, one at least."""
+        until = time.monotonic() + ANSWER_S
+        while not (ready := wait([*self._open], _LOOK_S)):
+            self.broker.check()
+            if time.monotonic() > until:
+                self._tell()
+                raise AssertionError(f"no answer of a writer of {self.place.topic}")
+        return ready
+
+    def _tell(self) -> None:
+        """Let the workers that owe an answer print where they are."""
+        for worker, task in self._open.values():
+            print(f"  {self.place.topic}, {self.strike}: {task} in process {worker.process.pid}")
+            os.kill(worker.process.pid, signal.SIGUSR1)
+        time.sleep(_LOOK_S)
 
     def _answer(self, orders: Any) -> bool:
         """Take one answer; False if the driver was killed."""
@@ -170,7 +205,7 @@ class Driver:
         if strike.what == "worker":
             self._replace(worker, task)
         elif strike.what == "broker":
-            self.break_broker(go)
+            self.broker.kill(go)
         elif strike.what == "zombie":
             self._run_elsewhere(task)
             go()

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,15 @@ from confluent_kafka import IsolationLevel, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from headrace.dev import kafka
+from headrace.errors import JobError
 from tests.connectors.topic import content, new_topic
 from tests.proof.driver import (
     ANY,
     BATCHES,
     TIMEOUT_MS,
     UNNOTED,
-    BreakBroker,
+    Broker,
+    BrokerLost,
     Driver,
     Failed,
     Strike,
@@ -52,8 +54,10 @@ from tests.servers import Server
 
 LOT = 24
 AT_ONCE = 8
-START_S = 300.0
-"""A machine with much else to do needs long to start a broker anew."""
+LOT_OF_BROKER = 8
+AT_ONCE_WITH_BROKER = 4
+"""A kill of the broker meets all jobs: the fewer there are, the sooner each goes on."""
+START_S = 180.0
 _BROKER = "transaction.abort.timed.out.transaction.cleanup.interval.ms=500"
 _AT_WORK = tuple(moment for moment in MOMENTS if moment not in (STARTING, STARTED))
 
@@ -63,33 +67,48 @@ KINDS: dict[str, tuple[Sequence[str], int]] = {
     "zombie": ((BEGUN, HALF, FLUSHED, COMMITTED), 4),
     "two drivers": ((ANY,), 20),
     "open too long": ((BEGUN, HALF, FLUSHED), 5),
-    "broker": ((*_AT_WORK, ANY), 3),
+    "broker": ((*_AT_WORK, ANY), 4),
 }
 """For each kind of strike: its moments, and how often each."""
 
 
 @dataclass
-class Broker:
-    """The broker that all jobs of a proof write to. ``kills``: how often it was killed."""
+class KilledBroker:
+    """The broker that all jobs of a proof write to.
+
+    ``restarts_s``: how long each start took after a kill. ``lost``: why it did not come up again.
+    """
 
     server: Server
     chance: random.Random
-    kills: int = 0
+    restarts_s: list[float] = field(default_factory=list)
+    lost: str = ""
 
     def __post_init__(self) -> None:
         self._one_at_a_time = threading.Lock()
 
-    def break_(self, go: Callable[[], None]) -> None:
+    def kill(self, go: Callable[[], None]) -> None:
         """kill -9, and start it over the same logs; a worker goes on before that, or after."""
         with self._one_at_a_time:
+            self.check()
             self.server.kill()
-            self.kills += 1
             early = self.chance.random() < 0.5
             if early:
                 go()
-            self.server.running = self.server.service.start(START_S)
+            began = time.monotonic()
+            try:
+                self.server.running = self.server.service.start(START_S)
+            except JobError as error:
+                self.lost = f"after kill {len(self.restarts_s) + 1} the broker is gone: {error}"
+                self.check()
+            self.restarts_s.append(time.monotonic() - began)
         if not early:
             go()
+
+    def check(self) -> None:
+        """Raise ``BrokerLost`` if it did not come up again, whoever killed it."""
+        if self.lost:
+            raise BrokerLost(self.lost)
 
 
 def planned(seed: int, share: float, only: str | None) -> dict[str, list[Strike]]:
@@ -108,8 +127,8 @@ def planned(seed: int, share: float, only: str | None) -> dict[str, list[Strike]
     return found
 
 
-def run(servers: str, break_: BreakBroker, strike: Strike, topic: str, seed: int) -> Driver:
-    """One job to its end; gives the driver that was struck. ``break_`` kills the broker."""
+def run(servers: str, broker: Broker, strike: Strike, topic: str, seed: int) -> Driver:
+    """One job to its end; gives the driver that was struck."""
     open_too_long = strike.what == "open too long"
     properties = {"log_level": "0"}  # it tells of each worker that was fenced
     if open_too_long:
@@ -117,16 +136,16 @@ def run(servers: str, break_: BreakBroker, strike: Strike, topic: str, seed: int
     place = Place(servers, topic, f"sink-{topic}", properties)
     chances = [random.Random(f"{seed} {strike} {number}") for number in range(3)]
     if strike.what != "two drivers":
-        driver = Driver(place, chances[0], strike, break_)
+        driver = Driver(place, chances[0], strike, broker)
         driver.run()
         return driver
-    killed = Driver(place, chances[0], Strike("driver", ANY, strike.batch), break_)
-    other = Driver(place, chances[1], None, break_)
+    killed = Driver(place, chances[0], Strike("driver", ANY, strike.batch), broker)
+    other = Driver(place, chances[1], None, broker)
     thread = threading.Thread(target=_until_it_fails, args=(other,))
     thread.start()
     _until_it_fails(killed)
     thread.join()
-    last = Driver(place, chances[2], None, break_, noted=min(killed.noted, other.noted))
+    last = Driver(place, chances[2], None, broker, noted=min(killed.noted, other.noted))
     last.run()
     killed.failures += other.failures
     return killed
@@ -177,18 +196,20 @@ class Outcome:
     failures: Counter[str]
 
 
-def prove(broker: Broker, strikes: Sequence[Strike], seed: int, until: float) -> Outcome:
+def prove(broker: KilledBroker, strikes: Sequence[Strike], seed: int, until: float) -> Outcome:
     """Run jobs in lots, some at once, until all are done or the time is over."""
+    of_broker = strikes[0].what == "broker"
+    size, at_once = (LOT_OF_BROKER, AT_ONCE_WITH_BROKER) if of_broker else (LOT, AT_ONCE)
     outcome = Outcome(Counter(), 0, [], Counter())
     url = broker.server.url
-    for first in range(0, len(strikes), LOT):
-        lot = strikes[first : first + LOT]
+    for first in range(0, len(strikes), size):
+        lot = strikes[first : first + size]
         if time.monotonic() > until:
             break
         topics = [new_topic(url, 3) for _ in lot]
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(at_once) as pool:
             seeds = [seed * 1000 + number for number in range(first, first + len(lot))]
-            drivers = [*pool.map(partial(run, url, broker.break_), lot, topics, seeds)]
+            drivers = [*pool.map(partial(run, url, broker), lot, topics, seeds)]
             faults = [*pool.map(partial(fault_of, url), topics)]
         for strike, driver, fault in zip(lot, drivers, faults, strict=True):
             outcome.failures.update(driver.failures)
@@ -217,7 +238,7 @@ def main() -> int:
     runs, faults = 0, []
     with tempfile.TemporaryDirectory(prefix="headrace-proof-") as folder:
         server = Server(kafka.kafka(Path(folder), 0, memory="768m", more=_BROKER))
-        broker = Broker(server, random.Random(given.seed))
+        broker = KilledBroker(server, random.Random(given.seed))
         server.start()
         try:
             for kind, strikes in planned(given.seed, given.share, given.only).items():
@@ -229,10 +250,15 @@ def main() -> int:
                     print(f"  {count:4} {moment}")
                 for failure, count in outcome.failures.items():
                     print(f"  told {count} times: {failure}", flush=True)
+        except BrokerLost as lost:
+            faults.append(str(lost))
         finally:
             server.kill()
     seconds = time.monotonic() - began
-    print(f"{runs} runs, {broker.kills} kills of the broker, {seconds:.0f} s: {len(faults)} faults")
+    kills = broker.restarts_s
+    print(f"{runs} runs, {len(kills)} kills of the broker, {seconds:.0f} s: {len(faults)} faults")
+    if kills:
+        print(f"the broker was back after {min(kills):.1f} to {max(kills):.1f} s")
     print(*faults, sep="\n")
     return 1 if faults else 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import faulthandler
+import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -56,6 +58,7 @@ class Task(NamedTuple):
 
 def work(orders: Connection, place: Place) -> None:
     """Do tasks until the orders end; answer each with "done", or "failed" and a reason."""
+    faulthandler.register(signal.SIGUSR1)
     stop = Stop(orders)
     made = sink_to(
         place.servers,

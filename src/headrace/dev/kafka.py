@@ -18,6 +18,8 @@ from headrace.runners.spark.startup.java import find_java
 
 USUAL_PORT = 9092
 
+# The session of a broker that was killed outlives it; until it is over, the controller refuses the
+# broker that is started in its place. It is 9 s unless said otherwise, and most of such a start.
 _PROPERTIES = """\
 process.roles=broker,controller
 node.id=1
@@ -38,6 +40,8 @@ share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
 log.cleaner.dedupe.buffer.size=16777216
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
 {more}
 """
 

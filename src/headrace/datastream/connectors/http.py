@@ -17,7 +17,7 @@ from headrace.common.arguments import positive
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.datastream._functions.asynchronous import AsyncFunction
 from headrace.datastream.connectors.outside.addresses import without_secrets
-from headrace.datastream.connectors.outside.outages import Outage, until_back_async
+from headrace.datastream.connectors.outside.outages import Outage, Told, until_back_async
 from headrace.datastream.connectors.outside.results import Join, Key, function_or_none, joined
 from headrace.errors import JobError, PlanError
 
@@ -78,6 +78,7 @@ class HttpLookup(AsyncFunction[Any, Any]):
         self._timeout_s = milliseconds_of(answer_timeout, "answer_timeout", at_least=1) / 1000
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
         self._threads: ThreadPoolExecutor | None = None
+        self._told = Told()
         self._own: Any = None
         self._open: list[http.client.HTTPConnection] = []
 
@@ -99,7 +100,7 @@ class HttpLookup(AsyncFunction[Any, Any]):
     async def async_invoke(self, value: Any) -> list[Any]:
         url = self._address(value if self._key is None else self._key(value))
         loop = asyncio.get_running_loop()
-        outage = Outage(self._patience_s, without_secrets(url))
+        outage = Outage(self._patience_s, without_secrets(url), told=self._told)
         found = await until_back_async(
             lambda: loop.run_in_executor(self._threads, self._ask, url), _is_outage, outage
         )

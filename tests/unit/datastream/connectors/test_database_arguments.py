@@ -13,7 +13,7 @@ import pytest
 from headrace.common import Row, Time
 from headrace.datastream.connectors.http import HttpLookup
 from headrace.datastream.connectors.outside.addresses import without_secrets
-from headrace.datastream.connectors.outside.outages import Outage, until_back
+from headrace.datastream.connectors.outside.outages import Outage, Told, until_back
 from headrace.datastream.connectors.postgres import (
     PostgresLookup,
     PostgresSink,
@@ -201,6 +201,19 @@ def test_work_is_repeated_until_the_server_is_back() -> None:
         until_back(work, away, Outage(120, "db", clock), clock.sleep)
     assert clock.now_s == pytest.approx(120)
     assert told.value.__notes__ == ["db was waited for, for 120 s"]
+
+
+def test_an_outage_is_told_once_whoever_waits(caplog: pytest.LogCaptureFixture) -> None:
+    """And again when it is over, and of the next outage."""
+    told = Told()
+    for _ in range(2):
+        waiting = [Outage(120, "db", Clock(), told) for _ in range(3)]
+        for outage in waiting:
+            outage.pause(ConnectionError("away"))
+        for outage in waiting:
+            outage.over()
+    words = [record.message.rpartition(": ")[2] for record in caplog.records]
+    assert words == ["away", "works again"] * 2
 
 
 def test_other_errors_are_raised_at_once() -> None:

@@ -23,8 +23,8 @@ class Service(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
         self.connections = 0
         self.seen: list[tuple[str, str | None]] = []
         self.busy: Counter[str] = Counter()
@@ -113,6 +113,24 @@ def test_another_status_fails_the_job(service: Service) -> None:
         looked_up(["bad"], HttpLookup(f"{service.url}/price/{{}}"))
     assert "/price/bad" in str(told.value)
     assert looked_up(["x"], lookup) == ['{"key": "x?token=s3cret"}']
+
+
+def test_a_service_that_is_away_is_waited_for() -> None:
+    """When the job starts, and again after answers."""
+    with Service() as closed:
+        port = closed.server_port
+
+    def serve() -> None:
+        for answers in (1, 2, 1):
+            with Service(port) as back:
+                for _ in range(answers):  # each over a connection of its own
+                    back.handle_request()
+
+    thread = threading.Timer(0.1, serve)
+    thread.start()
+    lookup = HttpLookup(f"http://127.0.0.1:{port}/{{}}", connections=1)
+    assert looked_up(["leave"] * 4, lookup) == [{"key": "leave"}] * 4
+    thread.join()
 
 
 def test_patience_ends() -> None:

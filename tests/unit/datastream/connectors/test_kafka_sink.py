@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from headrace.datastream.connectors.kafka import (
     KafkaRecordSerializationSchema,
     KafkaSink,
     KafkaTopicSelector,
+    outbox,
+    transaction,
 )
 from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.datastream.connectors.kafka.writer import ExactlyOnceWriter
@@ -35,6 +38,7 @@ from headrace.datastream.connectors.kafka.producers import (  # noqa: E402
 from tests.connectors.fake_producers import (  # noqa: E402
     CLUSTERS,
     Cluster,
+    FakeProducer,
     FakeProducers,
     Killed,
     Written,
@@ -221,6 +225,35 @@ def test_after_a_broken_connection_the_next_transaction_has_another_epoch(
     task.prepare_commit()
     write(made, worker, 2, "c")
     assert cluster.values == [*"abc"] and len(cluster.made) == 2
+
+
+def test_a_client_that_does_not_come_back_is_given_up(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """librdkafka may wait for ever where a broker was restarted. What it does later is refused."""
+    inner, goes_on = FakeProducer.send_offsets_to_transaction, threading.Event()
+
+    def send(producer: FakeProducer, *given: Any) -> None:
+        if producer in cluster.made[:2]:
+            goes_on.wait(30)
+        inner(producer, *given)
+
+    monkeypatch.setattr(FakeProducer, "send_offsets_to_transaction", send)
+    monkeypatch.setattr(outbox, "ONE_CALL_S", 0.01)
+    monkeypatch.setattr(transaction, "STUCK_S", 0.01)
+    made = sink(unreachable_timeout=30_000)
+    write(made, WorkerResources(), 0, "a")
+    goes_on.set()
+    for thread in threading.enumerate():
+        if thread.name == transaction.CALL:
+            thread.join()
+    write(made, WorkerResources(), 0, "a")
+    assert cluster.values == ["a"] and not cluster.open and len(cluster.made) == 4
+    goes_on.clear()
+    monkeypatch.setattr(FakeProducer, "send_offsets_to_transaction", lambda *_: goes_on.wait(0.05))
+    with pytest.raises(JobError, match="did not come back from a call"):
+        write(sink(), WorkerResources(), 1, "b")
+    assert cluster.values == ["a"]
 
 
 def test_two_that_write_at_once_are_told(cluster: Cluster) -> None:

@@ -49,6 +49,10 @@ class NoAnswer(JobError):
     """No broker answers; later one may."""
 
 
+class Stuck(JobError):
+    """A client does not come back from a call. It is of no use any more; a new one may be."""
+
+
 class Undelivered(NamedTuple):
     """A record that did not arrive: why, and how large key and value are together."""
 

@@ -7,17 +7,22 @@ and partition has. It is sent before the records: who was fenced learns of it wh
 from __future__ import annotations
 
 import contextlib
+import queue
+import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from headrace.datastream.connectors.kafka.outbox import PAUSE_S, Outbox
 from headrace.datastream.connectors.kafka.producers import Producers, library
-from headrace.datastream.connectors.kafka.refusals import timed_out
+from headrace.datastream.connectors.kafka.refusals import Stuck, timed_out
 from headrace.errors import JobError
 
 TRANSACTION_TIMEOUT_MS = 300_000
 CLOSING_S = 5.0
+CALL = "headrace kafka call"
+STUCK_S = 5.0
+"""So much longer than it was allowed to may a call take, before its client is given up."""
 
 T = TypeVar("T")
 
@@ -57,6 +62,7 @@ class TransactionalProducer:
 
         Raises:
             JobError: Kafka refuses: this producer was fenced, say. It is of no use any more.
+            Stuck: the client does not come back; nothing of this micro-batch was sent.
         """
         if batch_id < self.marker:
             return False
@@ -66,7 +72,12 @@ class TransactionalProducer:
         self._began_s = time.monotonic()
         marker = [self._kafka.TopicPartition(topic, 0, batch_id + 1)]
         send = self.outbox.client.send_offsets_to_transaction
-        self._ask("writing the sink's marker", lambda left: send(marker, self._metadata, left))
+        # librdkafka does not keep this call's timeout (its issue 5456): if the group's coordinator
+        # was restarted, it may wait for ever for a broker that it has forgotten (5511).
+        self._ask(
+            "writing the sink's marker",
+            lambda left: within(lambda: send(marker, self._metadata, left), left + STUCK_S),
+        )
         return True
 
     def commit(self, batch_id: int) -> bool:
@@ -104,3 +115,32 @@ class TransactionalProducer:
         if open_s + PAUSE_S < self._lasts_s:
             return error
         return timed_out(open_s, self._lasts_s, error)
+
+
+def within(call: Callable[[], T], seconds: float) -> T:
+    """What a call gives, made on a thread that is abandoned if it takes longer.
+
+    Raises:
+        Stuck: it takes longer. What it is a method of lives until it comes back, if it ever does.
+        BaseException: what the call raises.
+    """
+    answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            answers.put((call(), None))
+        except BaseException as error:  # raised where it is waited for
+            answers.put((None, error))
+
+    threading.Thread(target=run, name=CALL, daemon=True).start()
+    try:
+        found, error = answers.get(timeout=seconds)
+    except queue.Empty:
+        raise Stuck(
+            f"Kafka's client did not come back from a call in {seconds:.0f} s",
+            hint="the micro-batch can be run again",
+        ) from None
+    if error is not None:
+        raise error
+    answer: T = found
+    return answer

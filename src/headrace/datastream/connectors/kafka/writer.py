@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import repeat
@@ -14,7 +15,7 @@ from headrace.datastream.connectors.kafka.produced import (
     PartsOfARecord,
 )
 from headrace.datastream.connectors.kafka.producers import Producers
-from headrace.datastream.connectors.kafka.refusals import NoAnswer
+from headrace.datastream.connectors.kafka.refusals import NoAnswer, Stuck
 from headrace.datastream.connectors.kafka.transaction import TransactionalProducer
 from headrace.errors import JobError
 
@@ -160,13 +161,18 @@ class ExactlyOnceWriter(KafkaWriter):
         return self._shared().outbox
 
     def _begin(self, topic: str) -> Outbox | None:
-        try:
-            return self._begun(topic)
-        except JobError as error:
-            self._context.discard(self._key)
-            if self._is_new or isinstance(error, NoAnswer):
-                raise
-        return self._begun(topic)
+        end = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                return self._begun(topic)
+            except Stuck:
+                self._context.discard(self._key)
+                if time.monotonic() >= end:
+                    raise
+            except JobError as error:
+                self._context.discard(self._key)
+                if self._is_new or isinstance(error, NoAnswer):
+                    raise
 
     def _begun(self, topic: str) -> Outbox | None:
         producer = self._shared()

@@ -18,16 +18,24 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass
+class Told:
+    """Whether the log says that a server is away: once for all the work that waits for it."""
+
+    away: bool = False
+
+
+@dataclass
 class Outage:
     """How long one piece of work has been waiting for its server.
 
     ``patience_s``: how long it may wait, from the first failure on. ``what``: the server, for the
-    log and for the error. ``clock`` gives seconds.
+    log and for the error. ``clock`` gives seconds. ``told``: shared by what waits at the same time.
     """
 
     patience_s: float
     what: str
     clock: Callable[[], float] = time.monotonic
+    told: Told = field(default_factory=Told)
     _since_s: float | None = field(default=None, init=False)
     _pause_s: float = field(default=FIRST_PAUSE_S, init=False)
 
@@ -40,7 +48,9 @@ class Outage:
         now_s = self.clock()
         if self._since_s is None:
             self._since_s = now_s
-            _log.warning("%s: failed, and is tried again: %s", self.what, error)
+            if not self.told.away:
+                self.told.away = True
+                _log.warning("%s: failed, and is tried again: %s", self.what, error)
         left_s = self._since_s + self.patience_s - now_s
         if left_s <= 0:
             note = f"{self.what} was waited for, for {self.patience_s:g} s"
@@ -52,7 +62,8 @@ class Outage:
 
     def over(self) -> None:
         """The work is done."""
-        if self._since_s is not None:
+        if self._since_s is not None and self.told.away:
+            self.told.away = False
             _log.warning("%s: works again", self.what)
 
 

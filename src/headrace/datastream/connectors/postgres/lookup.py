@@ -11,7 +11,7 @@ from headrace.common.arguments import non_empty, positive
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.types import Row
 from headrace.datastream._functions.asynchronous import AsyncFunction
-from headrace.datastream.connectors.outside.outages import Outage, until_back_async
+from headrace.datastream.connectors.outside.outages import Outage, Told, until_back_async
 from headrace.datastream.connectors.outside.results import Join, Key, function_or_none, joined
 from headrace.datastream.connectors.postgres.client import PostgresConnection, is_outage
 
@@ -50,6 +50,7 @@ class PostgresLookup(AsyncFunction[Any, Any]):
         self._key, self._join = key, join
         self._count = positive(connections, "connections")
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
+        self._told = Told()
         self._free: asyncio.LifoQueue[Any] | None = None
 
     def __repr__(self) -> str:
@@ -71,7 +72,7 @@ class PostgresLookup(AsyncFunction[Any, Any]):
     async def async_invoke(self, value: Any) -> list[Any]:
         key = value if self._key is None else self._key(value)
         parts = key if isinstance(key, tuple | list) else (key,)
-        outage = Outage(self._patience_s, self._connection.place)
+        outage = Outage(self._patience_s, self._connection.place, told=self._told)
         rows = await until_back_async(lambda: self._asked(parts), is_outage, outage)
         return joined(self._join, value, rows)
 

@@ -11,7 +11,7 @@ from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.datastream._functions.asynchronous import AsyncFunction
 from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.datastream.connectors.outside.library import library
-from headrace.datastream.connectors.outside.outages import Outage, until_back_async
+from headrace.datastream.connectors.outside.outages import Outage, Told, until_back_async
 from headrace.datastream.connectors.outside.results import Join, Key, function_or_none, joined
 from headrace.datastream.connectors.redis.client import checked_url, connect, is_outage
 from headrace.datastream.connectors.redis.command import RedisCommand
@@ -63,6 +63,7 @@ class RedisLookup(AsyncFunction[Any, Any]):
         self._decode = decode
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
         self._waiting: list[tuple[RedisCommand, asyncio.Future[Any]]] = []
+        self._told = Told()
         self._client: Any = None
         self._sender: asyncio.Task[None] | None = None
 
@@ -80,7 +81,7 @@ class RedisLookup(AsyncFunction[Any, Any]):
 
     async def async_invoke(self, value: Any) -> list[Any]:
         command = self._command(value if self._key is None else self._key(value))
-        outage = Outage(self._patience_s, without_secrets(self._url))
+        outage = Outage(self._patience_s, without_secrets(self._url), told=self._told)
         answer = await until_back_async(lambda: self._asked(command), is_outage, outage)
         missing = answer is None or (answer == {} and command.arguments[0] == "HGETALL")
         return joined(self._join, value, [] if missing else [self._shown(answer)])
