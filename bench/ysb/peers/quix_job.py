@@ -67,7 +67,7 @@ def run(task: Asked, number: int) -> None:
     client = redis.Redis.from_url(task.redis, decode_responses=True)
     app = Application(
         task.brokers,
-        consumer_group=f"quix-{task.path.name}",  # another one would go on where it stood
+        consumer_group=f"quix-{task.path.parent.name}",  # another one would go on where it stood
         auto_offset_reset="earliest",
         state_dir=task.path / f"state-{number}",
         loglevel="WARNING",
