@@ -7,6 +7,7 @@ from typing import Any
 from headrace.common.serialization import DeserializationSchema
 from headrace.datastream.formats.avro_decoding import Decode, decoder
 from headrace.datastream.formats.avro_encoding import encoder
+from headrace.datastream.formats.avro_references import whole_text
 from headrace.datastream.formats.avro_resolution import reason
 from headrace.datastream.formats.avro_schema import AvroSchema, Mismatch, schema_of
 from headrace.datastream.formats.avro_shapes import Shape, checked_class
@@ -103,11 +104,12 @@ class AvroDeserializationSchema(DeserializationSchema):
     def _decoder(self, identifier: int) -> Decode | str:
         """What decodes the messages of a schema; where nothing can, the reason."""
         assert self._registry is not None
-        found = client_of(self._registry).schema(identifier)
+        client = client_of(self._registry)
+        found = client.schema(identifier)
         if found.kind != "AVRO":
             return f"schema {identifier} is {found.kind}, not Avro"
         try:
-            writer = AvroSchema(found.text)
+            writer = AvroSchema(whole_text(found, client))
             return decoder(writer, self._reader or writer, self._shape)
         except Mismatch as error:
             return f"schema {identifier} does not match the reader's: {reason(error)}"

@@ -13,7 +13,7 @@ from headrace.datastream.connectors.kafka.records import (
     ValueOnly,
 )
 from headrace.datastream.connectors.kafka.split import Split
-from headrace.errors import DecodeError
+from headrace.errors import DecodeError, JobError
 
 RAW_SHOWN_BYTES = 200
 
@@ -62,7 +62,8 @@ class Decoding:
             try:
                 value = self._schema.deserialize(record)
             except Exception as error:
-                if not self._tagged:
+                # A registry that does not answer says nothing of the record.
+                if not self._tagged or isinstance(error, JobError):
                     raise self._told(error, record) from error
                 chunk.bad.append((len(chunk.values), self._bad(error, record)))
                 continue

@@ -1,0 +1,97 @@
+"""Waiting for a server that has gone away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
+
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass
+class Outage:
+    """How long one piece of work has been waiting for its server.
+
+    ``patience_s``: how long it may wait, from the first failure on. ``what``: the server, for the
+    log and for the error. ``clock`` gives seconds.
+    """
+
+    patience_s: float
+    what: str
+    clock: Callable[[], float] = time.monotonic
+    _since_s: float | None = field(default=None, init=False)
+    _pause_s: float = field(default=FIRST_PAUSE_S, init=False)
+
+    def pause(self, error: Exception) -> float:
+        """How long to wait (s) before the next attempt.
+
+        Raises:
+            Exception: ``error`` itself, with a note, when the patience is at its end.
+        """
+        now_s = self.clock()
+        if self._since_s is None:
+            self._since_s = now_s
+            _log.warning("%s: failed, and is tried again: %s", self.what, error)
+        left_s = self._since_s + self.patience_s - now_s
+        if left_s <= 0:
+            note = f"{self.what} was waited for, for {self.patience_s:g} s"
+            if note not in getattr(error, "__notes__", ()):  # many may wait for one answer
+                error.add_note(note)
+            raise error
+        pause_s, self._pause_s = self._pause_s, min(2 * self._pause_s, LONGEST_PAUSE_S)
+        return min(pause_s, left_s)
+
+    def over(self) -> None:
+        """The work is done."""
+        if self._since_s is not None:
+            _log.warning("%s: works again", self.what)
+
+
+def until_back(
+    work: Callable[[], T],
+    is_outage: Callable[[Exception], bool],
+    outage: Outage,
+    sleep: Callable[[float], None] = time.sleep,
+) -> T:
+    """What ``work`` gives; it is called again for as long as its server is away.
+
+    ``is_outage`` says which exceptions mean that; others are raised. Work must bear being called
+    again when its connection was lost at any moment.
+    """
+    while True:
+        try:
+            found = work()
+        except Exception as error:
+            if not is_outage(error):
+                raise
+            pause_s = outage.pause(error)
+        else:
+            outage.over()
+            return found
+        sleep(pause_s)
+
+
+async def until_back_async(
+    work: Callable[[], Awaitable[T]], is_outage: Callable[[Exception], bool], outage: Outage
+) -> T:
+    """As ``until_back``, on the event loop."""
+    while True:
+        try:
+            found = await work()
+        except Exception as error:
+            if not is_outage(error):
+                raise
+            pause_s = outage.pause(error)
+        else:
+            outage.over()
+            return found
+        await asyncio.sleep(pause_s)
