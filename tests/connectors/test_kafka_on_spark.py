@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.connectors.kafka_job import SECRET
+from headrace.datastream.formats.avro import AvroSerializationSchema
+from tests.connectors.kafka_job import FIRST, LATER, SECRET
 from tests.faults.processes import log_of, start
 from tests.faults.sums_job import KEYS
 
@@ -23,18 +24,25 @@ pytestmark = [
 RECORDS = 200
 
 
-def test_every_record_counts_once(kafka_servers: str, tmp_path: Path) -> None:
-    """Two partitions, each with the numbers of its own keys, between transactions."""
+def test_every_record_counts_once(kafka_servers: str, registry_url: str, tmp_path: Path) -> None:
+    """Two partitions, each with the numbers of its own keys, between transactions.
+
+    The micro-batch that is repeated is decoded as before, though the subject has another schema.
+    """
     from tests.connectors.topic import new_topic, transactions
 
     topic, output = new_topic(kafka_servers, 2), tmp_path / "out"
+    writes = AvroSerializationSchema(FIRST, registry_url).for_topic(topic)
     for partition in range(2):
         mine = [n for n in range(RECORDS) if n % KEYS % 2 == partition]
-        transactions(kafka_servers, topic, partition, [b"%d" % n for n in mine], size=30)
+        values = [writes.serialize({"number": n}) for n in mine]
+        transactions(kafka_servers, topic, partition, values, size=30)
     runs = []
     for _ in range(2):
-        job = start("tests.connectors.kafka_job", str(output), kafka_servers, topic)
+        job = start("tests.connectors.kafka_job", str(output), kafka_servers, topic, registry_url)
         runs.append(job.wait(timeout=120))
+        later = AvroSerializationSchema(LATER, registry_url).for_topic(topic)
+        later.serialize({"number": 0})
     assert runs[0] != 0 and runs[1] == 0, log_of(output)
     assert Path(f"{output}-killed").exists()
     written = Counter(

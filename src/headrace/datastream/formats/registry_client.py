@@ -155,7 +155,7 @@ class RegistryClient:
                     lambda: (
                         self._client.register_schema(subject, schema)
                         if register
-                        else self._client.lookup_schema(subject, schema).schema_id
+                        else self._looked_up(subject, schema).schema_id
                     ),
                 )
             return found
@@ -166,9 +166,16 @@ class RegistryClient:
         with self._lock:
             found: int = self._guarded(
                 f"asking for a schema's version under the subject {subject!r}",
-                lambda: self._client.lookup_schema(subject, schema).version,
+                lambda: self._looked_up(subject, schema).version,
             )
             return found
+
+    def _looked_up(self, subject: str, schema: Any) -> Any:
+        """A subject's schema; some registries know one in another layout only when told so."""
+        found = self._or_none(lambda: self._client.lookup_schema(subject, schema))
+        if found is not None:
+            return found
+        return self._client.lookup_schema(subject, schema, normalize_schemas=True)
 
     def _schema(self, text: str, kind: str, references: tuple[Reference, ...]) -> Any:
         made = [

@@ -15,6 +15,7 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from headrace.common.serialization import SimpleStringSchema
+from headrace.datastream.connectors.kafka import KafkaRecordSerializationSchema
 from headrace.datastream.connectors.kafka.decoding import Decoding
 from headrace.datastream.connectors.kafka.records import ValueOnly
 from headrace.datastream.connectors.kafka.split import Split
@@ -225,6 +226,32 @@ def test_a_registry_that_is_away_makes_no_bad_record_of_kafka(registry: Registry
         decoding.chunk([Message(header(1) + b"\x02\x00")])
     assert any("offset 7" in note for note in raised.value.__notes__)
     assert len(decoding.chunk([Message(b"\x01no header")]).bad) == 1
+
+
+@needs_client
+@pytest.mark.parametrize("by_record", [False, True])
+def test_a_sink_of_kafka_registers_for_its_topics(
+    registry: RegistryServer, by_record: bool
+) -> None:
+    where = quick(registry.url)
+    builder = (
+        KafkaRecordSerializationSchema.builder()
+        .set_key_serialization_schema(AvroSerializationSchema(NEW, where))
+        .set_value_serialization_schema(
+            AvroSerializationSchema(NEW, where, TopicRecordNameStrategy())
+        )
+    )
+    topics = ["t1", "t2"] if by_record else ["t"]
+    if by_record:
+        builder.set_topic_selector(lambda record: f"t{record['id']}")
+    else:
+        builder.set_topic("t")
+    makes = builder.build()
+    for number in (1, 2, 1):
+        made = makes.serialize({"id": number}, None, None)  # type: ignore[arg-type]
+        assert made is not None and made.value is not None
+    expected = {f"{t}-key" for t in topics} | {f"{t}-com.acme.Order" for t in topics}
+    assert set(registry.subjects) == expected
 
 
 class Message:
