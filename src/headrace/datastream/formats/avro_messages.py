@@ -58,7 +58,7 @@ class AvroDeserializationSchema(DeserializationSchema):
         self._prepare()
 
     def _prepare(self) -> None:
-        self._by_id: dict[int, Decode | str] = {}
+        self._by_header: dict[bytes, Decode | str] = {}
         self._bare: Decode | None = None
         if self._registry is None and self._writer is not None:
             try:
@@ -93,11 +93,10 @@ class AvroDeserializationSchema(DeserializationSchema):
             return None
         if self._bare is not None:
             return self._bare(data)
-        identifier = schema_id(data)
-        decode = self._by_id.get(identifier)
+        decode = self._by_header.get(data[:HEADER_BYTES])
         if decode is None:
-            decode = self._by_id[identifier] = self._decoder(identifier)
-        if isinstance(decode, str):
+            decode = self._by_header[data[:HEADER_BYTES]] = self._decoder(schema_id(data))
+        if type(decode) is str:
             raise DecodeError(decode)
         return decode(data[HEADER_BYTES:])
 
@@ -152,7 +151,10 @@ class AvroSerializationSchema(RegisteringSchema):
             TypeMismatchError: it does not fit the schema.
             JobError: the registry does not answer, or refuses the schema.
         """
-        body = self._encode(value)
-        if self._registered is None:
+        body, registered = self._encode(value), self._registered
+        if registered is None:
             return body
-        return self._registered.header(self._schema.name, self._schema.text, "AVRO") + body
+        known = registered.known
+        if known is None:
+            known = registered.header(self._schema.name, self._schema.text, "AVRO")
+        return known + body
