@@ -23,6 +23,7 @@ from bench import layers, plots, processes, report, results, throughput
 from bench.contenders import CASES
 from bench.environments import ROOT
 from bench.measure import (
+    avro,
     batches,
     doubling,
     firing,
@@ -51,9 +52,10 @@ MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "growth": growth.measure,
     "lookups": lookups.measure,
     "map-batches": batches.measure,
+    "avro": avro.measure,
 }
 
-ALONE = ("layers", "memory", "batch-linear", "growth", "lookups", "map-batches")
+ALONE = ("layers", "memory", "batch-linear", "growth", "lookups", "map-batches", "avro")
 """Those without a peer."""
 
 
