@@ -96,7 +96,7 @@ class AvroDeserializationSchema(DeserializationSchema):
         decode = self._by_header.get(data[:HEADER_BYTES])
         if decode is None:
             decode = self._by_header[data[:HEADER_BYTES]] = self._decoder(schema_id(data))
-        if type(decode) is str:
+        if isinstance(decode, str):
             raise DecodeError(decode)
         return decode(data, HEADER_BYTES)
 

@@ -15,7 +15,11 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from headrace.common.serialization import SimpleStringSchema
-from headrace.datastream.connectors.kafka import KafkaRecordSerializationSchema
+from headrace.datastream.connectors.kafka import (
+    KafkaRecord,
+    KafkaRecordDeserializationSchema,
+    KafkaRecordSerializationSchema,
+)
 from headrace.datastream.connectors.kafka.decoding import Decoding
 from headrace.datastream.connectors.kafka.records import ValueOnly
 from headrace.datastream.connectors.kafka.split import Split
@@ -221,11 +225,21 @@ def test_a_registry_that_is_away_is_waited_for(
 def test_a_registry_that_is_away_makes_no_bad_record_of_kafka(registry: RegistryServer) -> None:
     registry.down = True
     reads = AvroDeserializationSchema(NEW, registry=quick(registry.url))
-    decoding = Decoding(Split("t", 0, ""), ValueOnly(reads), tagged=True)
-    with pytest.raises(JobError, match="store is down") as raised:
-        decoding.chunk([Message(header(1) + b"\x02\x00")])
-    assert any("offset 7" in note for note in raised.value.__notes__)
-    assert len(decoding.chunk([Message(b"\x01no header")]).bad) == 1
+    for schema in (ValueOnly(reads), OfRecord(reads)):
+        decoding = Decoding(Split("t", 0, ""), schema, tagged=True)
+        asked = len(registry.asked)
+        with pytest.raises(JobError, match="store is down"):
+            decoding.chunk([Message(header(1) + b"\x02\x00")])
+        assert len(registry.asked) == asked + 1  # it is waited for once
+        assert len(decoding.chunk([Message(b"\x01no header")]).bad) == 1
+
+
+class OfRecord(KafkaRecordDeserializationSchema):
+    def __init__(self, schema: AvroDeserializationSchema) -> None:
+        self._schema = schema
+
+    def deserialize(self, record: KafkaRecord) -> Any:
+        return self._schema.deserialize(record.value)
 
 
 @needs_client

@@ -47,6 +47,8 @@ class Decoding:
             return None
         try:
             found = [of_value(message.value()) for message in messages]
+        except JobError:
+            raise  # a registry that is away: it has been waited for
         except Exception:
             return None  # the other way meets it again, and says which record it was
         values = [value for value in found if value is not None]
