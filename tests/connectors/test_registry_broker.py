@@ -30,6 +30,14 @@ from headrace.datastream.formats.avro import (
     AvroSchema,
     AvroSerializationSchema,
 )
+from headrace.datastream.formats.json_messages import (
+    JsonDeserializationSchema,
+    JsonSerializationSchema,
+)
+from headrace.datastream.formats.protobuf import (
+    ProtobufDeserializationSchema,
+    ProtobufSerializationSchema,
+)
 from headrace.datastream.formats.registry import (
     RecordNameStrategy,
     SchemaRegistry,
@@ -41,6 +49,7 @@ from headrace.errors import DecodeError, JobError
 from headrace.testing import run_pipeline
 from headrace.testing.reading import Planner, Reading
 from tests.connectors.topic import content, new_topic
+from tests.unit.datastream.formats.test_registry import CLASSES
 
 pytest.importorskip("confluent_kafka.schema_registry", reason="missing: headrace[registry]")
 
@@ -115,6 +124,14 @@ def test_schemas_are_registered_found_and_refused(registry_url: str) -> None:
     assert reads.deserialize(first) == Order(1, "S", 1)
     with pytest.raises(DecodeError, match="unknown schema id 99999"):
         reads.deserialize(header(99999) + b"x")
+    text = '{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"}'
+    data = JsonSerializationSchema(text, where, "as-json").serialize({"id": 1})
+    assert schema_id(data) == own.get_latest_version("as-json").schema_id
+    assert JsonDeserializationSchema(registered=True).deserialize(data) == {"id": 1}
+    imports = CLASSES["o.Order"]  # of another file, which is registered first
+    data = ProtobufSerializationSchema(imports, where, "as-protobuf").serialize({"id": 1})
+    assert own.get_latest_version("as-protobuf").schema.references[0].subject == "common.proto"
+    assert ProtobufDeserializationSchema(imports, registered=True).deserialize(data).id == 1
 
 
 def test_a_registry_that_comes_back(registry_url: str) -> None:
