@@ -7,15 +7,13 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
-from headrace.datastream.formats.avro_direct_decoding import direct_decoder
-from headrace.datastream.formats.avro_resolution import Resolution, resolve
+from headrace.datastream.formats.avro_resolution import resolve
 from headrace.datastream.formats.avro_schema import AvroSchema
 from headrace.datastream.formats.avro_shapes import Shape
 from headrace.datastream.formats.extras import fastavro
 from headrace.errors import DecodeError, HeadraceError
 
-Decode = Callable[[bytes, int], Any]
-"""From a message, and the place where the value begins, to the value."""
+Decode = Callable[[bytes], Any]
 
 TAGGED = {"return_named_type": True, "return_named_type_override": True}
 
@@ -33,7 +31,7 @@ UNREADABLE = (
 
 
 def decoder(writer: AvroSchema, reader: AvroSchema, shape: Shape, exact: bool = True) -> Decode:
-    """A function from bytes, and a place in them, to the value that is there.
+    """A function from bytes, without any header, to the value in them.
 
     The function raises ``DecodeError`` with the reason in one line. ``exact``: bytes after the
     value are an error, too; Flink ignores them.
@@ -42,30 +40,11 @@ def decoder(writer: AvroSchema, reader: AvroSchema, shape: Shape, exact: bool = 
         Mismatch: no bytes of the writer's schema can be read by the reader's.
     """
     found = resolve(writer, reader, shape)
-    direct, convert = None if found.tagged else direct_decoder(found.layout), found.convert
-    whole = _by_fastavro(found, exact)
-    if direct is None:
-        return whole
-
-    def decode(data: bytes, at: int) -> Any:
-        try:
-            value, end = direct(data, at)
-            if end == len(data) or (end < len(data) and not exact):
-                return value if convert is None else convert(value)
-        except (*UNREADABLE, AttributeError):
-            pass  # fastavro takes more, and says what is wrong
-        return whole(data, at)
-
-    return decode
-
-
-def _by_fastavro(found: Resolution, exact: bool) -> Decode:
     read, layout, convert = fastavro().schemaless_reader, found.layout, found.convert
     options = TAGGED if found.tagged else {}
 
-    def decode(data: bytes, at: int) -> Any:
+    def decode(data: bytes) -> Any:
         file = BytesIO(data)
-        file.seek(at)
         try:
             value = read(file, layout, None, **options)
             if convert is not None:

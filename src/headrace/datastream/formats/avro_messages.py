@@ -92,13 +92,13 @@ class AvroDeserializationSchema(DeserializationSchema):
         if data is None:
             return None
         if self._bare is not None:
-            return self._bare(data, 0)
+            return self._bare(data)
         decode = self._by_header.get(data[:HEADER_BYTES])
         if decode is None:
             decode = self._by_header[data[:HEADER_BYTES]] = self._decoder(schema_id(data))
         if isinstance(decode, str):
             raise DecodeError(decode)
-        return decode(data, HEADER_BYTES)
+        return decode(data[HEADER_BYTES:])
 
     def _decoder(self, identifier: int) -> Decode | str:
         """What decodes the messages of a schema; where nothing can, the reason."""

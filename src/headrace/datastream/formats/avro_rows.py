@@ -43,7 +43,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
             DecodeError: there is none.
         """
         try:
-            return self._decode(data, 0)
+            return self._decode(data)
         except DecodeError as error:
             raise DecodeError(error.message, where={"record": repr(data[:200])}) from error
 

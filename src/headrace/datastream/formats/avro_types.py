@@ -47,7 +47,7 @@ class GenericRecordAvroTypeInfo(TypeInformation):
             if value is None:
                 return None
             try:
-                return decode(encode(value), 0)
+                return decode(encode(value))
             except TypeMismatchError as error:
                 raise mismatch(value, self, error.message) from None
 

@@ -23,11 +23,8 @@ from headrace.datastream.formats.avro import (
     AvroSchema,
     AvroSerializationSchema,
 )
-from headrace.datastream.formats.avro_decoding import UNREADABLE
 from headrace.datastream.formats.avro_direct import direct_encoder
-from headrace.datastream.formats.avro_direct_decoding import direct_decoder
-from headrace.datastream.formats.avro_schema import parsed
-from headrace.errors import DecodeError, TypeMismatchError
+from headrace.errors import TypeMismatchError
 
 UTC = datetime.UTC
 FIRST, LAST = datetime.datetime(1901, 1, 1), datetime.datetime(2200, 1, 1)
@@ -207,33 +204,3 @@ def _outcome(schema: AvroSerializationSchema, value: Any) -> bytes | str:
         return schema.serialize(value).removesuffix(b"\x00" if "z" in value else b"")
     except TypeMismatchError as error:
         return error.message
-
-
-@settings(max_examples=40, deadline=None)
-@given(records(), st.data())
-def test_damaged_bytes_are_read_as_fastavro_reads_them(
-    case: tuple[Any, dict[str, Any]], data: st.DataObject
-) -> None:
-    """The generated function gives what fastavro gives, or leaves the bytes to it."""
-    node, value = case
-    schema = AvroSchema(node)
-    whole = bytearray(AvroSerializationSchema(schema).serialize(value))
-    if whole:
-        at = data.draw(st.integers(0, len(whole) - 1))
-        whole[at] = data.draw(st.sampled_from((0, 1, 2, 3, 127, 128, 255)))
-    damaged = bytes(whole[: data.draw(st.integers(0, len(whole)))])
-    direct = direct_decoder(parsed(schema.text)[0])
-    assert direct is not None
-    file = io.BytesIO(damaged)
-    try:
-        expected = fastavro.schemaless_reader(file, fastavro.parse_schema(node), None)
-    except Exception:
-        with pytest.raises(DecodeError):
-            AvroDeserializationSchema(schema).deserialize(damaged)
-        return
-    try:
-        found, end = direct(b"-" + damaged, 1)
-    except (*UNREADABLE, AttributeError):
-        return
-    if end <= len(damaged) + 1:
-        assert (repr(found), end - 1) == (repr(expected), file.tell())
