@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from io import BytesIO
@@ -18,7 +17,6 @@ from typing import Any
 from headrace.common.time import Instant
 from headrace.common.types import Row
 from headrace.datastream.formats.avro_defaults import default_maker
-from headrace.datastream.formats.avro_direct import direct_encoder
 from headrace.datastream.formats.avro_schema import (
     AvroSchema,
     Node,
@@ -40,14 +38,8 @@ def encoder(schema: AvroSchema) -> Callable[[Any], bytes]:
     The function raises ``TypeMismatchError`` for a record that does not fit the schema.
     """
     prepare, write, node = preparation(schema), fastavro().schemaless_writer, parsed(schema.text)[0]
-    direct = direct_encoder(schema, _SCALARS)
 
     def encode(value: Any) -> bytes:
-        if direct is not None:
-            try:
-                return direct(value)
-            except (*MISFITS, struct.error):
-                pass  # fastavro takes more, and says what is wrong
         out = BytesIO()
         try:
             write(out, node, value if prepare is None else prepare(value))
