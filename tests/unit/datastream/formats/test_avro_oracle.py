@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import datetime
 import io
-import math
-import uuid
 from dataclasses import fields, is_dataclass, make_dataclass
 from decimal import Decimal
-from enum import Enum
 from itertools import count
 from typing import Any
 
 import fastavro
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,8 +19,6 @@ from headrace.datastream.formats.avro import (
     AvroSchema,
     AvroSerializationSchema,
 )
-from headrace.datastream.formats.avro_direct import direct_encoder
-from headrace.errors import TypeMismatchError
 
 UTC = datetime.UTC
 FIRST, LAST = datetime.datetime(1901, 1, 1), datetime.datetime(2200, 1, 1)
@@ -151,56 +145,3 @@ def test_all_types_go_both_ways(case: tuple[Any, dict[str, Any]]) -> None:
     assert rows.as_dict(recursive=True) == value
     into = AvroDeserializationSchema(AvroSchema(node), type(objects)).deserialize(data)
     assert {part.name: getattr(into, part.name) for part in fields(into)} == value
-
-
-class Side(Enum):
-    A = 1
-    B = 2
-
-
-class Texts(str):
-    pass
-
-
-@pytest.mark.parametrize(
-    ("node", "values"),
-    [
-        ("int", [True, 1 << 31, 2.0, "1", None]),
-        ("long", [True, 1 << 63, -(1 << 63) - 1, Decimal(2)]),
-        ("double", [1, True, "x", 10**400, math.inf, None]),
-        ("float", [1e300, 3, -math.inf]),
-        ("boolean", [1, None, "true"]),
-        ("string", [Texts("x"), b"x", 1, "\ud800", None]),
-        ("bytes", [bytearray(b"x"), "x", memoryview(b"x")]),
-        ({"type": "enum", "name": "E", "symbols": ["A", "B"]}, [Side.A, "C", None, 1]),
-        ({"type": "fixed", "name": "F", "size": 2}, [b"x", b"xyz", "xy"]),
-        ({"type": "array", "items": "int"}, [(1, 2), {3}, "ab", 1, [None]]),
-        ({"type": "map", "values": "int"}, [{1: 1}, [("a", 1)], {"a": "b"}]),
-        (["null", "int"], [True, "x"]),
-        (logical("long", "timestamp-micros"), [datetime.datetime(2020, 1, 1), 5, "x"]),
-        (logical("int", "date"), [5, datetime.datetime(2020, 1, 1), "2020-01-01"]),
-        (logical("string", "uuid"), [str(uuid.UUID(int=5)), 5]),
-        (MONEY, [Decimal("1.234"), 5, "x"]),
-        ({"type": "record", "name": "N", "fields": [{"name": "x", "type": "int"}]},
-         [{}, {"x": 1, "y": 2}, (1,), (1, 2), [3], Row(1), Row(x=1), Row(y=1), Row(1, 2), 5, None]),
-    ],
-)  # fmt: skip
-def test_what_is_not_written_directly_is_written_as_before(node: Any, values: list[Any]) -> None:
-    """The generated function gives the bytes of the other way, or leaves the record to it."""
-    schema = AvroSchema({"type": "record", "name": "R", "fields": [{"name": "a", "type": node}]})
-    assert direct_encoder(schema, {}) is not None
-    direct = AvroSerializationSchema(schema)
-    # a union of several types has no generated function
-    more = [{"name": "a", "type": node}, {"name": "z", "type": MIXED}]
-    other = AvroSchema({"type": "record", "name": "R", "fields": more})
-    assert direct_encoder(other, {}) is None
-    slow = AvroSerializationSchema(other)
-    for value in values:
-        assert _outcome(direct, {"a": value}) == _outcome(slow, {"a": value, "z": None})
-
-
-def _outcome(schema: AvroSerializationSchema, value: Any) -> bytes | str:
-    try:
-        return schema.serialize(value).removesuffix(b"\x00" if "z" in value else b"")
-    except TypeMismatchError as error:
-        return error.message
