@@ -74,15 +74,36 @@ class KafkaEnumerator(SplitEnumerator):
             self.subscription.require(self._seen)
             places = [split.place for split in self._seen.values()]
             begins = self.starting.resolve(self._cluster, self.reads_group, places)
-            stops: Mapping[Place, int] = {}
-            if self.stopping is not None:
-                stops = self.stopping.resolve(self._cluster, self.reads_group, places, stops=True)
+            stops = self._stops(places)
         except Unreachable as error:
             raise _unreachable(error, 0) from error
         return {
             name: Position(begins[split.place], stops.get(split.place)).json
             for name, split in self._seen.items()
         }
+
+    def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
+        """The same offsets, with the stops of now, or none.
+
+        Raises:
+            JobError: a partition has no such offset, or no broker answers.
+        """
+        try:
+            self._look(now_ms)
+            there = [name for name in positions if name in self._seen]
+            stops = self._stops([self._seen[name].place for name in there])
+        except Unreachable as error:
+            raise _unreachable(error, 0) from error
+        offsets = {name: Position.of(at).offset for name, at in positions.items()}
+        return {
+            name: Position(at, stops.get(Split.of(name).place) if name in there else None).json
+            for name, at in offsets.items()
+        }
+
+    def _stops(self, places: Sequence[Place]) -> Mapping[Place, int]:
+        if self.stopping is None:
+            return {}
+        return self.stopping.resolve(self._cluster, self.reads_group, places, stops=True)
 
     def advance(
         self,
