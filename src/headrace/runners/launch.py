@@ -250,7 +250,7 @@ def _refuse_unkept(program: JobProgram, configuration: Configuration) -> None:
         return
     if not options.read(configuration, options.CHECKPOINT_DIR):
         raise ConfigurationError(
-            f"{options.STOP_DRAIN.key} is false, and what the run leaves open would be kept nowhere",
+            f"{options.STOP_DRAIN.key} is false, and what the run leaves open is kept nowhere",
             hint=f"set {options.CHECKPOINT_DIR.key}",
         )
 
