@@ -260,6 +260,11 @@ def _tell_ignored(configuration: Configuration) -> None:
     ignored = [key for key in keys if configuration.contains_key(key)]
     if ignored:
         print(f"headrace: the local runner ignores {', '.join(ignored)}", file=sys.stderr)
+    if not options.read(configuration, options.STOP_DRAIN):
+        print(
+            "headrace: the local runner keeps no checkpoint: what stays open is gone at the end",
+            file=sys.stderr,
+        )
 
 
 def _tell_other_interpreter(needs: Dependencies) -> None:

@@ -88,7 +88,7 @@ class SourceProgress:
 
     def to_json(self) -> dict[str, Any]:
         """The fields, as JSON."""
-        said = {"until": self.until, "stopped": dict(self.stopped)}
+        said: dict[str, Any] = {"until": self.until, "stopped": dict(self.stopped)}
         said |= {"suspended": self.suspended, "drained": self.drained}
         return {
             "positions": dict(self.positions),
