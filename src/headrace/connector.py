@@ -284,6 +284,10 @@ class Source(ABC):
         """
         return ""
 
+    def stops(self, split: str) -> bool:
+        """Whether a split of a source with ``stops_at`` is one that stops; else it only ends."""
+        return True
+
     @property
     def record_type(self) -> Any | None:
         """The ``TypeInformation`` of the records; None where only reading them tells."""

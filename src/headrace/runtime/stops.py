@@ -42,11 +42,13 @@ def kept(
     """
     stops = source.source is not None and bool(source.source.stops_at)
     stopped, finished = dict(before.stopped), dict(after.finished)
-    if stops and not drain:
-        for split in [split for split, at in finished.items() if at is not None]:
-            stopped[split] = finished.pop(split)
+    stopping = [split for split in finished if stops and source.source.stops(split)]
+    if not drain:
+        kept_open = [split for split in stopping if finished[split] is not None]
+        stopped |= {split: finished.pop(split) for split in kept_open}
     suspended = stops and not drain and after.ended
-    drained = before.drained or (stops and bool(finished)) or (after.ended and not suspended)
+    lost = any(split in finished for split in stopping)
+    drained = before.drained or lost or (after.ended and not suspended)
     return replace(
         after,
         until=until_of(source.source),

@@ -29,6 +29,9 @@ class Where:
     stops_at: str = ""
     bounded: bool = True
 
+    def stops(self, split: str) -> bool:
+        return not split.startswith("first")
+
 
 class Run:
     """A run of a job with one source, from an offset on."""
@@ -87,6 +90,12 @@ def test_a_run_that_drains_finishes_them() -> None:
     run = Run(Folder({"a": 5}), Where("5 records"), drain=True)
     assert [work.finished for work in works(run.step())][-1:] == [True]
     assert run.ended and not run.suspended
+
+
+def test_a_split_that_only_ends_is_drained_by_every_run() -> None:
+    run = Run(Folder({"first": 5, "last": 5}), Where("stop"))
+    assert {work.split for work in works(run.step()) if work.finished} == {"first"}
+    assert run.suspended and not run.offset.source(0).drained
 
 
 def test_what_ends_by_itself_is_drained_by_every_run() -> None:
