@@ -26,6 +26,7 @@ from bench.environments import ROOT
 from bench.kafka import inputs, rates
 from bench.kafka import latency as kafka_latency
 from bench.measure import (
+    avro,
     batches,
     doubling,
     firing,
@@ -57,9 +58,10 @@ MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "kafka": partial(rates.measure, inputs.STATELESS),
     "kafka-count": partial(rates.measure, inputs.COUNT),
     "kafka-latency": kafka_latency.measure,
+    "avro": avro.measure,
 }
 
-ALONE = ("layers", "memory", "batch-linear", "growth", "lookups", "map-batches")
+ALONE = ("layers", "memory", "batch-linear", "growth", "lookups", "map-batches", "avro")
 """Those without a peer."""
 
 

@@ -84,6 +84,7 @@ _TITLES = {
     "broadcast": "1,000 rules, looked up by records of 10,000 keys",
     "lookups": "Lookups over HTTP that take 20 ms, up to 1,000 at once",
     "map-batches": "A scikit-learn model over batches: time to that of a plain loop",
+    "avro": "Messages of Avro with 12 fields, beside fastavro's own loop",
     "latency": "Latency from record to output at 2,000 records a second",
     "trickle": "What a micro-batch of 100 records takes",
     "doubling": "An input that doubles and halves again",

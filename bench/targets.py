@@ -27,6 +27,8 @@ class Rounds:
         return median(self.values.values())
 
 
+AVRO_HEADERS, AVRO_FORMS = ("", " with header"), ("dicts", "dataclasses")
+
 Both = tuple[Rounds | None, Rounds | None]
 """Headrace's figure and a peer's."""
 
@@ -172,6 +174,18 @@ def _to_the_client(measured: Measured) -> Rounds | None:
 
 def _map_batches(point: str) -> Ask:
     return lambda m: m.value("map-batches", "headrace-local", "time_to_plain_loop", point)
+
+
+def _avro(what: str) -> Ask:
+    """The slowest way: dicts or dataclasses, with a header or without."""
+    forms = [f"{what}{header}, {form}" for header in AVRO_HEADERS for form in AVRO_FORMS]
+
+    def ask(measured: Measured) -> Rounds | None:
+        return together(
+            min, *(measured.value("avro", "headrace-local", "to_wanted", form) for form in forms)
+        )
+
+    return ask
 
 
 def _trickle(contender: str) -> Ask:
@@ -449,5 +463,14 @@ TARGETS = (
             m.value("ysb-latency", "pyflink", "median_ms"),
         ),
         most=True,
+    ),
+    *(
+        Target(
+            f"Avro of 12 fields, {told}: to 200,000 records/s or fastavro's own loop, "
+            "whichever is less",
+            1,
+            _avro(what),
+        )
+        for what, told in (("write", "written"), ("read", "read"))
     ),
 )

@@ -1,8 +1,9 @@
-"""What Avro costs beside fastavro's own loop: ``python -m bench.measure.avro``.
+"""What Avro costs beside fastavro's own loop: ``make bench ARGS=avro``.
 
 Messages of 12 fields, one process, processor time, of which the least of several turns counts.
 The own loop calls ``schemaless_writer`` and ``schemaless_reader`` for each message, no more.
-Wanted: at least 200,000 records a second, or what the own loop does, whichever is less.
+Wanted: at least 200,000 records a second, or what the own loop does, whichever is less. "With
+header" is Confluent's, whose id has been asked for before.
 """
 
 from __future__ import annotations
@@ -11,20 +12,29 @@ import argparse
 import io
 import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import make_dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, make_dataclass
 from typing import Any
+from unittest import mock
 
 import fastavro
 
+from bench.measure.probes import several
+from bench.throughput import Plan
+from bench.throughput import Row as Found
 from headrace.common.types import Row
+from headrace.datastream.formats import registry_client
 from headrace.datastream.formats.avro import (
     AvroDeserializationSchema,
     AvroSchema,
     AvroSerializationSchema,
 )
+from headrace.datastream.formats.registry import SchemaRegistry
+from headrace.datastream.formats.registry_client import RegisteredText
 
 WANTED = 200_000
+RECORDS = 50_000
+WRITE, READ, READ_OTHER = "write", "read", "read another schema"
 FIELDS: list[tuple[str, Any]] = [
     ("id", "long"),
     ("symbol", "string"),
@@ -69,25 +79,40 @@ def records(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def rate(function: Callable[[Any], Any], values: Sequence[Any], turns: int) -> float:
-    """How many a second, in the best of the turns."""
-    best = float("inf")
-    for _ in range(turns):
-        start = time.process_time()
-        for value in values:
-            function(value)
-        best = min(best, time.process_time() - start)
-    return len(values) / best
+@dataclass(frozen=True)
+class Way:
+    """Something that is done with each of some values; ``own`` names the loop beside it."""
+
+    name: str
+    own: str
+    function: Callable[[Any], Any]
+    values: Sequence[Any]
 
 
-def measure(count: int, turns: int) -> dict[str, float]:
-    """Records a second, by what is done."""
-    avro, newer = schema(), schema(added=3)
+@dataclass(frozen=True)
+class Known:
+    """Stands for a registry's client that has been asked before."""
+
+    schema_text: str
+
+    def identifier(self, *given: Any) -> int:
+        """The id of the schema."""
+        return 1
+
+    def schema(self, identifier: int) -> RegisteredText:
+        """The schema of every id."""
+        return RegisteredText(self.schema_text, "AVRO")
+
+
+def ways(count: int) -> Iterator[Way]:
+    """What is measured; the own loop comes before what is beside it."""
+    avro, newer, registry = schema(), schema(added=3), SchemaRegistry("http://registry")
     parsed, parsed_newer = (fastavro.parse_schema(json.loads(s.text)) for s in (avro, newer))
     order = make_dataclass("Order", [(name, object) for name, _ in FIELDS])
-    values = records(count)
-    write = AvroSerializationSchema(avro)
-    messages = [write.serialize(value) for value in values]
+    dicts = records(count)
+    objects, rows = [order(**held) for held in dicts], [Row(**held) for held in dicts]
+    plain = AvroSerializationSchema(avro)
+    headed = AvroSerializationSchema(avro, registry, "orders-value")
 
     def own_write(value: Any) -> bytes:
         out = io.BytesIO()
@@ -100,37 +125,71 @@ def measure(count: int, turns: int) -> dict[str, float]:
     def own_read_newer(data: bytes) -> Any:
         return fastavro.schemaless_reader(io.BytesIO(data), parsed, parsed_newer)
 
-    assert own_write(values[0]) == messages[0]
-    found = {
-        "write, fastavro's own loop": rate(own_write, values, turns),
-        "write dicts": rate(write.serialize, values, turns),
-        "write dataclasses": rate(write.serialize, [order(**v) for v in values], turns),
-        "read, fastavro's own loop": rate(own_read, messages, turns),
-        "read another schema, fastavro's own loop": rate(own_read_newer, messages, turns),
-    }
-    for name, made in {
-        "read dicts": AvroDeserializationSchema(avro),
-        "read rows": AvroDeserializationSchema(avro, Row),
-        "read dataclasses": AvroDeserializationSchema(avro, order),
-        "read another schema, dicts": AvroDeserializationSchema(newer, writer_schema=avro),
-    }.items():
-        found[name] = rate(made.deserialize, messages, turns)
-    return found
+    messages = [own_write(value) for value in dicts]
+    with mock.patch.dict(registry_client._clients, {registry: Known(avro.text)}):  # type: ignore[dict-item]
+        with_header = [headed.serialize(value) for value in dicts]
+        yield Way(WRITE, WRITE, own_write, dicts)
+        for name, made in ((WRITE, plain), (f"{WRITE} with header", headed)):
+            for form, values in (("dicts", dicts), ("dataclasses", objects), ("rows", rows)):
+                assert made.serialize(values[-1])[-len(messages[-1]) :] == messages[-1]
+                yield Way(f"{name}, {form}", WRITE, made.serialize, values)
+        yield Way(READ, READ, own_read, messages)
+        for into in (dict, order, Row):
+            form = {dict: "dicts", Row: "rows"}.get(into, "dataclasses")
+            bare = AvroDeserializationSchema(avro, into)
+            yield Way(f"{READ}, {form}", READ, bare.deserialize, messages)
+            named = AvroDeserializationSchema(avro, into, registry)
+            assert named.deserialize(with_header[-1]) == bare.deserialize(messages[-1])
+            yield Way(f"{READ} with header, {form}", READ, named.deserialize, with_header)
+        yield Way(READ_OTHER, READ_OTHER, own_read_newer, messages)
+        other = AvroDeserializationSchema(newer, order, writer_schema=avro)
+        yield Way(f"{READ_OTHER}, dataclasses", READ_OTHER, other.deserialize, messages)
+
+
+def rates(found: Sequence[Way], turns: int) -> dict[str, float]:
+    """How many records a second each way does, in the best of its turns."""
+    best = dict.fromkeys((way.name for way in found), float("inf"))
+    for _ in range(turns):
+        for way in found:
+            function, start = way.function, time.process_time()
+            for value in way.values:
+                function(value)
+            best[way.name] = min(best[way.name], time.process_time() - start)
+    return {way.name: len(way.values) / best[way.name] for way in found}
+
+
+def rows_of(count: int, turns: int) -> list[Found]:
+    """For each way its rate, to that of the own loop, and to what is wanted."""
+    found = [*ways(count)]
+    taken = rates(found, turns)
+    return [
+        {
+            "contender": "fastavro" if way.name == way.own else "headrace-local",
+            "point": way.name,
+            "values": {
+                "records_per_second": round(taken[way.name]),
+                "to_own_loop": round(taken[way.name] / taken[way.own], 3),
+                "to_wanted": round(taken[way.name] / min(WANTED, taken[way.own]), 3),
+            },
+        }
+        for way in found
+    ]
+
+
+def measure(plan: Plan) -> list[Found]:
+    """The rows, from a process of their own; nothing where Headrace is not wanted."""
+    if not plan.takes("headrace-local"):
+        return []
+    return several("avro", "avro", [f"--records={max(round(RECORDS * plan.scale), 1_000)}"], 300)
 
 
 def main() -> None:
-    """Measure, and print a line each."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, default=50_000)
+    """Measure, and print all rows as one line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--records", type=int, default=RECORDS)
     parser.add_argument("--turns", type=int, default=5)
     given = parser.parse_args()
-    found = measure(given.records, given.turns)
-    for name, each in found.items():
-        print(f"{name:<45} {each:>9,.0f} records/s")
-    for what in ("write", "read"):
-        least = min(WANTED, found[f"{what}, fastavro's own loop"])
-        held = found[f"{what} dicts"] >= least
-        print(f"{what}: wanted {least:,.0f}: {'held' if held else 'MISSED'}")
+    print(json.dumps({"rows": rows_of(given.records, given.turns)}))
 
 
 if __name__ == "__main__":

@@ -182,6 +182,19 @@ class SplitEnumerator(ABC):
         come back, equal as JSON.
         """
 
+    def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
+        """The same splits, where the source of now reads on from where another run stopped.
+
+        Called once in a run, before ``advance``: if the source stops elsewhere than the one that
+        gave the positions (``Source.stops_at``), or if that one has stopped at its end and was not
+        drained. What is written in a position of the old end is replaced here. Nothing may be
+        left out or read again: the same micro-batch begins at either position.
+
+        Raises:
+            CheckpointError: the source cannot go on from these positions.
+        """
+        return positions
+
     @abstractmethod
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
@@ -263,6 +276,19 @@ class Source(ABC):
         must stay as it is; None, the default, for input that may change.
         """
         return None
+
+    @property
+    def stops_at(self) -> str:
+        """Where it stops although its input goes on, as a short text; empty where it does not.
+
+        The splits of such a source can be read on later, from the end positions that ``advance``
+        gave: by a run whose source stops elsewhere, or never (see ``SplitEnumerator.resume``).
+        """
+        return ""
+
+    def stops(self, split: str) -> bool:
+        """Whether a split of a source with ``stops_at`` is one that stops; else it only ends."""
+        return True
 
     @property
     def record_type(self) -> Any | None:

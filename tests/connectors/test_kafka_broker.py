@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -285,16 +283,3 @@ def test_a_broker_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = source("127.0.0.1:1", "t", clients=clients)
     with pytest.raises(JobError, match=r"no Kafka broker answers: .*127\.0\.0\.1:1"):
         nowhere.enumerator("").initial(0)
-
-
-def test_the_registry_speaks_confluents_api(registry_url: str) -> None:
-    def ask(path: str, **content: str) -> Any:
-        kind = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
-        data = json.dumps(content).encode() if content else None
-        request = urllib.request.Request(f"{registry_url}{path}", data, kind)
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            return json.load(answer)
-
-    number = ask("/subjects/things-value/versions", schema='{"type": "string"}')["id"]
-    assert json.loads(ask(f"/schemas/ids/{number}")["schema"]) == {"type": "string"}
-    assert ask("/subjects") == ["things-value"]

@@ -22,13 +22,15 @@ from headrace.datastream.connectors.kafka import (
     KafkaRecord,
     KafkaRecordDeserializationSchema,
     KafkaSource,
+    KafkaTopicPartition,
 )
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.testing import run_pipeline
-from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients
+from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, Log
 
 BAD = OutputTag("bad")
 HOURS = 8
+LATEST = KafkaOffsetsInitializer.latest()
 
 
 @pytest.fixture(autouse=True)
@@ -44,14 +46,17 @@ class KeyAndValue(KafkaRecordDeserializationSchema):
         return record.key.decode(), int(record.value)
 
 
-def program(env: StreamExecutionEnvironment) -> dict[str, DataStream]:
+def program(
+    env: StreamExecutionEnvironment, stop: KafkaOffsetsInitializer | None = LATEST
+) -> dict[str, DataStream]:
     """Sums by key and minute of Kafka's own timestamps."""
+    builder = KafkaSource.builder()
     source = (
-        KafkaSource.builder()
+        (builder if stop is None else builder.set_bounded(stop))
         .set_bootstrap_servers("fake:9092")
         .set_topics("clicks")
+        .set_group_id("group")
         .set_deserializer(KeyAndValue())
-        .set_bounded(KafkaOffsetsInitializer.latest())
         .on_error(BAD)
         .set_clients(FakeClients("fake"))
         .build()
@@ -103,6 +108,55 @@ def test_windows_of_kafkas_own_time(broker: Broker, how: dict[str, Any]) -> None
         ("clicks", 1, b"none"),
     ]
     assert all(isinstance(bad, BadKafkaRecord) for bad in results["bad"])
+
+
+CLICKS = [KafkaTopicPartition("clicks", partition) for partition in range(2)]
+
+
+@pytest.mark.parametrize(
+    "stop",
+    [
+        KafkaOffsetsInitializer.offsets({CLICKS[0]: 9, CLICKS[1]: 4}),
+        KafkaOffsetsInitializer.timestamp(100_000),
+        KafkaOffsetsInitializer.committed_offsets(),
+        KafkaOffsetsInitializer.earliest(),
+    ],
+    ids=lambda stop: stop.text,
+)
+@pytest.mark.parametrize(
+    "how", [{}, {"cuts": [5] * 20, "backends": "paged", "restarts": True}], ids=["whole", "cut"]
+)
+def test_a_backfill_stops_where_the_stream_began(
+    broker: Broker, stop: KafkaOffsetsInitializer, how: dict[str, Any]
+) -> None:
+    """Then the program goes on there: no record twice, none left out, no window parted."""
+    fill(broker)
+    began = {("clicks", 0): 12, ("clicks", 1): 7}
+    broker.groups.update({("group", place): at for place, at in began.items()})
+    found = run_pipeline(program, backfill=lambda env: program(env, stop), **how)
+    assert sorted(found["sums"]) == expected()
+    assert len(found["bad"]) == 2
+
+
+def test_the_stream_after_a_backfill_has_no_end(broker: Broker) -> None:
+    """It reads what is there, and a partition that was made since, from its beginning."""
+    fill(broker)
+    stop = KafkaOffsetsInitializer.offsets({CLICKS[0]: 9, CLICKS[1]: 4})
+
+    def stream(env: StreamExecutionEnvironment) -> dict[str, DataStream]:
+        broker.topics["clicks"][1].append(Log().add(b"new"))
+        return program(env, None)
+
+    found = run_pipeline(stream, backfill=lambda env: program(env, stop), micro_batches=2)
+    assert sorted(bad.raw for bad in found["bad"]) == [b"new", b"none", b"none"]
+
+
+def test_a_backfill_to_committed_offsets_leaves_them(broker: Broker) -> None:
+    fill(broker)
+    began = {("group", ("clicks", 0)): 12, ("group", ("clicks", 1)): 7}
+    broker.groups.update(began)
+    run_pipeline(lambda env: program(env, KafkaOffsetsInitializer.committed_offsets()))
+    assert broker.groups == began
 
 
 @pytest.mark.parametrize("mode", ["streaming", "batch"])

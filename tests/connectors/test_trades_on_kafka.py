@@ -1,4 +1,6 @@
-"""The trade job on a real broker: live and as a batch, beside what the oracle computes."""
+"""The trade job on a real broker: a backfill, live from there, and as a batch, beside what the
+oracle computes.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,17 @@ def test_a_day_sent_live(kafka_servers: str, registry_url: str, tmp_path: Path) 
     generator.generate(day, events=2_000, seed=105)
     brokers = Brokers(kafka_servers, registry_url)
     status = run.compared(
-        brokers, day, tmp_path / "work", rate=500, console=Console(file=shown), display=False
+        brokers,
+        day,
+        tmp_path / "work",
+        rate=500,
+        console=Console(file=shown),
+        display=False,
+        backfill=True,
     )
     assert status == 0, shown.getvalue()
     assert "final documents are equal in stream and batch" in shown.getvalue()
+    assert "backfill: 1,0" in shown.getvalue()
     assert "p50 -" not in shown.getvalue().partition("from event to document")[2]
 
     wanted = trades_oracle.run(day)

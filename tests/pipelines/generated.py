@@ -53,6 +53,7 @@ from .functions import (
     results_of_windows,
     twice_or_not,
 )
+from .log import Log
 from .two_streams import ADDED, Aged, Marked, Surcharged
 
 BOUND_MS = 20
@@ -148,20 +149,30 @@ class Program:
     sources: tuple[tuple[Record, ...], ...]
     steps: tuple[Step, ...]
 
-    def build(self, env: StreamExecutionEnvironment, changes: Sequence[int] = ()) -> Built:
+    def build(
+        self,
+        env: StreamExecutionEnvironment,
+        changes: Sequence[int] = (),
+        stops: Sequence[int | None] = (),
+    ) -> Built:
         """The program in an environment, and in the model.
 
         ``changes``: what stands before each operator with state, in turn (see ``Built.keyed``).
+        ``stops``: where the sources stop, in turn; then they are logs.
         """
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(
             Duration.of_millis(BOUND_MS)
         ).with_timestamp_assigner(lambda value: value[2])
         built = Built(changes=itertools.cycle(changes or [0]))
-        for records in self.sources:
-            stream = (
-                env.from_collection(list(records))
-                .assign_timestamps_and_watermarks(strategy)
-                .map(lambda value: (value[0], value[1]))
+        nowhere = WatermarkStrategy.no_watermarks()
+        for number, records in enumerate(self.sources):
+            if stops:
+                log = Log(records, stops[number % len(stops)])
+                source = env.from_source(log, nowhere, "log")
+            else:
+                source = env.from_collection(list(records))
+            stream = source.assign_timestamps_and_watermarks(strategy).map(
+                lambda value: (value[0], value[1])
             )
             built.add(Flow(stream, list(records), Order.TOTAL))
         for step in self.steps:

@@ -7,7 +7,7 @@ every micro-batch, as a stream or as a batch: all equal what a model in plain Py
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,11 +42,13 @@ def small_pieces() -> Iterator[None]:
         yield
 
 
-def run(program: Program, *, combining: bool = True, **how: Any) -> tuple[Built, PipelineResults]:
+def run(
+    program: Program, *, combining: bool = True, stops: Sequence[int | None] = (), **how: Any
+) -> tuple[Built, PipelineResults]:
     """A new build of the program, and its results; windows in two phases, or in one."""
     given = {**SETTINGS, "headrace.combining.enabled": str(combining).lower()}
     env = StreamExecutionEnvironment(Configuration.from_dict(given))
-    built = program.build(env)
+    built = program.build(env, stops=stops)
     return built, run_pipeline(built.streams(), **how)
 
 

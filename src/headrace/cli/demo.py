@@ -53,6 +53,13 @@ def trades(
             help="With --kafka: beside it version B, whose events wait so long for their orders.",
         ),
     ] = None,
+    backfill: Annotated[
+        bool,
+        typer.Option(
+            "--backfill",
+            help="With --kafka: half of the day is history, which a run of its own reads first.",
+        ),
+    ] = False,
 ) -> None:
     """Link three trading systems' messages into order hierarchies, as a stream and as a batch."""
     if kafka:
@@ -68,6 +75,7 @@ def trades(
                 rate=rate,
                 display=display,
                 other_wait_ms=other_wait_ms,
+                backfill=backfill,
             )
         )
     from headrace.demo.trades import main

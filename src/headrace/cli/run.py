@@ -12,13 +12,26 @@ from typing import Annotated
 
 import typer
 
-from headrace.common.options.catalogue import FRESH_VARIABLE, LOCAL_VARIABLE, SETTINGS_VARIABLE
+from headrace.common.options.catalogue import (
+    FRESH_VARIABLE,
+    LOCAL_VARIABLE,
+    SETTINGS_VARIABLE,
+    STOP_DRAIN,
+)
 from headrace.errors import ConfigurationError
 
 Local = Annotated[bool, typer.Option("--local", help="Run jobs in this process, without Spark.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option("-D", metavar="KEY=VALUE", help="A setting, unless the program sets it itself."),
+]
+
+NoDrain = Annotated[
+    bool,
+    typer.Option(
+        "--no-drain",
+        help="Where sources stop, leave windows and timers open: a later run goes on there.",
+    ),
 ]
 
 # What follows the program is the program's, `--help` included.
@@ -35,6 +48,7 @@ def run(
         bool, typer.Option("--fresh", help="Start anew, not from the checkpoint.")
     ] = False,
     local: Local = False,
+    no_drain: NoDrain = False,
     settings: Settings = None,
 ) -> None:
     """Run PROGRAM; started again, it goes on from its checkpoint unless --fresh is given.
@@ -42,7 +56,8 @@ def run(
     --fresh counts before or after PROGRAM; after a `--` it is the program's own. It leaves what
     sinks have written where it is. The other options come before PROGRAM.
     """
-    ask(local, settings or [])
+    drained = [f"{STOP_DRAIN.key}=false"] if no_drain else []
+    ask(local, [*(settings or []), *drained])
     asked, passed = split_fresh(arguments or [])
     execute(program, passed, fresh=fresh or asked)
 

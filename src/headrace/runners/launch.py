@@ -120,6 +120,13 @@ def program_of(
             where={"source": f"{endless.name}, built at {endless.site}"},
             hint="use RuntimeExecutionMode.STREAMING, or a bounded source",
         )
+    drain = options.read(configuration, options.STOP_DRAIN)
+    if mode == "BATCH" and not drain:
+        raise ConfigurationError(
+            f"{options.STOP_DRAIN.key} is false, and a batch keeps no state that could stay open",
+            where={options.RUNTIME_MODE.key: mode},
+            hint="use RuntimeExecutionMode.STREAMING: it reads up to the same offsets, and ends",
+        )
     parallelism = options.read(configuration, options.PARALLELISM) or os.cpu_count() or 1
     local = _is_local(configuration)
     most = options.read(configuration, options.MAX_RECORDS_PER_BATCH)
@@ -137,6 +144,7 @@ def program_of(
         pace=_pace(configuration, most),
         tick_ms=options.read(configuration, options.PROCESSING_TIME_TICK),
         capture_dir=_folder(options.read(configuration, options.FAILURE_CAPTURE_DIR)),
+        drain=drain,
         job_parameters=options.read(configuration, options.JOB_PARAMETERS),
     )
     name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
@@ -150,7 +158,7 @@ def program_of(
             if max_parallelism and max_parallelism > 0
             else options.DEFAULT_MAX_PARALLELISM,
             chaining=options.read(configuration, options.CHAINING),
-            batch=mode == "BATCH" or (mode == "AUTOMATIC" and graph.bounded),
+            batch=mode == "BATCH" or (mode == "AUTOMATIC" and drain and graph.bounded),
             combining=options.read(configuration, options.COMBINING),
             settings=settings,
         ),
@@ -182,6 +190,7 @@ def start(
     """Start a job on the runner that the configuration names."""
     program = program_of(graph, configuration, job_name)
     _refuse_unnamed(program, configuration, job_name)
+    _refuse_unkept(program, configuration)
     needs = declared_in(configuration)
     if work_of(folder_of(needs)) is not None:
         program = _with_absolute_paths(program)
@@ -235,11 +244,27 @@ def _refuse_unnamed(
         )
 
 
+def _refuse_unkept(program: JobProgram, configuration: Configuration) -> None:
+    """What a run leaves open is for the next one, which finds it in the checkpoint."""
+    if program.settings.drain or _is_local(configuration):
+        return
+    if not options.read(configuration, options.CHECKPOINT_DIR):
+        raise ConfigurationError(
+            f"{options.STOP_DRAIN.key} is false, and what the run leaves open is kept nowhere",
+            hint=f"set {options.CHECKPOINT_DIR.key}",
+        )
+
+
 def _tell_ignored(configuration: Configuration) -> None:
     keys = [options.CHECKPOINT_DIR.key, options.RESTART_STRATEGY.key]
     ignored = [key for key in keys if configuration.contains_key(key)]
     if ignored:
         print(f"headrace: the local runner ignores {', '.join(ignored)}", file=sys.stderr)
+    if not options.read(configuration, options.STOP_DRAIN):
+        print(
+            "headrace: the local runner keeps no checkpoint: what stays open is gone at the end",
+            file=sys.stderr,
+        )
 
 
 def _tell_other_interpreter(needs: Dependencies) -> None:

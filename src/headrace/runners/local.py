@@ -103,7 +103,7 @@ class LocalRun:
 
     @property
     def ended(self) -> bool:
-        """True when every bounded source is read to its end."""
+        """True when every source is read to its end, or to where it stops."""
         return self._coordinator.ended(self._offset)
 
     def accumulators(self) -> dict[str, Number]:
@@ -277,7 +277,7 @@ class LocalRun:
             stack.callback(self._directory.cleanup)
             stack.callback(self._coordinator.close)
             stack.callback(self._tasks.close)
-            if self.ended:
+            if self.ended and not self._coordinator.suspended(self._offset):
                 for sink in reversed(self.program.sinks):
                     if sink.id in self._committers:
                         stack.callback(self._finish, sink)

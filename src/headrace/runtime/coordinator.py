@@ -18,9 +18,15 @@ from headrace.runtime.alignment import States as States
 from headrace.runtime.channel import ALL_SPLITS
 from headrace.runtime.offset import Cut, Offset, SourceProgress, source_key
 from headrace.runtime.program import JobProgram, Settings, SourceProgram
-from headrace.runtime.progress_rules import check_range, checked, first_positions
+from headrace.runtime.progress_rules import (
+    check_range,
+    checked,
+    first_positions,
+    resumed_positions,
+)
 from headrace.runtime.source_task import NEW_SPLIT, SourceTaskInput, SplitState, SplitWork
 from headrace.runtime.spread import spread
+from headrace.runtime.stops import check_going_on, kept, stops_elsewhere
 
 StateChanges = Mapping[tuple[str, str], SplitState | None]
 """What one source task says of its splits; None for one that is finished."""
@@ -44,6 +50,9 @@ class Coordinator:
         self._load_states = load_states
         self._alignment = alignment or Alignment(self._sources.values(), load_states)
         self._cut = Cut(max(job.parallelism, 1), job.settings.chunk_records)
+        self._checked = False
+        self._woken: set[Any] = set()
+        """The sources that were asked in this run: what they stop at, they have stopped at now."""
 
     @property
     def settings(self) -> Settings:
@@ -61,23 +70,33 @@ class Coordinator:
 
         Raises:
             JobError: an enumerator's answer breaks a rule of its contract.
+            CheckpointError: a source is to read on, and an earlier run was drained.
         """
+        if not self._checked:
+            check_going_on(self._sources.values(), start)
+            self._checked = True
         now_ms = max(now_ms, start.now_ms)
         settings = self._job.settings
         budget = budget or Budget(settings.max_records, settings.max_bytes)
-        running = [s for s in self._sources.values() if not start.source(s.id).ended]
+        resuming = {s.id for s in self._sources.values() if self._resumes(s, start)}
+        running = [
+            s for s in self._sources.values() if s.id in resuming or not start.source(s.id).ended
+        ]
         share = Budget(
             max(budget.max_records // max(len(running), 1), 1),
             max(budget.max_bytes // max(len(running), 1), 1),
         )
         paused = self._alignment.paused(start)
         sources = {source_key(i): start.source(i).settled() for i in self._sources}
-        moved = False
+        # A run that goes on where another one stopped plans a micro-batch, with records or without:
+        # what it stops at is written down then, and where nothing is new it ends with that.
+        moved = bool(resuming)
         for source in running:
             waiting = paused.get(source.id, frozenset())
             after = self._advance(source, start, share, now_ms, waiting)
             sources[source_key(source.id)] = after
             moved = moved or after.differs(start.source(source.id))
+            self._woken.add(source.id)
         wanted = self._job.needs_ticks and (running or self._endless)
         tick = wanted and now_ms - start.now_ms >= settings.tick_ms
         if not moved and not tick:
@@ -85,8 +104,23 @@ class Coordinator:
         return Offset(start.epoch + 1, now_ms, self._cut, sources, self._job.fingerprint)
 
     def ended(self, offset: Offset) -> bool:
-        """True when every source planned here has ended."""
-        return all(offset.source(source_id).ended for source_id in self._sources)
+        """True when every source planned here has ended, and none is to read on."""
+        return all(
+            offset.source(source.id).ended and not self._resumes(source, offset)
+            for source in self._sources.values()
+        )
+
+    def suspended(self, offset: Offset) -> bool:
+        """True when a source has stopped that another run reads on from there."""
+        return any(offset.source(source_id).suspended for source_id in self._sources)
+
+    def _resumes(self, source: SourceProgram, start: Offset) -> bool:
+        """Whether an earlier run of the source stopped elsewhere, or there and is to go on."""
+        if source_key(source.id) not in start.sources:
+            return False
+        before = start.source(source.id)
+        asleep = before.suspended and source.id not in self._woken
+        return asleep or stops_elsewhere(source, before)
 
     def _advance(
         self,
@@ -97,12 +131,15 @@ class Coordinator:
         paused: frozenset[str],
     ) -> SourceProgress:
         enumerator, before = self._enumerators[source.id], start.source(source.id)
+        if self._resumes(source, start):
+            before = _resumed(source, before, enumerator, now_ms)
         asked = source_key(source.id) in start.sources
         initial = {} if asked else first_positions(source, enumerator.initial(now_ms))
         # A copy: what the enumerator does with it must not change the offset.
         known = {s: _copied(at) for s, at in (*before.positions.items(), *initial.items())}
         answer = enumerator.advance(known, budget, now_ms, paused)
         after = checked(source, before, initial, answer, paused)
+        after = kept(source, before, after, self._job.settings.drain)
         if source.idle_timeout_ms is None:
             return after
         seen = dict(before.seen_ms)
@@ -124,11 +161,12 @@ class Coordinator:
         for source in self._sources.values():
             before, after = start.source(source.id), end.source(source.id)
             found: list[SplitWork] = []
-            if not before.ended:
+            if not before.ended or before.suspended:
                 found = self._split_works(source, before, after, states, others)
             # Receivers would wait for ever: new ones for a source that ended before, and any for
             # one that never had a split.
-            if not found and after.ended and (others or not before.ended):
+            ends = after.ended and not after.suspended
+            if not found and ends and (others or before.suspended or not before.ended):
                 found = [SplitWork(source.id, ALL_SPLITS, finished=True)]
             works.extend(found)
         # A receiver must know of every new split before any other split makes it advance: what
@@ -158,11 +196,16 @@ class Coordinator:
         states: States,
         others: bool,
     ) -> list[SplitWork]:
-        begins = {**start.positions, **end.started}
-        finished = frozenset(end.finished)
-        splits = dict.fromkeys([*begins, *end.positions, *end.finished])
+        known = {**start.positions, **start.stopped}
+        splits = dict.fromkeys([*known, *end.started, *end.positions, *end.finished])
+        # Of those that stay at their stop nothing is read, and the enumerator is not asked.
+        still = {split for split, at in start.stopped.items() if end.stopped.get(split) == at}
+        begins = {**known, **end.started}
+        read = {split: at for split, at in begins.items() if split not in still}
+        ends = {split: at for split, at in end.ends().items() if split not in still}
+        last = frozenset(end.finished) | (end.stopped.keys() - still)
         ranges: dict[str, list[SplitRange]] = {}
-        for split_range in self._enumerators[source.id].ranges(begins, end.ends(), finished):
+        for split_range in self._enumerators[source.id].ranges(read, ends, last):
             check_range(source, split_range, splits)
             ranges.setdefault(split_range.split, []).append(split_range)
         works = []
@@ -172,10 +215,10 @@ class Coordinator:
                 split,
                 tuple(ranges.get(split, ())),
                 announce=others or split in end.started,
-                finished=split in finished,
+                finished=split in end.finished,
                 idle=_changed(split in start.idle and not others, split in end.idle),
                 state=states.get((source.id, split), NEW_SPLIT),
-                refreshes=others and split in start.positions,
+                refreshes=others and split in known,
             )
             if work.ranges or work.announce or work.finished or work.idle is not None:
                 works.append(work)
@@ -190,6 +233,16 @@ class Coordinator:
         """Close the enumerators."""
         for enumerator in self._enumerators.values():
             enumerator.close()
+
+
+def _resumed(
+    source: SourceProgram, before: SourceProgress, enumerator: SplitEnumerator, now_ms: int
+) -> SourceProgress:
+    """How far a source is read, with the positions from which it goes on."""
+    stood = {split: _copied(at) for split, at in {**before.positions, **before.stopped}.items()}
+    answer = enumerator.resume(stood, now_ms)
+    positions = resumed_positions(source, before, answer)
+    return replace(before.settled(), positions=positions, stopped={}, suspended=False, ended=False)
 
 
 def merge_states(

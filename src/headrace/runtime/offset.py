@@ -12,7 +12,11 @@
         "idle": [split],                 idle now
         "seen_ms": {split: ms},          when a split last moved, where idleness is asked for;
                                          moved on by the time it had to wait for other splits
-        "ended": bool}}}
+        "ended": bool,
+        "until": text,                   where the source stops (``runtime.stops``)
+        "stopped": {split: position},    at their stop, and not drained; not there: none
+        "suspended": true,               ended without being drained; not there: false
+        "drained": true}}}               some split has got its last watermark; not there: false
 
 A source is not in ``sources`` until the first epoch that asked it. Keys are in a stable order, as
 Spark compares offsets by their text.
@@ -58,6 +62,14 @@ class SourceProgress:
     idle: frozenset[str] = frozenset()
     seen_ms: Mapping[str, int] = field(default_factory=dict)
     ended: bool = False
+    until: str | None = field(default=None, compare=False)
+    """Where the source stops (``runtime.stops``); None in checkpoints of older builds."""
+    stopped: Mapping[str, JsonValue] = field(default_factory=dict)
+    """The splits that are at their stop and were not drained: no ``advance`` is asked of them."""
+    suspended: bool = False
+    """The source has ended, and no last watermark was sent: a later run reads on."""
+    drained: bool = field(default=False, compare=False)
+    """The last watermark was sent for what another stop would have left open."""
 
     def settled(self) -> SourceProgress:
         """The same positions in a later epoch: nothing starts and nothing finishes."""
@@ -68,7 +80,7 @@ class SourceProgress:
     def ends(self) -> dict[str, JsonValue]:
         """The position where each split is at the end of the epoch, as far as it is known."""
         known = {split: at for split, at in self.finished.items() if at is not None}
-        return {**self.positions, **known}
+        return {**self.positions, **self.stopped, **known}
 
     def differs(self, before: SourceProgress) -> bool:
         """True when something new is to be read or announced, compared with the epoch before."""
@@ -76,6 +88,8 @@ class SourceProgress:
 
     def to_json(self) -> dict[str, Any]:
         """The fields, as JSON."""
+        said: dict[str, Any] = {"until": self.until, "stopped": dict(self.stopped)}
+        said |= {"suspended": self.suspended, "drained": self.drained}
         return {
             "positions": dict(self.positions),
             "started": dict(self.started),
@@ -83,6 +97,7 @@ class SourceProgress:
             "idle": sorted(self.idle),
             "seen_ms": dict(self.seen_ms),
             "ended": self.ended,
+            **{key: value for key, value in said.items() if value or value == ""},
         }
 
     @staticmethod
@@ -95,6 +110,10 @@ class SourceProgress:
             frozenset(found["idle"]),
             _mapping(found["seen_ms"]),
             bool(found["ended"]),
+            found.get("until"),
+            _mapping(found.get("stopped", {})),
+            bool(found.get("suspended")),
+            bool(found.get("drained")),
         )
 
 

@@ -181,6 +181,7 @@ class Settings:
     """What a task must know of the job's configuration.
 
     ``capture_dir``: where failed calls of keyed tasks are written to; empty: nowhere.
+    ``drain``: whether a source that stops ends event time (``runtime.stops``).
     """
 
     object_reuse: bool = False
@@ -192,6 +193,7 @@ class Settings:
     pace: Pace | None = None
     tick_ms: int = 200
     capture_dir: str = ""
+    drain: bool = True
     job_parameters: dict[str, str] = field(default_factory=dict)
 
 

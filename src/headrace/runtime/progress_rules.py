@@ -21,6 +21,20 @@ def first_positions(source: SourceProgram, answer: Any) -> dict[str, JsonValue]:
     return _as_json(source, "initial()", answer)
 
 
+def resumed_positions(
+    source: SourceProgram, before: SourceProgress, answer: Any
+) -> dict[str, JsonValue]:
+    """What ``resume`` returned, as JSON.
+
+    Raises:
+        JobError: it is no mapping, or has other splits than it was given.
+    """
+    found = _as_json(source, "resume()", answer)
+    for split in found.keys() ^ {*before.positions, *before.stopped}:
+        raise _broken(source, "resume() returns the splits that it is given", split)
+    return found
+
+
 def checked(
     source: SourceProgram,
     before: SourceProgress,

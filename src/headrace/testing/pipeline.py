@@ -89,6 +89,7 @@ def run_pipeline(
     restarts: bool | Literal["neutral"] = False,
     regroup: Sequence[tuple[int, int]] = (),
     successors: Sequence[Streams | Build] = (),
+    backfill: Streams | Build | None = None,
     micro_batches: int | None = None,
 ) -> PipelineResults:
     """The records of a program's streams, after it ran to its end.
@@ -104,6 +105,8 @@ def run_pipeline(
     ``regroup``: the key groups and the parallelism after each such restart, in turn.
     ``successors``: later versions of the program, with streams of the same names: each restart goes
     on with the next of them, and after the last with the program itself, in turn.
+    ``backfill``: the program with sources that stop, which runs before, without being drained
+    (``headrace.stop.drain``), to where they stop; then the program goes on with what it kept.
     ``micro_batches``: stop after so many, where the input has no end. ``clock``: gives the time
     (ms), asked once per micro-batch; it stands at 0 otherwise.
 
@@ -132,11 +135,14 @@ def run_pipeline(
             "a source of the program has no end", hint="say after how many micro_batches to stop"
         )
     budgets = _budgets(cuts)
+    first = None
+    if backfill is not None:
+        first = _planner(backfill, batch, drain=False)[0](key_groups, parallelism)
     runs = _Runs(
-        job, streams, clock or ManualClock(), budgets, backends, key_groups, restarts, others
+        job, streams, clock or ManualClock(), budgets, backends, key_groups, restarts, others, first
     )
     try:
-        while not runs.run.ended and runs.run.batch_id != micro_batches:
+        while runs.goes_on and runs.run.batch_id != micro_batches:
             if restarts and runs.run.batch_id:
                 runs.restart()
             planned = runs.run._planned  # a batch may take several looks at its sources
@@ -150,7 +156,9 @@ def run_pipeline(
     return PipelineResults(streams, runs.run.batch_id, dict(runs.run.accumulators()))
 
 
-def _planner(program: Streams | Build, batch: bool) -> tuple[Planner, dict[str, list[Any]]]:
+def _planner(
+    program: Streams | Build, batch: bool, drain: bool = True
+) -> tuple[Planner, dict[str, list[Any]]]:
     """A function from key groups and parallelism to the job, and the streams to collect."""
     made = program
     if not isinstance(made, DataStream | Mapping):
@@ -178,6 +186,8 @@ def _planner(program: Streams | Build, batch: bool) -> tuple[Planner, dict[str, 
         configuration = Configuration(env._configuration)
         configuration.set_string(options.TARGET.key, "local")
         configuration.set_string(options.RUNTIME_MODE.key, "BATCH" if batch else "STREAMING")
+        if not drain:
+            configuration.set_string(options.STOP_DRAIN.key, "false")
         if parallelism is not None or options.read(configuration, options.PARALLELISM) is None:
             configuration.set_integer(options.PARALLELISM.key, parallelism or 1)
         if key_groups is not None:
@@ -253,8 +263,11 @@ class _Runs:
         key_groups: int | None,
         restarts: bool | Literal["neutral"],
         others: Sequence[bytes],
+        backfill: JobProgram | None = None,
     ) -> None:
         self._job, self._clock, self._budgets = job, clock, budgets
+        self._backfill = None if backfill is None else cloudpickle.dumps(backfill)
+        self._following = None if backfill is None else cloudpickle.dumps(job)
         # as it is before any function was called: what they keep in attributes is lost
         self._sent = itertools.cycle(others or ([cloudpickle.dumps(job)] if restarts else []))
         self._neutral = restarts == "neutral"
@@ -263,7 +276,7 @@ class _Runs:
         self._stores: dict[tuple[str, int], HeldPages] = {}
         self._heap: dict[tuple[str, int], HeapBackend] = {}
         self._paged = backends == "paged"
-        self.run = self._start(job)
+        self.run = self._start(backfill or job)
 
     def _start(self, job: JobProgram) -> LocalRun:
         return LocalRun(
@@ -277,15 +290,26 @@ class _Runs:
         groups = 1 if self._one_key_group else vertex.spread_of(group)
         return PagedBackend(store, groups, self._job.settings.page_bytes)
 
+    @property
+    def goes_on(self) -> bool:
+        """True while there is something to do; what a backfill has kept is handed over here."""
+        if self._following is not None and self.run.ended:
+            following, self._backfill, self._following = self._following, None, None
+            self._go_on(following, neutral=self._neutral or not self._paged)
+        return not self.run.ended
+
     def restart(self) -> None:
         """Go on in a new run, with nothing but what a checkpoint keeps."""
+        self._go_on(self._backfill or next(self._sent), self._neutral)
+
+    def _go_on(self, job: bytes, neutral: bool) -> None:
         before = self.run
-        if self._neutral:
+        if neutral:
             form = written_and_read(self._form())
             self._stores, self._heap = {}, {}
-        after = self._start(pickle.loads(next(self._sent)))
+        after = self._start(pickle.loads(job))
         check(_kept_by(before.program), _kept_by(after.program), ignore_unclaimed=True)
-        if self._neutral:
+        if neutral:
             restore(form, after.program, self._backend)
             import_sinks(form.read("sinks"), after._committers)
         # what sources wrote for themselves lies with the checkpoint
@@ -294,7 +318,7 @@ class _Runs:
         after._offset = after._planned = Offset.from_json(offset)
         after._states = pickle.loads(pickle.dumps(before._states))
         after.batch_id, after.committed = before.batch_id, before.committed
-        if self._neutral:
+        if neutral:
             after._states = splits_of(form)
             after._offset = after._planned = Offset.from_json(form.manifest.offset)
             after.batch_id = form.manifest.batch_id

@@ -72,6 +72,7 @@ def test_on_kafka(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         "9",
         "--ab-wait",
         "500",
+        "--backfill",
         "--output",
         str(tmp_path),
     ]
@@ -85,6 +86,7 @@ def test_on_kafka(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             "rate": 250.0,
             "display": True,
             "other_wait_ms": 500,
+            "backfill": True,
         }
     ]
 

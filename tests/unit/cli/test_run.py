@@ -132,3 +132,10 @@ def test_split_fresh() -> None:
     assert split_fresh(["a", "--fresh", "b"]) == (True, ["a", "b"])
     assert split_fresh(["a", "--", "--fresh"]) == (False, ["a", "--", "--fresh"])
     assert split_fresh(["--fresh", "--", "--fresh"]) == (True, ["--", "--fresh"])
+
+
+def test_an_option_leaves_windows_open(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("import os\nprint(os.environ['HEADRACE_SETTINGS'])")
+    done = headrace(tmp_path, "run", "--no-drain", "-D", "parallelism.default=2", str(program))
+    assert done.stdout.strip() == '{"parallelism.default": "2", "headrace.stop.drain": "false"}'

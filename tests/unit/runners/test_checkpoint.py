@@ -319,6 +319,37 @@ def end_sources(folder: Path, made_by: JobProgram) -> None:
     (folder / "offsets" / "0").write_text(offset_at(1, ended))
 
 
+def stop_sources(folder: Path, made_by: JobProgram, **progress: Any) -> None:
+    """Let the first micro-batch end where the sources stop."""
+    at_end = {s.id: replace(NOT_ASKED, ended=True, **progress) for s in made_by.sources}
+    offset = Offset(1, 1, Cut(1, 1), at_end)
+    (folder / "offsets" / "0").write_text("v1\n{}\n" + json.dumps(offset.to_json()))
+
+
+def test_a_job_that_only_stopped_is_not_finished(tmp_path: Path) -> None:
+    folder, now = committed(tmp_path, program()), program()
+    spark_commits(folder / "spark", 0)
+    stop_sources(folder / "spark", now, suspended=True, until="5 records")
+    with Checkpoint.open(str(tmp_path), now, fresh=False) as checkpoint:
+        assert checkpoint.suspended and not checkpoint.finished
+    moved = other_stages(now)
+    with Checkpoint.open(str(tmp_path), moved, fresh=False) as checkpoint:
+        assert checkpoint.generation.number == 1 and not checkpoint.finished
+
+
+def test_a_program_that_would_read_on_after_the_end_is_refused(tmp_path: Path) -> None:
+    folder, now = committed(tmp_path, program()), program()
+    spark_commits(folder / "spark", 0)
+    stop_sources(folder / "spark", now, drained=True, until="its end")
+    with Checkpoint.open(str(tmp_path), now, fresh=False) as checkpoint:
+        assert checkpoint.finished and not checkpoint.suspended
+    stop_sources(folder / "spark", now, drained=True, until="5 records")
+    for program_ in (now, other_stages(now)):
+        with pytest.raises(CheckpointError, match="an earlier run was drained") as caught:
+            Checkpoint.open(str(tmp_path), program_, fresh=False)
+        assert caught.value.where["checkpoint"] == str(folder)
+
+
 def test_a_source_that_is_added_to_a_finished_job_is_read(tmp_path: Path) -> None:
     folder, now = committed(tmp_path, program()), program()
     spark_commits(folder / "spark", 0)

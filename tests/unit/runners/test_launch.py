@@ -53,6 +53,26 @@ def test_a_job_without_a_name_gets_no_checkpoint_folder() -> None:
     assert caught.value.where == FOLDER
 
 
+def test_what_stays_open_must_be_kept() -> None:
+    settings = {"headrace.stop.drain": "false"}
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
+    env.from_collection([1]).print()
+    with pytest.raises(ConfigurationError, match="kept nowhere") as caught:
+        start(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+    assert "execution.checkpointing.dir" in str(caught.value.hint)
+
+
+def test_what_is_not_drained_runs_as_a_stream(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = {"headrace.stop.drain": "false", "execution.runtime-mode": "AUTOMATIC"}
+    settings["execution.target"] = "local"
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
+    env.from_collection([1]).print()
+    graph = StreamGraph.of(env._take_sinks())
+    assert not program_of(graph, env._configuration, "job").batch
+    start(graph, env._configuration, "job").wait()
+    assert "what stays open is gone at the end" in capsys.readouterr().err
+
+
 def test_the_local_runner_needs_no_name() -> None:
     settings = {**FOLDER, "execution.target": "local"}
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))

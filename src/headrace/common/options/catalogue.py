@@ -242,6 +242,14 @@ MAX_BYTES_PER_BATCH: ConfigOption[int | None] = ConfigOption(
     "The most bytes of a micro-batch, shared by the sources that still run; by default 128 MiB for"
     " each task of a stage.",
 )
+STOP_DRAIN: ConfigOption[bool] = ConfigOption(
+    "headrace.stop.drain",
+    ValueKind.BOOLEAN,
+    True,
+    "Whether event time ends where a source stops that has more (Kafka's stopping offsets): windows"
+    " and timers fire then. If false, they stay open, and a later run on the checkpoint goes on"
+    " there.",
+)
 PROCESSING_TIME_TICK: ConfigOption[int] = ConfigOption(
     "headrace.processing-time.tick",
     ValueKind.DURATION,

@@ -66,7 +66,9 @@ def _graph(sinks: Sinks, configuration: Configuration) -> StreamGraph:
         )
     mode = options.read(configuration, options.RUNTIME_MODE)
     graph = StreamGraph.of(CachesOfJob(sinks, keeps=mode != "STREAMING").sinks)
-    if mode == "AUTOMATIC" and not graph.bounded:
+    if mode == "AUTOMATIC" and not (
+        graph.bounded and options.read(configuration, options.STOP_DRAIN)
+    ):
         graph = StreamGraph.of(CachesOfJob(sinks, keeps=False).sinks)
     return graph
 

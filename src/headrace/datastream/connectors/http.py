@@ -16,8 +16,8 @@ from urllib.parse import quote, urlsplit
 from headrace.common.arguments import positive
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.datastream._functions.asynchronous import AsyncFunction
+from headrace.datastream._outages import Outage, Told, until_back_async
 from headrace.datastream.connectors.outside.addresses import without_secrets
-from headrace.datastream.connectors.outside.outages import Outage, Told, until_back_async
 from headrace.datastream.connectors.outside.results import Join, Key, function_or_none, joined
 from headrace.errors import JobError, PlanError
 

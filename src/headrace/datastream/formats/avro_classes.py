@@ -16,6 +16,7 @@ from typing import Any
 
 from headrace.common.time import Instant
 from headrace.datastream.formats.class_hints import default_of, hints_of
+from headrace.datastream.formats.extras import fastavro
 from headrace.errors import PlanError
 
 
@@ -94,7 +95,7 @@ class _Schemas:
         default = default_of(field)
         if default is dataclasses.MISSING:
             return {"name": field.name, "type": node}
-        value = _as_json(default)
+        value = _as_json(default, node)
         if isinstance(node, list) and value is not None and node[0] == "null":
             node = [*node[1:], "null"]  # a default is of a union's first type
         return {"name": field.name, "type": node, "default": value}
@@ -135,27 +136,55 @@ class _Schemas:
         return {**named, **space, "symbols": [member.name for member in enum]}
 
 
-def _as_json(value: Any) -> Any:
-    """A default as it stands in a schema.
+def _as_json(value: Any, node: Any) -> Any:
+    """A default as it stands in a schema; ``node`` is the JSON of its type.
 
     Raises:
         PlanError: it has no form there.
     """
+    if isinstance(node, list):  # of several types none is said to be the default's
+        others = [branch for branch in node if branch != "null"]
+        node = others[0] if len(others) == 1 else None
+    if value is None or isinstance(value, bool | int | float | str):
+        return value.name if isinstance(value, Enum) else value
     if isinstance(value, Enum):
         return value.name
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
     if isinstance(value, bytes):
         return value.decode("iso-8859-1")
+    if isinstance(value, Instant):
+        micros = value.seconds * 1_000_000 + value.nanos // 1000
+        value = _EPOCH + datetime.timedelta(microseconds=micros)
+    known = node if isinstance(node, dict) else {}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_as_json(part) for part in value]
+        return [_as_json(part, known.get("items")) for part in value]
     if isinstance(value, Mapping):
-        return {key: _as_json(part) for key, part in value.items()}
+        return {key: _as_json(part, known.get("values")) for key, part in value.items()}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _as_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    raise PlanError(f"the default {value!r:.80} has no form in an Avro schema")
+        nodes = {field["name"]: field["type"] for field in known.get("fields", ())}
+        return {
+            f.name: _as_json(getattr(value, f.name), nodes.get(f.name))
+            for f in dataclasses.fields(value)
+        }
+    return _as_json(_written(value, known), None)
 
 
+def _written(value: Any, node: Mapping[str, Any]) -> Any:
+    """A value of a logical type as what stands for it: a number, text or bytes."""
+    kind = f"{node.get('type')}-{node.get('logicalType')}"
+    writes = fastavro("write").LOGICAL_WRITERS.get(kind)
+    if isinstance(value, datetime.datetime) and value.tzinfo is None:
+        value = value.replace(tzinfo=datetime.UTC)
+    reason = "the type of its field is no logical one"
+    try:
+        found = None if writes is None else writes(value, node)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        found, reason = None, str(error)
+    if not isinstance(found, int | str | bytes):
+        raise PlanError(f"the default {value!r:.80} has no form in an Avro schema", hint=reason)
+    return found
+
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _SIMPLE: dict[Any, Any] = {
     bool: "boolean",
     int: "long",

@@ -119,15 +119,26 @@ class _Preparation:
 
         def no_dict(value: Any) -> Any:
             kind = type(value)
+            if kind is Row:
+                return of_row(value)
             found = by_class.get(kind)
             if found is None:
                 own = {part.name for part in dataclasses.fields(kind)} if _is_record(value) else ()
                 if not all(name in own for name in fields):
-                    return of_dict(_by_name(value, tuple(fields)))
-                found = by_class[kind] = _record_code(fields, "value.{}")
+                    return of_dict(_by_name(value, names))
+                found = by_class[kind] = _record_code(fields, "value.{name}")
             return found(value)
 
-        of_dict: Prepare = _record_code(fields, "value[{!r}]", no_dict, again)
+        def of_row(row: Row) -> Any:
+            try:
+                values = row.get_fields_by_names(names)
+            except KeyError:  # one has a default, or is said to be missing
+                return of_dict(_by_name(row, names))
+            return of_values(values if len(values) == len(names) else _zipped(names, values))
+
+        names = tuple(fields)
+        of_dict: Prepare = _record_code(fields, "value[{name!r}]", no_dict, again)
+        of_values = _record_code(fields, "value[{position}]")
         return of_dict
 
     def _missing(self, field: Mapping[str, Any]) -> Callable[[], Any]:
@@ -186,26 +197,31 @@ def _record_code(
     """The function from a record to a dict, generated: as a loop it would take twice as long.
 
     What most fields are is checked without a call. With ``no_dict`` and ``again`` it is for dicts:
-    what is none goes to the one, what lacks a key to the other.
+    what is none goes to the one, what lacks a key to the other. A dict in which nothing has to be
+    changed is given back as it is.
     """
     names: dict[str, Any] = {"no_dict": no_dict, "again": again}
-    parts = []
+    parts, fits = [], [f"len(value) == {len(fields)}"]
     for number, (name, prepare) in enumerate(fields.items()):
-        taken = access.format(name)
-        if prepare is not None:
+        taken = access.format(name=name, position=number)
+        if prepare is None:
+            fits.append(f"{name!r} in value")
+        else:
             names[f"prepare{number}"] = prepare
             check = _INLINE.get(prepare)
             if check is None:
+                fits = ["False"]
                 taken = f"prepare{number}({taken})"
             else:
-                taken = f"x if {check.format(f'(x := {taken})')} else prepare{number}(x)"
+                fits.append(check.format(f"(x := {taken})"))
+                taken = f"x if {fits[-1]} else prepare{number}(x)"
         parts.append(f"{name!r}: {taken}")
     made = f"{{{', '.join(parts)}}}"
     lines = [f"return {made}"]
     if no_dict is not None:
         lines = [
             "if type(value) is not dict: return no_dict(value)",
-            f"try: return {made}",
+            f"try: return value if {' and '.join(fits)} else {made}",
             "except KeyError as error: return again(value, error)",
         ]
     exec("\n    ".join(["def record(value):", *lines]), names)

@@ -7,6 +7,7 @@ from typing import Any
 from headrace.common.serialization import DeserializationSchema
 from headrace.datastream.formats.avro_decoding import Decode, decoder
 from headrace.datastream.formats.avro_encoding import encoder
+from headrace.datastream.formats.avro_references import whole_text
 from headrace.datastream.formats.avro_resolution import reason
 from headrace.datastream.formats.avro_schema import AvroSchema, Mismatch, schema_of
 from headrace.datastream.formats.avro_shapes import Shape, checked_class
@@ -57,7 +58,7 @@ class AvroDeserializationSchema(DeserializationSchema):
         self._prepare()
 
     def _prepare(self) -> None:
-        self._by_id: dict[int, Decode | str] = {}
+        self._by_header: dict[bytes, Decode | str] = {}
         self._bare: Decode | None = None
         if self._registry is None and self._writer is not None:
             try:
@@ -92,10 +93,9 @@ class AvroDeserializationSchema(DeserializationSchema):
             return None
         if self._bare is not None:
             return self._bare(data)
-        identifier = schema_id(data)
-        decode = self._by_id.get(identifier)
+        decode = self._by_header.get(data[:HEADER_BYTES])
         if decode is None:
-            decode = self._by_id[identifier] = self._decoder(identifier)
+            decode = self._by_header[data[:HEADER_BYTES]] = self._decoder(schema_id(data))
         if isinstance(decode, str):
             raise DecodeError(decode)
         return decode(data[HEADER_BYTES:])
@@ -103,11 +103,12 @@ class AvroDeserializationSchema(DeserializationSchema):
     def _decoder(self, identifier: int) -> Decode | str:
         """What decodes the messages of a schema; where nothing can, the reason."""
         assert self._registry is not None
-        found = client_of(self._registry).schema(identifier)
+        client = client_of(self._registry)
+        found = client.schema(identifier)
         if found.kind != "AVRO":
             return f"schema {identifier} is {found.kind}, not Avro"
         try:
-            writer = AvroSchema(found.text)
+            writer = AvroSchema(whole_text(found, client))
             return decoder(writer, self._reader or writer, self._shape)
         except Mismatch as error:
             return f"schema {identifier} does not match the reader's: {reason(error)}"
@@ -150,7 +151,10 @@ class AvroSerializationSchema(RegisteringSchema):
             TypeMismatchError: it does not fit the schema.
             JobError: the registry does not answer, or refuses the schema.
         """
-        body = self._encode(value)
-        if self._registered is None:
+        body, registered = self._encode(value), self._registered
+        if registered is None:
             return body
-        return self._registered.header(self._schema.name, self._schema.text, "AVRO") + body
+        known = registered.known
+        if known is None:
+            known = registered.header(self._schema.name, self._schema.text, "AVRO")
+        return known + body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,8 @@ def record_function(fields: Mapping[str, Any], read: Sequence[str], shape: Shape
         made = f"{{{', '.join(f'{name!r}: {part}' for name, part in pairs)}}}"
     elif shape.by_position:
         made = f"row_of(names, [{', '.join(parts)}])"
+    elif _positions(shape.make)[: len(fields)] == [*fields]:  # saves a fifth of the time
+        made = f"make({', '.join(parts)})"
     else:
         pairs = zip(fields, parts, strict=True)
         made = f"make({', '.join(f'{name}={part}' for name, part in pairs)})"
@@ -44,6 +47,12 @@ def _part(index: int, part: Any, names: dict[str, Any]) -> str:
         return f"read[{source!r}]"
     names[f"convert{index}"] = convert
     return f"convert{index}(read[{source!r}])"
+
+
+def _positions(make: Callable[..., Any]) -> list[str]:
+    """The parameters that may be given by position."""
+    parameters = inspect.signature(make).parameters.values()
+    return [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
 
 
 def _unchanged(fields: Mapping[str, Any], read: Sequence[str]) -> bool:

@@ -11,7 +11,10 @@ from typing import Any
 
 from headrace.common.local_files import local_path
 from headrace.datastream.formats.avro_classes import schema_of_class
+from headrace.datastream.formats.avro_references import whole_text
 from headrace.datastream.formats.extras import fastavro
+from headrace.datastream.formats.registry import SchemaRegistry, registry_of
+from headrace.datastream.formats.registry_client import client_of
 from headrace.errors import DecodeError, PlanError
 
 Node = Any
@@ -60,6 +63,31 @@ class AvroSchema:
     def of_dataclass(record_class: type, namespace: str = "") -> AvroSchema:
         """The schema of a dataclass's objects (see ``docs/how-to/formats.md`` for the types)."""
         return AvroSchema(schema_of_class(record_class, namespace))
+
+    @staticmethod
+    def registered(registry: SchemaRegistry | str, subject: str, version: int) -> AvroSchema:
+        """The schema that a registry has under a subject and a version; it is asked now.
+
+        A version is one schema for ever. What is the latest version may have changed when the
+        program is started again, and then a micro-batch that is repeated would be decoded with
+        another schema. So it must be a number.
+
+        Raises:
+            PlanError: the version is no number, or the schema there is not of Avro.
+            JobError: the registry has none, or does not answer.
+        """
+        place, given = registry_of(registry), version
+        if place is None or type(given) is not int or given < 1:
+            raise PlanError(
+                f"the version {given!r} of the subject {subject!r} is no number from 1 on",
+                hint="name the version: which one is the latest may change while the job is "
+                "stopped, and its last micro-batch would be decoded with another schema",
+            )
+        client = client_of(place)
+        found = client.at_version(subject, given)
+        if found.kind != "AVRO":
+            raise PlanError(f"version {given} of the subject {subject!r} is {found.kind}, not Avro")
+        return AvroSchema(whole_text(found, client))
 
     @property
     def name(self) -> str:

@@ -35,12 +35,15 @@ class RegisteringSchema(SerializationSchema):
 
 @dataclass
 class Registered:
-    """Where and how the schema of written messages is registered; the header, once it is known."""
+    """Where and how the schema of written messages is registered.
+
+    ``known`` is their header, once it is known.
+    """
 
     registry: SchemaRegistry
     subject: SubjectStrategy
     register: bool = True
-    _known: bytes | None = field(default=None, init=False, repr=False, compare=False)
+    known: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     @staticmethod
     def of(registry: Any, subject: Any, register: bool) -> Registered | None:
@@ -69,15 +72,15 @@ class Registered:
             JobError: the registry does not answer, or refuses the schema.
             PlanError: the subject follows from the topic, and no topic is known.
         """
-        if self._known is None:
+        if self.known is None:
             client = client_of(self.registry)
             imported = () if references is None else references(client)
             subject = self.subject.subject(record)
-            self._known = header(client.identifier(subject, text, kind, self.register, imported))
-        return self._known
+            self.known = header(client.identifier(subject, text, kind, self.register, imported))
+        return self.known
 
     def __getstate__(self) -> dict[str, Any]:
         return {
             "registry": self.registry, "subject": self.subject, "register": self.register,
-            "_known": None,
+            "known": None,
         }  # fmt: skip

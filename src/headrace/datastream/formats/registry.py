@@ -10,9 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.errors import DecodeError, PlanError
 
 MAGIC = b"\x00"
@@ -30,11 +32,18 @@ class SchemaRegistry:
 
     ``config`` may also be a function without arguments that returns the properties: then secrets
     are read where the job runs, and do not travel with the program.
+
+    ``max_outage``: how long a task waits for a registry that does not answer, before the job fails.
     """
 
     def __init__(
-        self, url: str, config: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None
+        self,
+        url: str,
+        config: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
+        *,
+        max_outage: TimeAmount = timedelta(minutes=2),
     ) -> None:
+        self.max_outage_ms = milliseconds_of(max_outage, "max_outage", at_least=0)
         self.url, user_info = _without_user(url)
         if user_info and (callable(config) or _USER_INFO in (config or {})):
             raise PlanError("a user is in the registry's address and in its properties")
@@ -50,8 +59,9 @@ class SchemaRegistry:
 
     def _key(self) -> tuple[Any, ...]:
         if callable(self._config):
-            return (self.url, self._config)
-        return (self.url, tuple(sorted((key, str(held)) for key, held in self._config.items())))
+            return (self.url, self.max_outage_ms, self._config)
+        held = tuple(sorted((key, str(value)) for key, value in self._config.items()))
+        return (self.url, self.max_outage_ms, held)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SchemaRegistry):

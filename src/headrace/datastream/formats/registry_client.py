@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from headrace.datastream._outages import Outage, until_back
 from headrace.datastream.formats.extras import optional
 from headrace.datastream.formats.registry import SchemaRegistry
 from headrace.errors import DecodeError, JobError
@@ -16,8 +17,16 @@ from headrace.errors import DecodeError, JobError
 UNKNOWN_FOR_S = 10.0
 """So long an unknown id is not asked for again: a topic full of them would ask for each record."""
 
+TIMEOUT_S = 30.0
+"""For so long one answer is waited for, unless the properties say otherwise."""
+
+T = TypeVar("T")
+
 _NOT_FOUND = 404
+_TRY_LATER = frozenset({408, 429})
 _SERVER_ERRORS = 500
+_NO_REGISTRY = -1
+"""The error's code where the answer is not a registry's: a proxy's page, say."""
 _NO_SECRETS = frozenset(
     {
         "timeout",
@@ -34,12 +43,8 @@ _clients: dict[SchemaRegistry, RegistryClient] = {}
 _making = threading.Lock()
 
 
-@dataclass(frozen=True)
-class RegisteredText:
-    """A schema as the registry has it."""
-
-    text: str
-    kind: str
+class RegistryAway(JobError):
+    """The registry does not answer, or not now: the same question may be answered later."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,15 @@ class Reference:
     name: str
     subject: str
     version: int
+
+
+@dataclass(frozen=True)
+class RegisteredText:
+    """A schema as the registry has it."""
+
+    text: str
+    kind: str
+    references: tuple[Reference, ...] = ()
 
 
 def client_of(registry: SchemaRegistry) -> RegistryClient:
@@ -72,10 +86,12 @@ class RegistryClient:
         self._ids: dict[tuple[Any, ...], int] = {}
         properties = registry.properties()
         self._secrets = _secrets(properties)
+        # Who waits, and for how long, is told here: its own attempts would be beside that.
+        settings = {"timeout": TIMEOUT_S, "max.retries": 0, **properties}
         # The client of confluent-kafka may be used by several threads.
         self._client = self._guarded(
             "connecting",
-            lambda: self._package.SchemaRegistryClient({"url": registry.url, **properties}),
+            lambda: self._package.SchemaRegistryClient({"url": registry.url, **settings}),
         )
 
     def schema(self, identifier: int) -> RegisteredText:
@@ -91,16 +107,28 @@ class RegistryClient:
                 return found
             if self._unknown.get(identifier, 0.0) > time.monotonic():
                 raise _unknown(identifier)
-            try:
-                schema = self._client.get_schema(identifier)
-            except Exception as error:
-                if self._status(error) == _NOT_FOUND:
-                    self._unknown[identifier] = time.monotonic() + UNKNOWN_FOR_S
-                    raise _unknown(identifier) from None
-                raise self._failure(f"asking for the schema {identifier}", error) from None
-            found = RegisteredText(schema.schema_str, (schema.schema_type or "AVRO").upper())
-            self._schemas[identifier] = found
+            schema = self._guarded(
+                f"asking for the schema {identifier}",
+                lambda: self._or_none(lambda: self._client.get_schema(identifier)),
+            )
+            if schema is None:
+                self._unknown[identifier] = time.monotonic() + UNKNOWN_FOR_S
+                raise _unknown(identifier)
+            found = self._schemas[identifier] = _text_of(schema)
             return found
+
+    def at_version(self, subject: str, version: int) -> RegisteredText:
+        """The schema that a subject has under a version.
+
+        Raises:
+            JobError: there is none, or the registry does not answer.
+        """
+        with self._lock:
+            registered = self._guarded(
+                f"asking for version {version} of the subject {subject!r}",
+                lambda: self._client.get_version(subject, version),
+            )
+        return _text_of(registered.schema)
 
     def identifier(
         self,
@@ -127,7 +155,7 @@ class RegistryClient:
                     lambda: (
                         self._client.register_schema(subject, schema)
                         if register
-                        else self._client.lookup_schema(subject, schema).schema_id
+                        else self._looked_up(subject, schema).schema_id
                     ),
                 )
             return found
@@ -138,9 +166,16 @@ class RegistryClient:
         with self._lock:
             found: int = self._guarded(
                 f"asking for a schema's version under the subject {subject!r}",
-                lambda: self._client.lookup_schema(subject, schema).version,
+                lambda: self._looked_up(subject, schema).version,
             )
             return found
+
+    def _looked_up(self, subject: str, schema: Any) -> Any:
+        """A subject's schema; some registries know one in another layout only when told so."""
+        found = self._or_none(lambda: self._client.lookup_schema(subject, schema))
+        if found is not None:
+            return found
+        return self._client.lookup_schema(subject, schema, normalize_schemas=True)
 
     def _schema(self, text: str, kind: str, references: tuple[Reference, ...]) -> Any:
         made = [
@@ -151,27 +186,59 @@ class RegistryClient:
         ]
         return self._package.Schema(text, kind, made)
 
-    def _guarded(self, doing: str, ask: Any) -> Any:
+    def _guarded(self, doing: str, ask: Callable[[], T]) -> T:
+        """What is answered; while the registry is away it is asked again, for ``max_outage``."""
+        outage = Outage(
+            self._registry.max_outage_ms / 1000, f"schema registry {self._registry.url}"
+        )
+        return until_back(
+            lambda: self._once(doing, ask), lambda error: isinstance(error, RegistryAway), outage
+        )
+
+    def _once(self, doing: str, ask: Callable[[], T]) -> T:
         try:
             return ask()
         except Exception as error:
             raise self._failure(doing, error) from None  # its frames hold the properties
 
+    def _or_none(self, ask: Callable[[], T]) -> T | None:
+        try:
+            return ask()
+        except self._package.error.SchemaRegistryError as error:
+            if error.http_status_code == _NOT_FOUND and error.error_code != _NO_REGISTRY:
+                return None
+            raise
+
     def _failure(self, doing: str, error: Exception) -> JobError:
-        status = self._status(error)
+        status = getattr(error, "http_status_code", None)
         told = str(error).strip() or type(error).__name__
         for secret in self._secrets:
             told = told.replace(secret, "***")
-        hint = "is it running, and can it be reached from where the job runs?"
-        if status is not None and status < _SERVER_ERRORS:
-            hint = "look at the subject's schemas and its compatibility, and at who may write there"
-        return JobError(
+        away = (
+            _is_of_transport(error)
+            if status is None
+            else status in _TRY_LATER or status >= _SERVER_ERRORS
+        )
+        hint = "look at the subject's schemas and its compatibility, and at who may write there"
+        if away or status is None:
+            hint = "is it running, and can it be reached from where the job runs?"
+        return (RegistryAway if away else JobError)(
             f"{doing} failed: {told}", where={"registry": self._registry.url}, hint=hint
         )
 
-    def _status(self, error: Exception) -> int | None:
-        found = getattr(error, "http_status_code", None)
-        return found if isinstance(found, int) else None
+
+def _is_of_transport(error: Exception) -> bool:
+    """No answer came. Which package sends the requests depends on confluent-kafka's version."""
+    return isinstance(error, OSError) or any(
+        kind.__name__ == "TransportError" for kind in type(error).__mro__
+    )
+
+
+def _text_of(schema: Any) -> RegisteredText:
+    references = tuple(
+        Reference(part.name, part.subject, part.version) for part in schema.references or ()
+    )
+    return RegisteredText(schema.schema_str, (schema.schema_type or "AVRO").upper(), references)
 
 
 def _unknown(identifier: int) -> DecodeError:

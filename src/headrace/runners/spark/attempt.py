@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -104,6 +105,10 @@ class Attempt:
         checkpoint.claim(own_jvm_pid())
         checkpoint.settle()
         if checkpoint.finished:
+            print(
+                f"headrace: {self.program.name!r} has read its input to the end in an earlier run",
+                file=sys.stderr,
+            )
             return
         if checkpoint.generation.origin is not None:
             # In a separate query: the job's own must not need the folder that the state comes from.

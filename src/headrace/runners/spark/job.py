@@ -169,7 +169,7 @@ class SparkJob:
         )
 
     def _finish_sinks(self) -> None:
-        if self._cancelled.is_set():
+        if self._cancelled.is_set() or (not self._program.batch and self._checkpoint.suspended):
             return
         with commit_of(self._checkpoint.place, self._checkpoint.owner, _NO_BATCH):
             for sink in self._program.sinks:

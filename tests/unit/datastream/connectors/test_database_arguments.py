@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from headrace.common import Row, Time
+from headrace.datastream._outages import Outage, Told, until_back
 from headrace.datastream.connectors.http import HttpLookup
 from headrace.datastream.connectors.outside.addresses import without_secrets
-from headrace.datastream.connectors.outside.outages import Outage, Told, until_back
 from headrace.datastream.connectors.postgres import (
     PostgresLookup,
     PostgresSink,

@@ -20,6 +20,7 @@ class RegistryServer:
         self.asked: list[str] = []
         self.user: str | None = None
         self.down = False
+        self.down_for = 0
         self.refuses: str | None = None
         self.url = ""
 
@@ -35,7 +36,8 @@ class RegistryServer:
 
     def answer(self, method: str, path: str, body: Any, headers: Any) -> tuple[int, Any]:
         self.asked.append(f"{method} {path}")
-        if self.down:
+        self.down_for -= 1
+        if self.down or self.down_for >= 0:
             return 500, {"error_code": 50001, "message": "store is down"}
         if self.user is not None:
             expected = "Basic " + base64.b64encode(self.user.encode()).decode()
@@ -48,6 +50,13 @@ class RegistryServer:
             if not 0 < number <= len(self.schemas):
                 return 404, {"error_code": 40403, "message": "Schema not found"}
             return 200, self.schemas[number - 1]
+        if method == "GET":  # a version of a subject
+            ids = self.subjects.get(parts[1], [])
+            if not 0 < int(parts[3]) <= len(ids):
+                return 404, {"error_code": 40402, "message": "Version not found"}
+            number = ids[int(parts[3]) - 1]
+            told = {"subject": parts[1], "id": number, "version": int(parts[3])}
+            return 200, {**told, **self.schemas[number - 1]}
         schema = {"schema": body["schema"]}
         if body.get("schemaType", "AVRO") != "AVRO":
             schema["schemaType"] = body["schemaType"]

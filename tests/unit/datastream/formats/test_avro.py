@@ -276,7 +276,37 @@ class Leg:
 @dataclass
 class Order:
     id: int
-    at: datetime.date = datetime.date.min
+    at: Annotated[Decimal, AvroType("string")] = Decimal(1)
+
+
+@dataclass
+class Priced:
+    id: int
+    price: Annotated[Decimal, AvroType.decimal(10, 2)] = Decimal("1.25")
+    fee: Decimal = Decimal("-0.5")
+    day: datetime.date | None = datetime.date(2024, 1, 2)
+    at: datetime.datetime = MOMENT
+    seen: Instant = Instant(3, 4000)  # noqa: RUF009
+    opens: datetime.time = datetime.time(9, 30)
+    key: uuid.UUID = uuid.UUID(int=5)  # noqa: RUF009
+    steps: list[Decimal] = field(default_factory=lambda: [Decimal("0.01")])
+
+
+def test_defaults_of_logical_types_are_read_where_nothing_was_written() -> None:
+    reads = AvroDeserializationSchema(Priced, writer_schema=AvroSchema(record(("id", "int"))))
+    first = reads.deserialize(b"\x02")
+    assert first == Priced(1)
+    assert first.steps is not reads.deserialize(b"\x02").steps
+    assert AvroDeserializationSchema(Priced).deserialize(
+        AvroSerializationSchema(Priced).serialize(Priced(1))
+    ) == Priced(1)
+
+    @dataclass
+    class Rounded:
+        price: Annotated[Decimal, AvroType.decimal(4, 2)] = Decimal("1.255")
+
+    with pytest.raises(PlanError, match=r"Decimal\('1.255'\) has no form"):
+        AvroSchema.of_dataclass(Rounded)
 
 
 def test_dataclasses_have_schemas_and_come_back() -> None:

@@ -15,6 +15,14 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from headrace.common.serialization import SimpleStringSchema
+from headrace.datastream.connectors.kafka import (
+    KafkaRecord,
+    KafkaRecordDeserializationSchema,
+    KafkaRecordSerializationSchema,
+)
+from headrace.datastream.connectors.kafka.decoding import Decoding
+from headrace.datastream.connectors.kafka.records import ValueOnly
+from headrace.datastream.connectors.kafka.split import Split
 from headrace.datastream.formats import registry_client
 from headrace.datastream.formats.avro import (
     AvroDeserializationSchema,
@@ -91,7 +99,7 @@ def registry(server: RegistryServer) -> Iterator[RegistryServer]:
 
 
 def quick(url: str, **more: Any) -> SchemaRegistry:
-    return SchemaRegistry(url, {"max.retries": 0, "timeout": 5, **more})
+    return SchemaRegistry(url, {"timeout": 5, **more}, max_outage=0)
 
 
 def test_the_header_is_a_zero_and_the_id() -> None:
@@ -190,6 +198,142 @@ def test_a_registry_that_does_not_answer_is_no_bad_record(registry: RegistryServ
     nobody = AvroDeserializationSchema(NEW, registry=quick("http://127.0.0.1:9"))
     with pytest.raises(JobError, match="asking for the schema 1 failed"):
         nobody.deserialize(header(1))
+
+
+@needs_client
+def test_a_registry_that_is_away_is_waited_for(
+    registry: RegistryServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    identifier = registry.add("o", {"schema": NEW.text})
+    where = SchemaRegistry(registry.url, {"timeout": 5}, max_outage=60_000)
+    registry.down_for = 2
+    reads = AvroDeserializationSchema(NEW, registry=where)
+    assert reads.deserialize(header(identifier) + b"\x02\x00") == {"id": 1, "note": None}
+    assert sum("schemas/ids" in path for path in registry.asked) == 3
+    registry.down_for = 1
+    assert AvroSerializationSchema(NEW, where, "o").serialize({"id": 1})[:5] == header(1)
+    assert "failed, and is tried again" in caplog.text and "works again" in caplog.text
+    assert pickle.loads(pickle.dumps(where)).max_outage_ms == 60_000
+    registry.refuses = "incompatible"
+    asked = len(registry.asked)
+    with pytest.raises(JobError, match="incompatible"):  # an answer, so nothing is waited for
+        AvroSerializationSchema(OLD, where, "o").serialize({"id": 1, "gone": ""})
+    assert len(registry.asked) == asked + 1
+
+
+@needs_client
+def test_a_registry_that_is_away_makes_no_bad_record_of_kafka(registry: RegistryServer) -> None:
+    registry.down = True
+    reads = AvroDeserializationSchema(NEW, registry=quick(registry.url))
+    for schema in (ValueOnly(reads), OfRecord(reads)):
+        decoding = Decoding(Split("t", 0, ""), schema, tagged=True)
+        asked = len(registry.asked)
+        with pytest.raises(JobError, match="store is down"):
+            decoding.chunk([Message(header(1) + b"\x02\x00")])
+        assert len(registry.asked) == asked + 1  # it is waited for once
+        assert len(decoding.chunk([Message(b"\x01no header")]).bad) == 1
+
+
+class OfRecord(KafkaRecordDeserializationSchema):
+    def __init__(self, schema: AvroDeserializationSchema) -> None:
+        self._schema = schema
+
+    def deserialize(self, record: KafkaRecord) -> Any:
+        return self._schema.deserialize(record.value)
+
+
+@needs_client
+@pytest.mark.parametrize("by_record", [False, True])
+def test_a_sink_of_kafka_registers_for_its_topics(
+    registry: RegistryServer, by_record: bool
+) -> None:
+    where = quick(registry.url)
+    builder = (
+        KafkaRecordSerializationSchema.builder()
+        .set_key_serialization_schema(AvroSerializationSchema(NEW, where))
+        .set_value_serialization_schema(
+            AvroSerializationSchema(NEW, where, TopicRecordNameStrategy())
+        )
+    )
+    topics = ["t1", "t2"] if by_record else ["t"]
+    if by_record:
+        builder.set_topic_selector(lambda record: f"t{record['id']}")
+    else:
+        builder.set_topic("t")
+    makes = builder.build()
+    for number in (1, 2, 1):
+        made = makes.serialize({"id": number}, None, None)  # type: ignore[arg-type]
+        assert made is not None and made.value is not None
+    expected = {f"{t}-key" for t in topics} | {f"{t}-com.acme.Order" for t in topics}
+    assert set(registry.subjects) == expected
+
+
+class Message:
+    """What a consumer gives, as far as it is asked."""
+
+    def __init__(self, value: bytes) -> None:
+        self._value = value
+
+    def value(self) -> bytes:
+        return self._value
+
+    def offset(self) -> int:
+        return 7
+
+    def timestamp(self) -> tuple[int, int]:
+        return (1, 1000)
+
+    def key(self) -> None:
+        return None
+
+    headers = key
+
+
+@needs_client
+def test_a_registered_schema_is_taken_by_its_version(registry: RegistryServer) -> None:
+    where = quick(registry.url)
+    for schema in (OLD, NEW):
+        registry.add("o", {"schema": schema.text})
+    registry.add("j", {"schema": "{}", "schemaType": "JSON"})
+    assert [AvroSchema.registered(where, "o", version) for version in (1, 2)] == [OLD, NEW]
+    with pytest.raises(JobError, match="version 3 of the subject 'o' failed"):
+        AvroSchema.registered(where, "o", 3)
+    with pytest.raises(PlanError, match="is JSON, not Avro"):
+        AvroSchema.registered(where, "j", 1)
+    for version in ("latest", 0, -1, True, None):
+        with pytest.raises(PlanError, match="is no number from 1 on") as raised:
+            AvroSchema.registered(where, "o", version)  # type: ignore[arg-type]
+        assert "which one is the latest may change" in str(raised.value)
+
+
+@needs_client
+def test_schemas_that_import_others(registry: RegistryServer) -> None:
+    side = {"type": "enum", "name": "c.Side", "symbols": ["BUY", "SELL"]}
+    leg = {"name": "c.Leg", "type": "record", "fields": [{"name": "side", "type": "Side"}]}
+    order = {
+        "type": "record",
+        "name": "Order",
+        "namespace": "c",
+        "fields": [
+            {"name": "first", "type": "Leg"},
+            {"name": "legs", "type": {"type": "array", "items": "c.Leg"}},
+            {"name": "side", "type": ["null", "Side"], "default": None},
+        ],
+    }
+    registry.add("side", {"schema": json.dumps(side)})
+    to_side = {"name": "c.Side", "subject": "side", "version": 1}
+    to_leg = {"name": "c.Leg", "subject": "leg", "version": 1}
+    registry.add("leg", {"schema": json.dumps(leg), "references": [to_side]})
+    registry.add("order", {"schema": json.dumps(order), "references": [to_leg, to_side]})
+    reads = AvroDeserializationSchema(registry=quick(registry.url))
+    buy, sell = {"side": "BUY"}, {"side": "SELL"}
+    assert reads.deserialize(header(3) + b"\x00\x04\x00\x02\x00\x02\x02") == {
+        "first": buy, "legs": [buy, sell], "side": "SELL",
+    }  # fmt: skip
+    whole = AvroSchema.registered(quick(registry.url), "order", 1)
+    assert whole.name == "c.Order"
+    written = AvroSerializationSchema(whole).serialize({"first": sell, "legs": []})
+    assert written == b"\x02\x00\x00"
 
 
 @needs_client

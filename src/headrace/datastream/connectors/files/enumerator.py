@@ -141,6 +141,19 @@ class StaticFiles(SplitEnumerator):
     planner: FilePlanner
     files: LocalFiles = field(default_factory=LocalFiles)
 
+    def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
+        """The same positions.
+
+        Raises:
+            CheckpointError: it is that of a watched folder.
+        """
+        if MonitoredFolder.SPLIT in positions:
+            raise CheckpointError(
+                "a folder that was watched cannot be read on as a list of files",
+                hint="start anew with --fresh, or watch the folder as before",
+            )
+        return positions
+
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """Every file at its beginning."""
         found = find_files(self.paths, self.files)
@@ -229,6 +242,20 @@ class MonitoredFolder(SplitEnumerator):
     _looked_ms: int | None = None
 
     SPLIT = "folder"
+
+    def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
+        """The same position.
+
+        Raises:
+            CheckpointError: it is that of a list of files.
+        """
+        if positions.keys() != {self.SPLIT}:
+            raise CheckpointError(
+                "files that were listed once cannot be read on as a watched folder",
+                where={"reading": ", ".join(map(_path_of, sorted(positions)[:3]))},
+                hint="start anew with --fresh, or let the job read its files to the end as it is",
+            )
+        return positions
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """Before the first file."""

@@ -13,7 +13,7 @@ from headrace.datastream.connectors.kafka.records import (
     ValueOnly,
 )
 from headrace.datastream.connectors.kafka.split import Split
-from headrace.errors import DecodeError
+from headrace.errors import DecodeError, JobError
 
 RAW_SHOWN_BYTES = 200
 
@@ -46,6 +46,8 @@ class Decoding:
             return None
         try:
             found = self._of_values([message.value() for message in messages])
+        except JobError:
+            raise  # a registry that is away: it has been waited for
         except Exception:
             return None  # the other way meets it again, and says which record it was
         if any(value is None for value in found):
@@ -61,7 +63,8 @@ class Decoding:
             try:
                 value = self._schema.deserialize(record)
             except Exception as error:
-                if not self._tagged:
+                # A registry that does not answer says nothing of the record.
+                if not self._tagged or isinstance(error, JobError):
                     raise self._told(error, record) from error
                 chunk.bad.append((len(chunk.values), self._bad(error, record)))
                 continue

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from headrace.connector import Budget, JsonValue, Progress, SplitEnumerator, SplitRange
 from headrace.datastream.connectors.kafka.client import (
@@ -24,6 +25,8 @@ from headrace.datastream.connectors.kafka.subscription import Subscription
 from headrace.errors import JobError
 
 _log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 BELIEVED_MS = 10_000
 """A topic that vanished, or a log that became shorter, may be a broker that does not know yet. It
@@ -77,10 +80,18 @@ class KafkaEnumerator(SplitEnumerator):
         """
         if self._began_empty:
             return {}  # what comes now comes while the job runs: it begins at its beginning
+        return self._asked(lambda: self._first_positions(now_ms))
+
+    def _asked(self, ask: Callable[[], _T]) -> _T:
+        """What brokers answer, who are asked again for a while if they may not know yet.
+
+        Raises:
+            JobError: a topic is not there, has no such offset, or no broker answers.
+        """
         waited_s = 0.0
         while True:
             try:
-                return self._first_positions(now_ms)
+                return ask()
             except Unreachable as error:
                 raise unreachable(error, 0) from error
             except Unsettled as error:
@@ -91,7 +102,7 @@ class KafkaEnumerator(SplitEnumerator):
             waited_s += AGAIN_S
 
     def _first_positions(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The same, asked once.
+        """The partitions that are there, asked once.
 
         Raises:
             Unsettled: brokers may not know yet.
@@ -101,13 +112,33 @@ class KafkaEnumerator(SplitEnumerator):
         self._began_empty = not self._seen
         places = [split.place for split in self._seen.values()]
         begins = self.starting.resolve(self._cluster, self.reads_group, places)
-        stops: Mapping[Place, int] = {}
-        if self.stopping is not None:
-            stops = self.stopping.resolve(self._cluster, self.reads_group, places, stops=True)
+        stops = self._stops(places)
         return {
             name: Position(begins[split.place], stops.get(split.place)).json
             for name, split in self._seen.items()
         }
+
+    def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
+        """The same offsets, with the stops of now, or none.
+
+        Raises:
+            JobError: a partition has no such offset, or no broker answers.
+        """
+        stops = self._asked(lambda: self._stops_of(positions, now_ms))
+        offsets = {name: Position.of(at).offset for name, at in positions.items()}
+        return {name: Position(at, stops.get(name)).json for name, at in offsets.items()}
+
+    def _stops_of(self, names: Iterable[str], now_ms: int) -> Mapping[str, int]:
+        """Where those partitions stop that are still the same; asked once."""
+        self._look(now_ms)
+        places = {name: self._seen[name].place for name in names if name in self._seen}
+        stops = self._stops([*places.values()])
+        return {name: stops[place] for name, place in places.items() if place in stops}
+
+    def _stops(self, places: Sequence[Place]) -> Mapping[Place, int]:
+        if self.stopping is None:
+            return {}
+        return self.stopping.resolve(self._cluster, self.reads_group, places, stops=True)
 
     def advance(
         self,

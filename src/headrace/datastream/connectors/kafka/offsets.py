@@ -84,6 +84,14 @@ class KafkaOffsetsInitializer:
         return KafkaOffsetsInitializer(_Kind.OFFSETS, offset_reset_strategy, given=given)
 
     @property
+    def text(self) -> str:
+        """The rule in words, equal in every interpreter for equal rules."""
+        if self.kind is _Kind.TIMESTAMP:
+            return f"timestamp {self.timestamp_ms}"
+        named = [f"{place.topic}-{place.partition}={at}" for place, at in sorted(self.given)]
+        return " ".join([self.kind.value, *named])
+
+    @property
     def needs_group(self) -> bool:
         """True where it asks for the offsets of a group."""
         return self.kind is _Kind.COMMITTED

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from headrace.common.serialization import SerializationSchema
+from headrace.datastream.formats.registered import RegisteringSchema
 from headrace.errors import PlanError, WrongFunctionError
 
 Headers = tuple[tuple[str, str | bytes | None], ...]
@@ -79,7 +80,10 @@ HeaderProvider = Callable[[Any], "Headers | Mapping[str, Any] | Iterable[tuple[s
 
 @dataclass(frozen=True, kw_only=True)
 class PartsOfARecord(KafkaRecordSerializationSchema):
-    """Makes each part of a record by itself. One of ``fixed_topic`` and ``selector`` is set."""
+    """Makes each part of a record by itself. One of ``fixed_topic`` and ``selector`` is set.
+
+    A schema that registers itself does so for the topic of the record.
+    """
 
     fixed_topic: str
     selector: Callable[[Any], str] | None
@@ -87,6 +91,15 @@ class PartsOfARecord(KafkaRecordSerializationSchema):
     key_schema: SerializationSchema | None = None
     headers: HeaderProvider | None = None
     partitioner: Partitioner | None = None
+    _of_topics: dict[tuple[str, bool], SerializationSchema] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.selector is None:
+            for name, is_key in (("value_schema", False), ("key_schema", True)):
+                schema = getattr(self, name)
+                object.__setattr__(self, name, _of_topic(schema, self.fixed_topic, is_key))
 
     @property
     def topic(self) -> str:
@@ -102,9 +115,13 @@ class PartsOfARecord(KafkaRecordSerializationSchema):
         self, element: Any, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord:
         """Key, value, topic, headers and partition; an event time before 1970 is left out."""
-        key = None if self.key_schema is None else self.key_schema.serialize(element)
-        value = self.value_schema.serialize(element)
-        topic = self.fixed_topic if self.selector is None else self.selector(element)
+        key_schema, value_schema, topic = self.key_schema, self.value_schema, self.fixed_topic
+        if self.selector is not None:
+            topic = self.selector(element)
+            value_schema = self._of(topic, value_schema, False)
+            key_schema = None if key_schema is None else self._of(topic, key_schema, True)
+        key = None if key_schema is None else key_schema.serialize(element)
+        value = value_schema.serialize(element)
         partition = None
         if self.partitioner is not None:
             there = context.get_partitions_for_topic(topic)
@@ -112,6 +129,17 @@ class PartsOfARecord(KafkaRecordSerializationSchema):
         headers = () if self.headers is None else headers_of(self.headers(element))
         at = timestamp if timestamp is not None and timestamp >= 0 else None
         return KafkaProducerRecord(topic, value, key, at, partition, headers)
+
+    def _of(self, topic: str, schema: SerializationSchema, is_key: bool) -> SerializationSchema:
+        """A schema as it is for a topic; each is made once."""
+        found = self._of_topics.get((topic, is_key))
+        if found is None:
+            found = self._of_topics[topic, is_key] = _of_topic(schema, topic, is_key)
+        return found
+
+
+def _of_topic(schema: Any, topic: str, is_key: bool) -> Any:
+    return schema.for_topic(topic, is_key) if isinstance(schema, RegisteringSchema) else schema
 
 
 def headers_of(given: Any) -> Headers:

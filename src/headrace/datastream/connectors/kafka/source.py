@@ -151,6 +151,11 @@ class KafkaSource(Source):
         return self._subscription().text
 
     @property
+    def stops_at(self) -> str:
+        """The rule that gives the stopping offsets."""
+        return self.stopping_offsets.text if self.stopping_offsets is not None else ""
+
+    @property
     def bad_record_tag(self) -> Any | None:
         """The tag for records that cannot be deserialized."""
         return self.error_tag
@@ -192,6 +197,8 @@ class KafkaSource(Source):
     @property
     def _commits(self) -> bool:
         assert isinstance(self.properties, Properties)
+        if self.stopping_offsets is not None and self.stopping_offsets.needs_group:
+            return False  # what the stream has committed says where to stop: it must stay
         return self.properties.get("commit.offsets.on.checkpoint") != "false"
 
     @property

@@ -1,1 +1,1 @@
-"""What connectors of servers share: their libraries, outages, and addresses without secrets."""
+"""What connectors of servers share: their libraries, and addresses without secrets."""

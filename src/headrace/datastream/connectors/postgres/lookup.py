@@ -11,7 +11,7 @@ from headrace.common.arguments import non_empty, positive
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.types import Row
 from headrace.datastream._functions.asynchronous import AsyncFunction
-from headrace.datastream.connectors.outside.outages import Outage, Told, until_back_async
+from headrace.datastream._outages import Outage, Told, until_back_async
 from headrace.datastream.connectors.outside.results import Join, Key, function_or_none, joined
 from headrace.datastream.connectors.postgres.client import PostgresConnection, is_outage
 

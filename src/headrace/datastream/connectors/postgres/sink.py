@@ -10,7 +10,7 @@ from typing import Any
 from headrace.common.arguments import at_least, non_empty, one_of
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import CommitBy, DeliveryGuarantee, Sink, SinkWriter, WriterContext
-from headrace.datastream.connectors.outside.outages import Outage, until_back
+from headrace.datastream._outages import Outage, until_back
 from headrace.datastream.connectors.postgres.client import (
     PostgresConnection,
     is_outage,

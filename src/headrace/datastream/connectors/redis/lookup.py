@@ -9,9 +9,9 @@ from typing import Any
 
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.datastream._functions.asynchronous import AsyncFunction
+from headrace.datastream._outages import Outage, Told, until_back_async
 from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.datastream.connectors.outside.library import library
-from headrace.datastream.connectors.outside.outages import Outage, Told, until_back_async
 from headrace.datastream.connectors.outside.results import Join, Key, function_or_none, joined
 from headrace.datastream.connectors.redis.client import checked_url, connect, is_outage
 from headrace.datastream.connectors.redis.command import RedisCommand

@@ -9,9 +9,9 @@ from typing import Any
 
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import CommitBy, Sink, SinkWriter, WriterContext
+from headrace.datastream._outages import Outage, until_back
 from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.datastream.connectors.outside.library import library
-from headrace.datastream.connectors.outside.outages import Outage, until_back
 from headrace.datastream.connectors.redis.client import checked_url, connect, is_outage
 from headrace.datastream.connectors.redis.command import RedisCommand
 from headrace.errors import JobError, TypeMismatchError, WrongFunctionError

@@ -34,6 +34,16 @@ def show_counts(runs: Sequence[Ran], messages: int, console: Console) -> None:
     console.print(table)
 
 
+def show_backfill(run: Ran, messages: int, console: Console) -> None:
+    """How far the history was read before the stream took over."""
+    console.print(
+        f"backfill: {messages:,} messages read in {run.seconds:.1f} s, {run.documents:,} documents;"
+        " the stream goes on from its checkpoint",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
 def show_latencies(runs: Sequence[Ran], console: Console) -> None:
     """How long events took to become documents."""
     for run in runs:

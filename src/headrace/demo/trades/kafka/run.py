@@ -16,6 +16,7 @@ from headrace.demo.trades.kafka.job import Brokers, Version
 from headrace.demo.trades.kafka.messages import Message, day_messages, ends
 from headrace.demo.trades.kafka.records import avro_of, documents_of
 from headrace.demo.trades.kafka.report import (
+    show_backfill,
     show_counts,
     show_latencies,
     show_versions,
@@ -39,11 +40,13 @@ def main(
     rate: float,
     display: bool,
     other_wait_ms: int | None = None,
+    backfill: bool = False,
 ) -> int:
     """Run the demo; 0 when stream and batch agree and every message is accounted for.
 
     With ``other_wait_ms`` a version B runs beside the stream, whose events wait so long
-    for what they refer to.
+    for what they refer to. With ``backfill`` half of the day is history: a first run reads it, and
+    hands over to the stream.
     """
     other = None if other_wait_ms is None else Version(wait_ms=other_wait_ms)
     console = Console()
@@ -53,7 +56,7 @@ def main(
         day = folder / "day"
         shutil.rmtree(day, ignore_errors=True)
         generator.generate(day, events=events, seed=seed)
-        return compared(brokers, day, folder, rate, console, display, other)
+        return compared(brokers, day, folder, rate, console, display, other, backfill)
 
 
 @contextmanager
@@ -82,19 +85,22 @@ def compared(
     console: Console,
     display: bool,
     other: Version | None = None,
+    backfill: bool = False,
 ) -> int:
     """Stream and batch over a day, and what came of them; 0 when all is as it should be.
 
     An ``other`` version runs beside the stream. That it differs is reported, and no failure.
+    ``backfill``: the first half of the messages is read by a run of its own before.
     """
-    plans = [Plan("stream", STREAM)]
+    plans = [Plan("stream", STREAM, goes_on=backfill)]
     if other is not None:
         plans.append(Plan("version B", OTHER, version=other))
     make_topics(brokers, STREAM, OTHER, BATCH)
     gamma = avro_of(topics.GAMMA_MESSAGE, brokers.registry, topics.GAMMA)
     messages = day_messages(day, topics.PARTITIONS, gamma)
     place = Place(brokers, day, folder)
-    streams = live(place, plans, messages, rate, console, display)
+    history = len(messages) // 2 if backfill else 0
+    streams = live(place, plans, messages, rate, console, display, history)
     batch = Plan("batch", BATCH, bounded=True)
     runs = [*streams, *run_together(place, [batch], ends(messages), None, console, display)]
     show_counts(runs, len(messages), console)
@@ -122,12 +128,22 @@ def live(
     rate: float,
     console: Console,
     display: bool,
+    history: int = 0,
 ) -> list[Ran]:
-    """The job, or versions of it, as streams while the messages come."""
-    lead = int(min(rate, len(messages) / 10))
+    """The job, or versions of it, as streams while the messages come.
+
+    ``history``: so many messages, which are there before, are for a run that stops after them.
+    """
+    lead = history + int(min(rate, len(messages) / 10))
     feeder = Feeder(place.brokers.kafka, messages, rate, lead)
     feeder.start()
     try:
+        if history:
+            began = ends(messages[:history])
+            stop = {partition: began[partition] for partition in ends(messages)}
+            plan = Plan("backfill", STREAM, drain=False)
+            (ran,) = run_together(place, [plan], stop, None, console, display)
+            show_backfill(ran, history, console)
         return run_together(place, plans, ends(messages), feeder, console, display)
     finally:
         feeder.stop()

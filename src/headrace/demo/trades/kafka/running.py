@@ -27,12 +27,18 @@ _POLL_S = 0.05
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run: a version of the job, as a stream or (``bounded``) as a batch."""
+    """What to run: a version of the job, as a stream or (``bounded``) as a batch.
+
+    ``drain``: whether the stream's windows and timers fire where it stops. ``goes_on``: from the
+    checkpoint of the run before, with outputs that it has written to.
+    """
 
     name: str
     outputs: Outputs
     bounded: bool = False
     version: Version = field(default_factory=Version)
+    drain: bool = True
+    goes_on: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,8 @@ def run_together(
         for plan in plans:
             sent_ms = None if feeder is None else feeder.sent_ms
             watchers.append(Watcher(place.brokers.kafka, plan.outputs, sent_ms))
+            if plan.goes_on:
+                watchers[-1].catch_up()
             clients.append(_started(place, plan, stop))
         results = [client.get_job_execution_result() for client in clients]
         names = [f"trades, {plan.name}" for plan in plans]
@@ -113,12 +121,14 @@ def _started(place: Place, plan: Plan, stop: Offsets) -> Any:
     """The client of a job that runs from now on."""
     name = f"trades{plan.outputs.suffix}"
     checkpoint = place.folder / "checkpoints" / name
-    shutil.rmtree(checkpoint, ignore_errors=True)
+    if not plan.goes_on:
+        shutil.rmtree(checkpoint, ignore_errors=True)
     settings = Configuration()
     settings.set_string("pipeline.name", name)
     settings.set_string("execution.runtime-mode", "BATCH" if plan.bounded else "STREAMING")
     if not plan.bounded:
         settings.set_string("execution.checkpointing.dir", str(checkpoint))
+        settings.set_string("headrace.stop.drain", str(plan.drain).lower())
     env = StreamExecutionEnvironment.get_execution_environment(settings)
     streams = job.build(
         env, place.brokers, place.day, stop, bounded=plan.bounded, version=plan.version

@@ -67,11 +67,21 @@ class Watcher:
         self._places = _assign(self._consumer, outputs.names)
         # A consumer's own position does not move over the marker of a transaction; this does.
         self._read_to: dict[tuple[str, int], int] = {}
+        self._before = 0
 
     @property
     def has_seen_any(self) -> bool:
         """Whether the job has written anything."""
-        return bool(self.normalised or self.documents or self.anomalies)
+        return self._seen > self._before
+
+    @property
+    def _seen(self) -> int:
+        return self.normalised + self.documents + self.anomalies.total()
+
+    def catch_up(self) -> None:
+        """Take what an earlier run has written: the job is to write more."""
+        self.finish()
+        self._before = self._seen
 
     def poll(self, timeout_s: float) -> int:
         """Take what has come; gives back how many records, markers of an end not counted."""

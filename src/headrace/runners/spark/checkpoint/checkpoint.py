@@ -27,8 +27,10 @@ from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, RESTORED, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.layout import Layout, States, shares_out
+from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram
 from headrace.runtime.routes import routes
+from headrace.runtime.stops import check_going_on
 
 _BEGUN = ObjectFormat("begun")
 
@@ -131,9 +133,14 @@ class Checkpoint:
         origin = self.generation.origin
         if origin is not None and origin.planned is None and not progress.has_planned(self.spark):
             if origin.number == RESTORED:
-                return progress.have_ended(origin.start, self._sources)
+                return progress.have_been_read(origin.start, self._sources)
             return progress.is_finished(self._place.spark(origin.number), self._sources)
         return progress.is_finished(self.spark, self._sources)
+
+    @property
+    def suspended(self) -> bool:
+        """True when a source has only stopped: what sinks hold back is for the run that goes on."""
+        return progress.is_suspended(self.spark)
 
     def settle(self) -> None:
         """Leave the older generation, if this one has taken its state over."""
@@ -298,6 +305,7 @@ def _going_on(
     if read_states is not None:
         states = partial(_kept_states, place, facts, read_states)
     check(facts, program, place.directory, ignore_unclaimed, states)
+    _check_stops(folder, facts, program, place.directory)
     repeats = False
     if facts.routes or routes(program) or facts.moves(program):
         log = progress.log_of(folder)
@@ -308,6 +316,21 @@ def _going_on(
             facts = facts.moved(log)
             _tell(f"the state in {place.directory} moves to other stages of {program.name!r}")
     return facts.following(program, repeats)
+
+
+def _check_stops(folder: str, facts: Facts, program: JobProgram, location: str) -> None:
+    """Raise if a source is to read on that was drained; else the run would end at once."""
+    log, origin = progress.log_of(folder), facts.generation.origin
+    last = log.planned or log.end
+    if last is None and origin is not None:
+        last = origin.planned or origin.start
+    if last is None:
+        return
+    try:
+        check_going_on(program.sources, Offset.from_json(last))
+    except CheckpointError as error:
+        error.where = {"checkpoint": location, **error.where}
+        raise
 
 
 def _kept_states(place: Place, facts: Facts, read_states: ReadStates) -> States:

@@ -41,6 +41,21 @@ def have_ended(offset: Mapping[str, Any], sources: Collection[str] | None = None
     return all(key in read and read[key]["ended"] for key in keys)
 
 
+def have_been_read(offset: Mapping[str, Any], sources: Collection[str]) -> bool:
+    """True when nothing is left to do: all have ended, and none has only stopped."""
+    read = offset["sources"]
+    stopped = any(read[key].get("suspended") for key in map(source_key, sources) if key in read)
+    return have_ended(offset, sources) and not stopped
+
+
+def is_suspended(spark_folder: str) -> bool:
+    """True when a source has stopped in the last micro-batch that another run reads on from."""
+    last = max(_batches(spark_folder, "offsets"), default=-1)
+    if last < 0:
+        return False
+    return any(read.get("suspended") for read in _offset(spark_folder, last)["sources"].values())
+
+
 def sources_of(spark_folder: str) -> frozenset[str]:
     """The ids of the sources that the last planned micro-batch knows."""
     last = max(_batches(spark_folder, "offsets"), default=-1)
@@ -55,11 +70,9 @@ def is_committed(spark_folder: str, batch: int) -> bool:
 def is_finished(spark_folder: str, sources: Collection[str]) -> bool:
     """True when nothing is left to do for a job of these sources, all of which end."""
     last = max(_batches(spark_folder, "offsets"), default=-1)
-    return (
-        last >= 0
-        and is_committed(spark_folder, last)
-        and all_sources_ended(spark_folder, last, sources)
-    )
+    if last < 0 or not is_committed(spark_folder, last):
+        return False
+    return have_been_read(_offset(spark_folder, last), sources)
 
 
 def has_planned(spark_folder: str) -> bool:

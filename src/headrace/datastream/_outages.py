@@ -1,4 +1,4 @@
-"""Waiting for a server that has gone away."""
+"""Waiting for a server that has gone away: connectors and formats do."""
 
 from __future__ import annotations
 

@@ -1,0 +1,89 @@
+"""What happens where a source stops although its input goes on: drained, or kept open.
+
+A run that *drains* ends event time there: every split gets the greatest watermark, windows and
+timers fire. Without it a split keeps the watermark that it has reached, and so do windows, timers
+and state: another run goes on exactly there, with the same program and another stop, or none.
+Sources that end by themselves (files, a collection) are drained by every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from headrace.errors import CheckpointError
+from headrace.runtime.offset import Offset, SourceProgress, source_key
+from headrace.runtime.program import SourceProgram
+
+_ITS_END = "its end"
+
+
+def until_of(source: Any) -> str:
+    """Where a connector's ``Source`` stops, as it is written into offsets; empty: it does not."""
+    if source is None:  # a program as the workers have it
+        return ""
+    if source.stops_at:
+        return str(source.stops_at)
+    return _ITS_END if source.bounded else ""
+
+
+def stops_elsewhere(source: SourceProgram, before: SourceProgress) -> bool:
+    """True where a source stops elsewhere than when the offset was written."""
+    return before.until is not None and before.until != until_of(source.source)
+
+
+def kept(
+    source: SourceProgram, before: SourceProgress, after: SourceProgress, drain: bool
+) -> SourceProgress:
+    """What is written down of what ``advance`` returned: splits that finish may only stop.
+
+    A split whose end position is not known cannot be read on, and is drained.
+    """
+    stops = source.source is not None and bool(source.source.stops_at)
+    stopped, finished = dict(before.stopped), dict(after.finished)
+    stopping = [split for split in finished if stops and source.source.stops(split)]
+    if not drain:
+        kept_open = [split for split in stopping if finished[split] is not None]
+        stopped |= {split: finished.pop(split) for split in kept_open}
+    suspended = stops and not drain and after.ended
+    lost = any(split in finished for split in stopping)
+    drained = before.drained or lost or (after.ended and not suspended)
+    return replace(
+        after,
+        until=until_of(source.source),
+        stopped=stopped,
+        finished=finished,
+        suspended=suspended,
+        drained=drained,
+    )
+
+
+def check_going_on(sources: Iterable[SourceProgram], offset: Offset) -> None:
+    """Raise where a source is to read on, and an earlier run has ended its event time.
+
+    Raises:
+        CheckpointError: it is so.
+    """
+    for source in sources:
+        before = offset.source(source.id)
+        if source.source is None or source_key(source.id) not in offset.sources:
+            continue
+        if not before.drained or not stops_elsewhere(source, before):
+            continue
+        raise CheckpointError(
+            f"{source.name!r} is to read on, but an earlier run was drained where the source"
+            " stopped: event time has ended there, so its windows and timers have fired, and what"
+            " comes would be late",
+            where={
+                "source": f"{source.name} (uid={source.uid or 'none'})",
+                "stopped at": before.until or "an end of its own",
+                "to stop at": until_of(source.source) or "no end",
+            },
+            hint="run the bounded program with headrace.stop.drain: false"
+            " (`headrace run --no-drain`) in a new checkpoint (`--fresh`); then this one goes on"
+            " from it",
+        )
+
+
+__all__ = ["check_going_on", "kept", "stops_elsewhere", "until_of"]
