@@ -322,7 +322,7 @@ def test_brokers_that_do_not_answer_are_waited_for_and_told(cluster: Cluster) ->
     cluster.meet = silent
     with pytest.raises(JobError, match="no Kafka broker answers") as told:
         write(sink(), WorkerResources(), 0, "a")
-    assert told.value.where == {"doing": "starting transactions"}
+    assert told.value.where == {"doing": "connecting"}
     with pytest.raises(JobError, match="no Kafka broker answers"):
         write(sink(AT_LEAST), WorkerResources(), 0, "a")
 

@@ -30,10 +30,13 @@ T = TypeVar("T")
 class TransactionalProducer:
     """One partition's producer. It lives until a transaction fails, or a connection breaks in one.
 
-    ``marker`` is the number of the first micro-batch that was not written.
+    ``marker`` is the number of the first micro-batch that was not written. ``topic`` is one that is
+    written to.
     """
 
-    def __init__(self, producers: Producers, name: str, group: str, timeout_s: float) -> None:
+    def __init__(
+        self, producers: Producers, name: str, group: str, timeout_s: float, topic: str
+    ) -> None:
         timeout_ms = producers.setting("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS)
         self._lasts_s = timeout_ms / 1000
         self._began_s: float | None = None
@@ -41,10 +44,22 @@ class TransactionalProducer:
         settings = {"transactional.id": name, "transaction.timeout.ms": str(timeout_ms)}
         self.outbox = Outbox(producers, settings, timeout_s)
         try:
+            self._meet_brokers(topic)
             self._start(producers, group)
         except BaseException:
             self.outbox.close()
             raise
+
+    def _meet_brokers(self, topic: str) -> None:
+        """Connect. Without a connection librdkafka looks for the coordinator each 500 ms only.
+
+        An address that was given answers the first request, and names the brokers. The second goes
+        to one of them.
+        """
+        for _ in range(2):
+            self.outbox.insist(
+                "connecting", lambda left: self.outbox.client.list_topics(topic, timeout=left)
+            )
 
     def _start(self, producers: Producers, group: str) -> None:
         """Abort what a dead predecessor left open, which would hide the marker; then read it."""

@@ -83,26 +83,26 @@ class KafkaWriter(SinkWriter):
 
     def get_partitions_for_topic(self, topic: str) -> Sequence[int]:
         """The numbers of a topic's partitions: what a schema may ask for."""
-        return self._any_outbox().partitions(topic)
+        return self._any_outbox(topic).partitions(topic)
 
     @abstractmethod
     def _begin(self, topic: str) -> Outbox | None:
         """Where the records go, the first of them to a topic; None if they were written before."""
 
     @abstractmethod
-    def _any_outbox(self) -> Outbox:
-        """An outbox to ask, before there is a record."""
+    def _any_outbox(self, topic: str) -> Outbox:
+        """An outbox to ask about a topic, before there is a record."""
 
 
 class AtLeastOnceWriter(KafkaWriter):
     """Waits for its records at the end of the micro-batch. A worker has one producer."""
 
     def _begin(self, topic: str) -> Outbox:
-        found = self._any_outbox()
+        found = self._any_outbox(topic)
         found.partitions(topic)
         return found
 
-    def _any_outbox(self) -> Outbox:
+    def _any_outbox(self, topic: str) -> Outbox:
         return self._context.shared("producer", self._new)
 
     def _new(self) -> Outbox:
@@ -150,15 +150,17 @@ class ExactlyOnceWriter(KafkaWriter):
         self._is_new = False
         self._producer: TransactionalProducer | None = None
 
-    def _shared(self) -> TransactionalProducer:
-        return self._context.shared(self._key, self._new)
+    def _shared(self, topic: str) -> TransactionalProducer:
+        return self._context.shared(self._key, lambda: self._new(topic))
 
-    def _new(self) -> TransactionalProducer:
+    def _new(self, topic: str) -> TransactionalProducer:
         self._is_new = True
-        return TransactionalProducer(self._producers, self._name, self._group, self._timeout_s)
+        return TransactionalProducer(
+            self._producers, self._name, self._group, self._timeout_s, topic
+        )
 
-    def _any_outbox(self) -> Outbox:
-        return self._shared().outbox
+    def _any_outbox(self, topic: str) -> Outbox:
+        return self._shared(topic).outbox
 
     def _begin(self, topic: str) -> Outbox | None:
         end = time.monotonic() + self._timeout_s
@@ -175,7 +177,7 @@ class ExactlyOnceWriter(KafkaWriter):
                     raise
 
     def _begun(self, topic: str) -> Outbox | None:
-        producer = self._shared()
+        producer = self._shared(topic)
         if not producer.begin(self._context.batch_id, topic):
             return None
         self._producer = producer
