@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common.serialization import SimpleStringSchema
+from headrace.common.serialization import DeserializationSchema, SimpleStringSchema
 from headrace.connector import Budget, Source
 from headrace.datastream.connectors.kafka import (
     BadKafkaRecord,
@@ -548,6 +548,28 @@ def test_kafkas_timestamps_are_the_records(broker: Broker) -> None:
     (planned,) = walk.plan()
     (chunk,) = walk.reader.read(planned)
     assert (chunk.values, chunk.timestamps) == (["a", "c"], [5, 7])
+
+
+class Words(DeserializationSchema):
+    """Texts, but none of an empty value; it would have one of None, too."""
+
+    def __init__(self) -> None:
+        self.asked: list[bytes | None] = []
+
+    def deserialize(self, data: bytes) -> str | None:
+        self.asked.append(data)
+        return str(data) if data != b"" else None
+
+
+def test_a_deletion_is_no_record_and_costs_no_second_reading(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    log.add(b"a", time_ms=5).add(None, time_ms=6).add(b"", time_ms=7).add(b"c", time_ms=8)
+    words = Words()
+    walk = Walk(source(deserializer=words)).begin()
+    (planned,) = walk.plan()
+    (chunk,) = walk.reader.read(planned)
+    assert (chunk.values, chunk.timestamps) == (["b'a'", "b'c'"], [5, 8])
+    assert words.asked == [b"a", b"", b"c"]
 
 
 def test_a_poison_record_tells_its_place(broker: Broker) -> None:
