@@ -290,6 +290,24 @@ def test_a_full_queue_is_waited_for(cluster: Cluster, guarantee: DeliveryGuarant
     assert cluster.values == [*"abcdefg"]
 
 
+def test_a_large_record_waits_for_the_room_of_many(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths, full = iter(range(10_000, 0, -1)), iter(range(2_000))
+    produce = FakeProducer.produce
+
+    def refuse(self: FakeProducer, *given: Any, **more: Any) -> None:
+        if next(full, None) is not None:
+            raise BufferError
+        produce(self, *given, **more)
+
+    monkeypatch.setattr(FakeProducer, "produce", refuse)
+    made = outbox.Outbox(FakeProducers("fake"), {}, 60.0)
+    monkeypatch.setattr(FakeProducer, "__len__", lambda self: next(lengths))
+    made.send(KafkaProducerRecord("out", b"large"))
+    assert next(full, None) is None and [each.value for each in made.client.queue] == [b"large"]
+
+
 def test_a_queue_that_stays_full_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster.queue_records = 1
     monkeypatch.setattr("tests.connectors.fake_producers.FakeProducer._deliver", lambda self: None)

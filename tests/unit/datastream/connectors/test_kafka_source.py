@@ -20,11 +20,12 @@ from headrace.datastream.connectors.kafka import (
     KafkaSource,
     KafkaTopicPartition,
 )
+from headrace.datastream.connectors.kafka.client import Place, Unreachable
 from headrace.datastream.connectors.kafka.shares import shared
 from headrace.datastream.output_tag import OutputTag
 from headrace.errors import DecodeError, JobError
 from headrace.testing.contracts import SourceContract
-from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, Log
+from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, FakeCluster, Log
 from tests.connectors.walk import Walk
 
 FEW = Budget(3, 1 << 20)
@@ -443,6 +444,24 @@ def test_a_reader_waits_for_brokers_that_fall_silent(broker: Broker) -> None:
     assert failed.value.where["the client's words"] == "connection refused"
 
 
+def test_a_reader_tells_that_nobody_says_where_records_went(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (log,) = broker.create("t")
+    log.add(b"a", b"b")
+    walk = Walk(source()).begin()
+    (planned,) = walk.plan()
+    log.delete_before(1)
+
+    def describe(self: FakeCluster, topics: Sequence[str]) -> Any:
+        raise Unreachable("connection refused")
+
+    monkeypatch.setattr(FakeCluster, "describe", describe)
+    with pytest.raises(JobError, match="no Kafka broker answers: connection refused") as failed:
+        walk.read(planned)
+    assert failed.value.where == {"topic": "t", "partition": "0"}
+
+
 def test_the_group_gets_what_is_committed(broker: Broker) -> None:
     log, _ = broker.create("t", 2)
     log.add(b"a", b"b")
@@ -468,6 +487,26 @@ def test_a_commit_that_fails_does_not_stop_the_job(
     broker.down = False
     walk.enumerator.committed({split: [2, None]})
     assert broker.groups == {("g", ("t", 0)): 2}
+
+
+def test_what_was_refused_later_is_committed_again(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit is not waited for: the next one tells what went wrong, and nothing more."""
+    broker.create("t", 2)
+    walk = Walk(source(group_id="g")).begin()
+    (first, second) = walk.positions
+    given: list[dict[Place, int]] = []
+    answers = iter([None, "NOT_COORDINATOR", None])
+
+    def commit(self: FakeCluster, group: str, offsets: dict[Place, int]) -> str | None:
+        given.append(offsets)
+        return next(answers)
+
+    monkeypatch.setattr(FakeCluster, "commit", commit)
+    for at in (1, 2, 2):
+        walk.enumerator.committed({first: [1, None], second: [at, None]})
+    assert given == [{("t", 0): 1, ("t", 1): 1}, {("t", 1): 2}, {("t", 0): 1}]
 
 
 def test_a_consumer_is_opened_once_and_nothing_is_fetched_twice(broker: Broker) -> None:

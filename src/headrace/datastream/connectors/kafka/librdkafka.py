@@ -169,8 +169,7 @@ class LibrdkafkaCluster:
     def __init__(self, clients: LibrdkafkaClients) -> None:
         self._kafka = _library()
         self._heard = _Heard()
-        while _left:
-            _end(_left.pop())
+        _end_those_left()
         properties = {**clients.admin(), "error_cb": self._heard}
         self._admin = _made(self._kafka.admin.AdminClient, properties)
         self._unless_closed = weakref.finalize(self, _left.append, self._admin)
@@ -307,6 +306,13 @@ def _end(client: Any) -> None:
     """Close an ``AdminClient`` in this thread."""
     with client:
         pass
+
+
+def _end_those_left() -> None:
+    """Close the ``AdminClient``s of clusters that were not closed; another thread may do so, too."""
+    with contextlib.suppress(IndexError):
+        while True:
+            _end(_left.pop())
 
 
 def _id_text(topic_id: Any) -> str:

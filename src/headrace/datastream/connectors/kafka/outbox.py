@@ -53,20 +53,21 @@ class Outbox:
             JobError: it is refused, or an earlier one was, or the queue stays full.
         """
         topic, value, key, timestamp, partition, headers = record
-        try:
-            self._produce(
-                topic,
-                value,
-                key,
-                partition=-1 if partition is None else partition,
-                timestamp=timestamp or 0,
-                headers=[*headers_of(headers)] if headers else None,
-            )
-        except BufferError:
-            self._wait_for_room(record)
-            self.send(record)
-        except self._exception as error:
-            raise self._refused(record, error.args[0]) from None
+        while True:
+            try:
+                self._produce(
+                    topic,
+                    value,
+                    key,
+                    partition=-1 if partition is None else partition,
+                    timestamp=timestamp or 0,
+                    headers=[*headers_of(headers)] if headers else None,
+                )
+                return
+            except BufferError:  # again and again where a large record needs the room of many
+                self._wait_for_room(record)
+            except self._exception as error:
+                raise self._refused(record, error.args[0]) from None
 
     def send_all(
         self,
