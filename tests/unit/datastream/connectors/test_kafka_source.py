@@ -390,6 +390,31 @@ def test_a_log_that_lost_its_end(broker: Broker, policy: str) -> None:
         assert walk.step() == ["a"]
 
 
+def test_a_doubt_ends_with_the_topic(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as there is one, brokers are asked for the topics each second."""
+    (log,) = broker.create("t")
+    log.add(b"a", b"b")
+    walk = Walk(source(topic_pattern="t", on_changed_topic="latest")).begin()
+    walk.step()
+    log.messages, log.end = [], 0
+    walk.step(after_ms=1)
+    broker.topics.clear()
+    walk.step()
+    walk.step()
+    assert not walk.positions
+    asked: list[Sequence[str]] = []
+    names = FakeCluster.names
+
+    def counted(self: FakeCluster) -> Sequence[str]:
+        asked.append(names(self))
+        return asked[-1]
+
+    monkeypatch.setattr(FakeCluster, "names", counted)
+    for _ in range(20):
+        walk.step(after_ms=1_000)
+    assert len(asked) == 2
+
+
 def test_brokers_that_fall_silent_are_waited_for(
     broker: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -309,7 +309,7 @@ def _end(client: Any) -> None:
 
 
 def _end_those_left() -> None:
-    """Close the ``AdminClient``s of clusters that were not closed; another thread may do so, too."""
+    """Close the ``AdminClient``s that nobody closed; another thread may be doing so."""
     with contextlib.suppress(IndexError):
         while True:
             _end(_left.pop())
