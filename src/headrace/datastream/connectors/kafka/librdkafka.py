@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +19,9 @@ from headrace.datastream.connectors.kafka.client import (
     Topic,
     Unreachable,
 )
-from headrace.datastream.connectors.kafka.client_log import ClientLog
+from headrace.datastream.connectors.kafka.library import library, made, text_of
 from headrace.datastream.connectors.kafka.properties import Properties
-from headrace.errors import ConfigurationError, JobError, MissingExtraError
+from headrace.errors import JobError
 
 ASK_TIMEOUT_S = 10.0
 
@@ -113,39 +113,6 @@ class LibrdkafkaClients:
         }
 
 
-def _library() -> Any:
-    try:
-        import confluent_kafka
-        import confluent_kafka.admin
-    except ImportError:
-        raise MissingExtraError(
-            "reading from Kafka needs confluent-kafka, which is not installed here",
-            hint="pip install 'headrace[kafka]' in the user's environment and on every worker",
-        ) from None
-    return confluent_kafka
-
-
-def _made(make: Callable[[dict[str, Any]], Any], properties: dict[str, Any]) -> Any:
-    """A client.
-
-    Raises:
-        ConfigurationError: librdkafka refuses a property.
-    """
-    library = _library()
-    try:
-        return make({**properties, "logger": ClientLog()})
-    except library.KafkaException as error:
-        raise ConfigurationError(
-            f"Kafka's client refuses its properties: {_text(error)}",
-            hint="they are librdkafka's: see its CONFIGURATION.md",
-        ) from None
-
-
-def _text(error: Any) -> str:
-    inner = error.args[0] if error.args else error
-    return str(inner.str()) if hasattr(inner, "str") else str(inner)
-
-
 _left: list[Any] = []
 """The ``AdminClient``s that nobody has closed. A garbage collection must not be what ends one: it
 may run in the client's own thread, which tells of an answer, and librdkafka ends the process then.
@@ -167,11 +134,11 @@ class LibrdkafkaCluster:
     """Asks through an ``AdminClient``."""
 
     def __init__(self, clients: LibrdkafkaClients) -> None:
-        self._kafka = _library()
+        self._kafka = library("reading from")
         self._heard = _Heard()
         _end_those_left()
         properties = {**clients.admin(), "error_cb": self._heard}
-        self._admin = _made(self._kafka.admin.AdminClient, properties)
+        self._admin = made(self._kafka.admin.AdminClient, properties)
         self._unless_closed = weakref.finalize(self, _left.append, self._admin)
         self._unless_closed.atexit = False
         level = clients.isolation.upper()
@@ -288,7 +255,7 @@ class LibrdkafkaCluster:
         assert self._pending is not None
         error = self._pending.exception()
         if error is not None:
-            return _text(error)
+            return text_of(error)
         bad = [at for at in self._pending.result().topic_partitions if at.error]
         return str(bad[0].error) if bad else None
 
@@ -325,11 +292,11 @@ class LibrdkafkaLog:
     """A consumer that is assigned one partition: it joins no group, and nobody rebalances it."""
 
     def __init__(self, clients: LibrdkafkaClients, topic: str, partition: int) -> None:
-        self._kafka = _library()
+        self._kafka = library("reading from")
         self._place = topic, partition
         self._heard = _Heard()
         properties = {**clients.consumer(), "error_cb": self._heard}
-        self._consumer = _made(self._kafka.Consumer, properties)
+        self._consumer = made(self._kafka.Consumer, properties)
 
     def heard(self) -> str:
         """What the client's threads have met."""

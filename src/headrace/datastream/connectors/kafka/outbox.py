@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from headrace.datastream.connectors.kafka.library import library
 from headrace.datastream.connectors.kafka.produced import KafkaProducerRecord, headers_of
-from headrace.datastream.connectors.kafka.producers import Producers, library
+from headrace.datastream.connectors.kafka.producers import Producers
 from headrace.datastream.connectors.kafka.refusals import (
     Undelivered,
     may_pass,
@@ -36,7 +37,7 @@ class Outbox:
     """
 
     def __init__(self, producers: Producers, settings: dict[str, str], timeout_s: float) -> None:
-        self._exception = library().KafkaException
+        self._exception = library("writing to").KafkaException
         self._timeout_s = timeout_s
         self._failed: list[Undelivered] = []
         self._more = 0
