@@ -155,6 +155,16 @@ def until_logged(caplog: pytest.LogCaptureFixture, count: int, go: Callable[[], 
     raise AssertionError(caplog.text)
 
 
+def test_the_cause_is_kept_when_all_brokers_are_down() -> None:
+    heard = librdkafka._Heard()
+    error = kafka.KafkaError
+    heard(error(error._AUTHENTICATION, "SASL authentication error: no such user"))
+    heard(error(error._ALL_BROKERS_DOWN, "1/1 brokers are down"))
+    assert heard.refused and "no such user" in heard.text
+    heard(error(error._TRANSPORT, "connection refused"))
+    assert not heard.refused and "connection refused" in heard.text
+
+
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headrace.datastream.connectors.kafka.librdkafka.ASK_TIMEOUT_S", 0.3)
     cluster = clients("127.0.0.1:1").cluster()

@@ -126,6 +126,8 @@ class _Heard:
     refused = False
 
     def __call__(self, error: Any) -> None:
+        if self.text and error.name() == "_ALL_BROKERS_DOWN":
+            return  # why they are was heard before
         self.text = str(error.str())
         self.refused = error.name() in ("_AUTHENTICATION", "_SSL")
 
