@@ -187,6 +187,19 @@ def test_what_cannot_be_decoded_says_why(registry: RegistryServer) -> None:
 
 
 @needs_client
+def test_unknown_ids_are_forgotten_after_a_while(
+    registry: RegistryServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A topic of other bytes names an id in each message."""
+    client = registry_client.RegistryClient(quick(registry.url))
+    monkeypatch.setattr(registry_client, "UNKNOWN_FOR_S", 0.0)
+    for identifier in range(100, 110):
+        with pytest.raises(DecodeError, match=f"unknown schema id {identifier}"):
+            client.schema(identifier)
+    assert [*client._unknown] == [109]
+
+
+@needs_client
 def test_a_registry_that_does_not_answer_is_no_bad_record(registry: RegistryServer) -> None:
     reads = AvroDeserializationSchema(NEW, registry=quick(registry.url))
     identifier = registry.add("o", {"schema": NEW.text})
