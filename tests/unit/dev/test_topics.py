@@ -36,6 +36,8 @@ def test_lines_become_records_and_records_lines(servers: str) -> None:
     shown = asked.invoke(app, ["dev", "consume", "t", "--places"]).output.splitlines()
     assert sorted(line.split("\t", 1)[1] for line in shown) == ["\t4", "a\t1", "b\t2:3"]
     assert len(asked.invoke(app, ["dev", "consume", "t", "--max", "2"]).output.split()) == 2
+    whole = ["dev", "consume", "t", "--max", "3", "--follow"]  # a fourth one never comes
+    assert len(asked.invoke(app, whole).output.split()) == 3
     assert asked.invoke(app, ["dev", "topics"]).output == "t          4 partitions, 3 offsets\n"
 
 
