@@ -240,7 +240,7 @@ def test_a_client_that_does_not_come_back_is_given_up(
 
     monkeypatch.setattr(FakeProducer, "send_offsets_to_transaction", send)
     monkeypatch.setattr(outbox, "ONE_CALL_S", 0.01)
-    monkeypatch.setattr(transaction, "STUCK_S", 0.01)
+    monkeypatch.setattr(transaction, "STUCK_S", 0.1)
     made = sink(unreachable_timeout=30_000)
     write(made, WorkerResources(), 0, "a")
     goes_on.set()
@@ -250,9 +250,10 @@ def test_a_client_that_does_not_come_back_is_given_up(
     write(made, WorkerResources(), 0, "a")
     assert cluster.values == ["a"] and not cluster.open and len(cluster.made) == 4
     goes_on.clear()
-    monkeypatch.setattr(FakeProducer, "send_offsets_to_transaction", lambda *_: goes_on.wait(0.05))
+    monkeypatch.setattr(FakeProducer, "send_offsets_to_transaction", lambda *_: goes_on.wait(30))
     with pytest.raises(JobError, match="did not come back from a call"):
         write(sink(), WorkerResources(), 1, "b")
+    goes_on.set()
     assert cluster.values == ["a"]
 
 
