@@ -183,6 +183,8 @@ def test_secrets_are_shown_nowhere() -> None:
         "sasl.oauthbearer.client.secret": "s3cr3t",
         "sasl.jaas.config": JAAS,
         "ssl.key.pem": "s3cr3t",
+        "ssl.keystore.key": "s3cr3t",
+        "sasl.oauthbearer.assertion.private.key.passphrase": "s3cr3t",
     }
     building = builder().set_topics("a").set_properties(secret)
     real = LibrdkafkaClients("b:1", None, None, Properties.of(secret))

@@ -12,7 +12,10 @@ from headrace.errors import ConfigurationError
 
 HIDDEN = "***"
 
-_SECRET = re.compile(r"password|secret|token|jaas|key\.pem|credential|oauthbearer\.config", re.I)
+_SECRET = re.compile(
+    r"password|passphrase|secret|token|jaas|key\.pem|keystore\.key|credential|oauthbearer\.config",
+    re.I,
+)
 
 # They steer Java's consumer or Flink's source, and mean nothing to librdkafka or are set by us.
 _LEFT_OUT = re.compile(
