@@ -133,7 +133,7 @@ def two(a: int, offset: Offset | None = None) -> tuple[Coordinator, Offset]:
 
 
 def test_what_had_stopped_in_a_run_that_was_killed_stays_there() -> None:
-    """It goes on to the same places, although the end is elsewhere by then; a later run reads on."""
+    """It goes on to the same places, wherever the end is by then; a later run reads on."""
     killed, offset = two(a=5)
     offset = killed.latest(offset, 0, Budget(20, 1 << 30))
     assert offset.source(0).stopped == {"a": 5} and not killed.ended(offset)

@@ -220,6 +220,57 @@ def test_records_that_are_no_longer_kept(
     assert walk.step() == ["more"]
 
 
+@pytest.mark.parametrize("policy", ["earliest", "latest"])
+@pytest.mark.parametrize("deleted", [False, True])
+def test_what_a_policy_leaves_out_ends_at_the_stop(
+    broker: Broker, policy: str, deleted: bool
+) -> None:
+    """The run after that one decides itself where it goes on."""
+    (log,) = broker.create("t")
+    log.add(*(b"%d" % index for index in range(10)))
+    stops = KafkaOffsetsInitializer.offsets({KafkaTopicPartition("t", 0): 5})
+    policies = {"on_missing_offsets": policy, "on_changed_topic": policy}
+    walk = Walk(source(**policies, stopping_offsets=stops)).begin()
+    assert walk.step(FEW) == ["0", "1", "2"]
+    if deleted:
+        del broker.topics["t"]
+        assert walk.step() == []  # a broker may not know it
+    else:
+        log.delete_before(7)
+    assert walk.step() == [] and walk.ended and walk.skipped == 2
+
+
+def test_at_its_stop_a_partition_needs_no_record(broker: Broker) -> None:
+    """A second run to the same place, or to one before it, after retention has passed by."""
+    (log,) = broker.create("t")
+    log.add(*(b"%d" % index for index in range(10)))
+    log.delete_before(8)
+    for stop in (4, 2):
+        stops = KafkaOffsetsInitializer.offsets({KafkaTopicPartition("t", 0): stop})
+        walk = Walk(source(stopping_offsets=stops))
+        (name,) = walk.begin().positions
+        walk.positions = dict(walk.enumerator.resume({name: [4, 4]}, walk.now_ms))
+        assert walk.step() == [] and walk.ended and walk.finished == [name]
+
+
+def test_a_run_that_goes_on_to_other_stops_reads_new_partitions(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    log.add(b"a", b"b")
+    walk = Walk(source(stopping_offsets=KafkaOffsetsInitializer.latest())).begin()
+    assert walk.step() == ["a", "b"] and walk.ended
+    kept = {name: [2, 2] for name in walk.finished}
+    log.add(b"c")
+    broker.topics["t"][1].append(Log().add(b"x", b"y"))
+    walk = Walk(source(stopping_offsets=KafkaOffsetsInitializer.latest()))
+    walk.positions = dict(walk.enumerator.resume(kept, walk.now_ms))
+    broker.down = True
+    assert walk.step() == []
+    broker.down = False
+    broker.topics["t"][1][1].add(b"later")
+    assert walk.step(Budget(2, 1)) == ["c", "x"] and not walk.ended
+    assert walk.step() == ["y"] and walk.ended and walk.step() == []
+
+
 def test_records_that_vanish_between_plan_and_reading(broker: Broker) -> None:
     (log,) = broker.create("t")
     log.add(*(b"%d" % index for index in range(10)))

@@ -107,13 +107,13 @@ class KafkaOffsetsInitializer:
         """
         wanted = [*places]
         if self.kind is _Kind.EARLIEST:
-            return _all(cluster.earliest(wanted), wanted)
+            return all_of(cluster.earliest(wanted), wanted)
         if self.kind is _Kind.LATEST:
-            return _all(cluster.latest(wanted), wanted)
+            return all_of(cluster.latest(wanted), wanted)
         if self.kind is _Kind.TIMESTAMP:
             found = cluster.at_time(wanted, self.timestamp_ms)
             later = [place for place in wanted if place not in found]
-            return found | _all(cluster.latest(later), later)
+            return found | all_of(cluster.latest(later), later)
         given = dict(self.given) if self.kind is _Kind.OFFSETS else {}
         found = {place: given[_named(place)] for place in wanted if _named(place) in given}
         rest = [place for place in wanted if place not in found]
@@ -121,8 +121,8 @@ class KafkaOffsetsInitializer:
             found |= cluster.committed(group, rest)
         if stops:
             return found | self._by_strategy(cluster, [p for p in rest if p not in found])
-        first = _all(cluster.earliest(found), found)
-        last = _all(cluster.latest(found), found)
+        first = all_of(cluster.earliest(found), found)
+        last = all_of(cluster.latest(found), found)
         fitting = {place: at for place, at in found.items() if first[place] <= at <= last[place]}
         return fitting | self._by_strategy(cluster, [p for p in wanted if p not in fitting])
 
@@ -130,9 +130,9 @@ class KafkaOffsetsInitializer:
         if not places:
             return {}
         if self.reset is KafkaOffsetResetStrategy.EARLIEST:
-            return _all(cluster.earliest(places), places)
+            return all_of(cluster.earliest(places), places)
         if self.reset is KafkaOffsetResetStrategy.LATEST:
-            return _all(cluster.latest(places), places)
+            return all_of(cluster.latest(places), places)
         topic, partition = places[0]
         raise JobError(
             f"a partition has no {self.kind.value} offset",
@@ -145,7 +145,7 @@ def _named(place: Place) -> KafkaTopicPartition:
     return KafkaTopicPartition(*place)
 
 
-def _all(found: Mapping[Place, int], wanted: Iterable[Place]) -> dict[Place, int]:
+def all_of(found: Mapping[Place, int], wanted: Iterable[Place]) -> dict[Place, int]:
     """The offsets of all partitions that were asked for.
 
     Raises:
