@@ -28,6 +28,9 @@ _LATER = {
 
 _FENCED = {"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"}
 
+REFUSED = {"_AUTHENTICATION", "_SSL"}
+"""What a client hears where brokers answer, and refuse its login or its encryption."""
+
 _PURGED = {"_PURGE_QUEUE", "_PURGE_INFLIGHT"}
 
 _HINTS = {
@@ -93,6 +96,15 @@ def told(doing: str, error: Any, heard: str = "", where: dict[str, str] | None =
             "set_unreachable_timeout says for how long a sink waits",
         )
     return JobError(f"Kafka refuses: {error.str()}", where=places, hint=_HINTS.get(error.name()))
+
+
+def refused(doing: str, heard: str) -> JobError:
+    """The exception for a client that brokers have never let in."""
+    return JobError(
+        f"Kafka refuses the login: {heard}",
+        where={"doing": doing},
+        hint="check the sink's security properties: protocol, user, password, certificates",
+    )
 
 
 def undelivered(records: list[Undelivered], heard: str, more: int = 0) -> JobError:
