@@ -479,6 +479,34 @@ class Own(KafkaRecordSerializationSchema):
         return KafkaProducerRecord("out", element.encode(), b"k", 7, last, headers)
 
 
+class AsItIs(KafkaRecordSerializationSchema):
+    def serialize(self, element: Any, context: Any, timestamp: int | None) -> Any:
+        return element
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"set_topic_selector": lambda value: None}, "its topic is None"),
+        ({"set_topic_selector": lambda value: ""}, "its topic is ''"),
+        ({"set_topic": "out", "set_partitioner": lambda *_: "1"}, "'str' object cannot"),
+        ({"set_topic": "out", "set_header_provider": lambda _: {"a": 1}}, "expected header value"),
+    ],
+)
+@pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
+def test_what_no_client_takes_is_told(
+    cluster: Cluster, guarantee: DeliveryGuarantee, given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(JobError, match=f"does not take a record: {message}") as told:
+        write(sink(guarantee, record_serializer=built(**given)), WorkerResources(), 0, b"a")
+    assert "topic" in told.value.where and not cluster.log
+
+
+def test_a_schema_gives_records(cluster: Cluster) -> None:
+    with pytest.raises(JobError, match="is a KafkaProducerRecord, not b'a'"):
+        write(sink(record_serializer=AsItIs()), WorkerResources(), 0, b"a")
+
+
 @pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
 def test_a_schema_of_ones_own(cluster: Cluster, guarantee: DeliveryGuarantee) -> None:
     write(sink(guarantee, record_serializer=Own()), WorkerResources(), 0, "none", "a")

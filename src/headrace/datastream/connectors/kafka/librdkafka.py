@@ -18,6 +18,7 @@ from headrace.datastream.connectors.kafka.client import (
     Place,
     Topic,
     Unreachable,
+    is_own,
 )
 from headrace.datastream.connectors.kafka.client_log import ClientLog
 from headrace.datastream.connectors.kafka.properties import Properties
@@ -204,7 +205,7 @@ class LibrdkafkaCluster:
         """The topics' names, sorted."""
         with self._asking():
             topics = self._admin.list_topics(timeout=ASK_TIMEOUT_S).topics
-        return sorted(name for name in topics if not name.startswith("__"))
+        return sorted(name for name in topics if not is_own(name))
 
     def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
         """Those that exist."""

@@ -16,6 +16,7 @@ from headrace.datastream.connectors.kafka.refusals import (
     refused,
     told,
     undelivered,
+    untaken,
     was_purged,
 )
 from headrace.errors import JobError
@@ -76,6 +77,8 @@ class Outbox:
             self.send(record)
         except self._exception as error:
             raise self._refused(record, error.args[0]) from None
+        except (TypeError, ValueError) as error:
+            raise untaken(record, error) from None
 
     def send_all(
         self,
@@ -90,7 +93,7 @@ class Outbox:
             JobError: as ``send``.
         """
         produce = self._produce
-        no_room_or_refused = (BufferError, self._exception)
+        no_room_or_refused = (BufferError, self._exception, TypeError)
         for value, key, timestamp in zip(values, keys, timestamps, strict=False):
             at = timestamp if timestamp is not None and timestamp >= 0 else 0
             try:
@@ -195,6 +198,8 @@ class Outbox:
         Raises:
             JobError: there is no such topic, or no broker answers.
         """
+        if not isinstance(topic, str) or not topic:
+            raise untaken(KafkaProducerRecord(topic, None), None)
         known, asked = self._topics.get(topic, ((), 0.0))
         if not known or time.monotonic() - asked > METADATA_AGE_S:
             known = self._asked_partitions(topic)

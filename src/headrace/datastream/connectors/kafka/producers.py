@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from headrace.datastream.connectors.kafka.client import is_own
 from headrace.datastream.connectors.kafka.client_log import ClientLog
 from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.errors import ConfigurationError, MissingExtraError
@@ -89,7 +90,7 @@ class LibrdkafkaProducers:
         consumer = _made(kafka.Consumer, {**self._admin(), "group.id": group})
         try:
             names = consumer.list_topics(timeout=timeout_s).topics
-            asked = [kafka.TopicPartition(name, 0) for name in sorted(names) if name[:2] != "__"]
+            asked = [kafka.TopicPartition(name, 0) for name in sorted(names) if not is_own(name)]
             found = consumer.committed(asked, timeout=timeout_s) if asked else []
         finally:
             consumer.close()

@@ -128,6 +128,25 @@ def undelivered(records: list[Undelivered], heard: str, more: int = 0) -> JobErr
     return JobError(f"Kafka refuses a record: {reason}", where=where, hint=_HINTS.get(name))
 
 
+def untaken(record: Any, error: Exception | None) -> JobError:
+    """The exception for a record whose parts are of no use to a client."""
+    topic, value, key, timestamp, partition, headers = record
+    parts = {"value": value, "key": key, "timestamp": timestamp, "partition": partition}
+    wrong = f": {error}" if error is not None and isinstance(topic, str) else ""
+    if not isinstance(topic, str) or not topic:
+        wrong = f": its topic is {topic!r:.100}"
+    return JobError(
+        f"Kafka's client does not take a record{wrong}",
+        where={
+            "topic": f"{topic!r:.100}",
+            **{name: type(part).__name__ for name, part in parts.items() if part is not None},
+            **({"headers": f"{headers!r:.100}"} if headers else {}),
+        },
+        hint="a topic is a text; key, value and the values of headers are bytes, texts or None; "
+        "partition and timestamp are whole numbers or None",
+    )
+
+
 def timed_out(open_s: float, timeout_s: float, met: JobError) -> JobError:
     """The exception for a transaction that was open for too long."""
     return JobError(
