@@ -88,6 +88,8 @@ def test_addresses_and_groups_may_be_properties() -> None:
         ({"bootstrap_servers": ""}, "address of a broker"),
         ({"topics": ()}, "topics, or topics that match"),
         ({"topics": [("a", "b")]}, "named by a text"),
+        ({"topics": ""}, "named by a text"),
+        ({"properties": {"isolation.level": "dirty"}}, "isolation.level is one of"),
         ({"topic_pattern": "x"}, "topics, or topics that match"),
         ({"deserializer": None}, "needs a deserialization schema"),
         ({"deserializer": str}, "needs a deserialization schema"),
@@ -104,13 +106,27 @@ def test_what_cannot_work_is_told_when_it_is_built(given: dict[str, Any], messag
         "deserializer": SimpleStringSchema(),
         "clients": FakeClients("fake"),
     }
-    with pytest.raises(PlanError, match=message):
+    with pytest.raises((PlanError, ConfigurationError), match=message):
         KafkaSource(**{**whole, **given})
 
 
 def test_topics_and_partitions_exclude_each_other() -> None:
     with pytest.raises(PlanError, match="partitions cannot be set: topics are set already"):
         builder().set_topics("a").set_partitions({KafkaTopicPartition("a", 0)})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: KafkaOffsetsInitializer.timestamp("2026-01-01"), "whole number of milliseconds"),  # type: ignore[arg-type]
+        (lambda: KafkaOffsetsInitializer.timestamp(1.5), "whole number of milliseconds"),  # type: ignore[arg-type]
+        (lambda: KafkaOffsetsInitializer.offsets({("a", 0): 5.5}), "is no whole number"),  # type: ignore[dict-item]
+        (lambda: KafkaOffsetsInitializer.offsets({"a": 5}), "those of partitions, not of 'a'"),  # type: ignore[dict-item]
+    ],
+)
+def test_offsets_that_are_none(wrong: Any, message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        wrong()
 
 
 def test_offsets_below_zero_are_refused() -> None:
