@@ -17,6 +17,7 @@ from headrace.datastream.connectors.kafka import (
     KafkaTopicPartition,
 )
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
+from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers
 from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.errors import ConfigurationError, MissingExtraError, PlanError
 from tests.connectors.fake_kafka import FakeClients
@@ -190,6 +191,20 @@ def test_a_secret_may_stay_where_it_is(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(ConfigurationError, match=r"sasl\.username refers to something") as told:
         made.properties.for_admin()
     assert told.value.where == {"environment variable": "KAFKA_USER"}
+
+
+def test_addresses_may_stay_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"bootstrap.servers": "BROKERS", "client.id": "CLIENT", "group.id": "GROUP"}
+    given = {key: f"${{env:{name}}}" for key, name in names.items()}
+    servers, group = given["bootstrap.servers"], given["group.id"]
+    real = LibrdkafkaClients(servers, group, None, Properties.of(given))
+    writing = LibrdkafkaProducers(servers, Properties.of(given))
+    for name in names.values():
+        monkeypatch.setenv(name, name.lower())
+    wanted = {"bootstrap.servers": "brokers", "client.id": "client"}
+    for known in (real.admin(), real.consumer(), writing._client()):
+        assert wanted.items() <= known.items()
+    assert real.consumer()["group.id"] == "group"
 
 
 def test_secrets_are_shown_nowhere() -> None:

@@ -328,10 +328,28 @@ def test_a_topic_that_was_deleted(broker: Broker) -> None:
     del broker.topics["t"]
     assert walk.step() == strict.step() == []
     assert walk.step() == [] and walk.positions == {} and not walk.ended
-    with pytest.raises(JobError, match="was deleted while the job read it"):
+    with pytest.raises(JobError, match="was deleted, and the job has read of it"):
         strict.step()
     broker.create("t")[0].add(b"new")
     assert walk.step() == ["new"]
+
+
+def test_a_topic_that_the_program_reads_no_more(broker: Broker) -> None:
+    """It is there, and nobody has deleted it: the next program does without it."""
+    for topic in ("t", "u"):
+        broker.create(topic)[0].add(b"old")
+    before = Walk(source(topics=["t", "u"])).begin()
+    assert before.step() == ["old", "old"]
+    broker.topics["t"][1][0].add(b"new")
+    for policy in ("fail", "earliest"):
+        walk = Walk(source(on_changed_topic=policy))
+        walk.positions = before.positions
+        assert walk.step() == ["new"]
+        if policy == "fail":
+            with pytest.raises(JobError, match="'u' is not among what the program reads any more"):
+                walk.step()
+        else:
+            assert walk.step() == [] and len(walk.positions) == 1
 
 
 def test_what_was_not_read_of_a_deleted_topic_is_counted(

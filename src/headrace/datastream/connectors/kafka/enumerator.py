@@ -340,8 +340,11 @@ class KafkaEnumerator(SplitEnumerator):
             return []
         topics = {split.topic for split in self._seen.values()}
         for name in found:
-            again = Split.of(name).topic in topics
-            changed(self.on_changed, name, again, known[name].offset, self._ends_seen.get(name))
+            split = Split.of(name)
+            what = "was deleted and created again" if split.topic in topics else "was deleted"
+            if not self.subscription.reads(split):
+                what = "is not among what the program reads any more"
+            changed(self.on_changed, name, what, known[name].offset, self._ends_seen.get(name))
             self._doubted_ms.pop(name)
         return found
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from headrace.datastream.connectors.kafka.client import is_own
 from headrace.datastream.connectors.kafka.client_log import ClientLog
-from headrace.datastream.connectors.kafka.properties import Properties
+from headrace.datastream.connectors.kafka.properties import Properties, looked_up
 from headrace.errors import ConfigurationError, MissingExtraError
 
 DEFAULTS = {
@@ -124,7 +124,8 @@ class LibrdkafkaProducers:
 
     def _client(self) -> dict[str, str]:
         own = self._client_properties()
-        return {**own, "bootstrap.servers": self.servers, **_client_id(self.properties)}
+        servers = looked_up("bootstrap.servers", self.servers)
+        return {**own, "bootstrap.servers": servers, **_client_id(self.properties)}
 
     def _admin(self) -> dict[str, str]:
         return {key: value for key, value in self._client().items() if _COMMON.match(key)}
@@ -136,7 +137,7 @@ _COMMON = re.compile(
 
 
 def _client_id(properties: Properties) -> dict[str, str]:
-    return {"client.id": properties.get("client.id") or "headrace"}
+    return {"client.id": looked_up("client.id", properties.get("client.id") or "headrace")}
 
 
 def for_producer(properties: Properties) -> dict[str, str]:

@@ -97,7 +97,7 @@ class Properties:
         Raises:
             ConfigurationError: a reference leads nowhere.
         """
-        return {key: _looked_up(key, value) for key, value in self.translated().items()}
+        return {key: looked_up(key, value) for key, value in self.translated().items()}
 
     def for_admin(self) -> dict[str, str]:
         """For a client that asks questions, with references looked up."""
@@ -143,7 +143,13 @@ def _store(key: str, path: str) -> dict[str, str]:
     return {"ssl.certificate.location": path, "ssl.key.location": path}
 
 
-def _looked_up(key: str, value: str) -> str:
+def looked_up(key: str, value: str) -> str:
+    """A value with what its references name.
+
+    Raises:
+        ConfigurationError: one of them leads nowhere.
+    """
+
     def found(match: re.Match[str]) -> str:
         kind, name = match.groups()
         try:

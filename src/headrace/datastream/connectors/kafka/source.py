@@ -114,7 +114,7 @@ class KafkaSource(Source):
                 raise PlanError(f"a topic is named by a text, not {topic!r:.100}")
         assert isinstance(self.properties, Properties)
         level = self.properties.get("isolation.level") or ISOLATION[0]
-        if level not in ISOLATION:
+        if level not in ISOLATION and "${" not in level:
             raise ConfigurationError(f"isolation.level is one of {ISOLATION}, not {level!r:.100}")
         if not isinstance(self.deserializer, KafkaRecordDeserializationSchema):
             raise PlanError(
