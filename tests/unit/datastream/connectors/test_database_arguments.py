@@ -83,6 +83,9 @@ def test_secrets_are_not_shown(made: Any) -> None:
 def test_addresses() -> None:
     assert without_secrets("redis://u:p@h:1/0?password=x") == "redis://u:***@h:1/0?***"
     assert without_secrets("redis://h:1/0") == "redis://h:1/0"
+    assert without_secrets("https://h/{}?key=pw&mail=a@b") == "https://h/{}?***"
+    for wrong in ("redis//u:pw@h", "redis:u:pw@h", "redis://u:p/w@h", "redis://u:p?w@h", "u:pw@h"):
+        assert "w@" not in without_secrets(wrong) and "p" not in without_secrets(wrong)
 
 
 @pytest.mark.parametrize(

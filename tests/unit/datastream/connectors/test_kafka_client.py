@@ -12,7 +12,7 @@ import pytest
 
 from headrace.connector import SplitRange
 from headrace.datastream.connectors.kafka import KafkaSource, librdkafka
-from headrace.datastream.connectors.kafka.client import OffsetGone, Unreachable
+from headrace.datastream.connectors.kafka.client import OffsetGone, Unreachable, is_own
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
 from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers
 from headrace.datastream.connectors.kafka.properties import Properties
@@ -49,6 +49,12 @@ def clients(servers: str, **properties: Any) -> LibrdkafkaClients:
 class Whole(KafkaRecordDeserializationSchema):
     def deserialize(self, record: KafkaRecord) -> Any:
         return record
+
+
+def test_only_kafkas_own_topics_are_left_out() -> None:
+    """The marker of exactly once would not be found in another one, and a pattern not match it."""
+    assert is_own("__consumer_offsets") and is_own("__transaction_state")
+    assert not is_own("__audit") and not is_own("consumer_offsets")
 
 
 def test_questions(servers: str) -> None:

@@ -346,6 +346,47 @@ def test_brokers_that_do_not_answer_are_waited_for_and_told(cluster: Cluster) ->
         write(sink(AT_LEAST), WorkerResources(), 0, "a")
 
 
+@pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
+def test_a_refused_login_is_told_soon(
+    cluster: Cluster, guarantee: DeliveryGuarantee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "REFUSED_S", 0.0)
+    heard = kafka.KafkaError._AUTHENTICATION, kafka.KafkaError._ALL_BROKERS_DOWN
+
+    def refuse(place: str) -> None:
+        for code in heard:
+            cluster.made[-1].on_error(kafka.KafkaError(code, f"words of {code}"))
+        raise failure(kafka.KafkaError._TRANSPORT)
+
+    cluster.meet = refuse
+    with pytest.raises(JobError, match=f"refuses the login: words of {heard[0]}"):
+        write(sink(guarantee, unreachable_timeout=60_000), WorkerResources(), 0, "a")
+    assert len(cluster.made) == 1
+    heard += (kafka.KafkaError._TRANSPORT,)  # it is gone: it was not up yet, or is not any more
+    with pytest.raises(JobError, match="no Kafka broker answers: words of"):
+        write(sink(guarantee, unreachable_timeout=200), WorkerResources(), 0, "a")
+
+
+@pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
+def test_a_client_that_was_let_in_waits_though_it_is_refused_later(
+    cluster: Cluster, guarantee: DeliveryGuarantee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "REFUSED_S", 0.0)
+    monkeypatch.setattr(outbox, "METADATA_AGE_S", -1.0)
+    made, worker, left = sink(guarantee, unreachable_timeout=60_000), WorkerResources(), [1, 2]
+    write(made, worker, 0, "a")
+
+    def refuse(place: str) -> None:
+        if place == "list_topics" and left:
+            cluster.made[-1].on_error(kafka.KafkaError(kafka.KafkaError._AUTHENTICATION))
+            left.pop()
+            raise failure(kafka.KafkaError._TRANSPORT)
+
+    cluster.meet = refuse
+    write(made, worker, 1, "b")
+    assert cluster.values == ["a", "b"] and not left
+
+
 def test_records_that_wait_for_too_long_are_told(cluster: Cluster) -> None:
     cluster.refuses = b"a", kafka.KafkaError._MSG_TIMED_OUT
     with pytest.raises(JobError, match="could not be delivered to Kafka in time") as told:
@@ -455,6 +496,34 @@ class Own(KafkaRecordSerializationSchema):
         last = context.get_partitions_for_topic("out")[-1]
         headers = (("trace", b"1"), ("trace", b"2"))
         return KafkaProducerRecord("out", element.encode(), b"k", 7, last, headers)
+
+
+class AsItIs(KafkaRecordSerializationSchema):
+    def serialize(self, element: Any, context: Any, timestamp: int | None) -> Any:
+        return element
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"set_topic_selector": lambda value: None}, "its topic is None"),
+        ({"set_topic_selector": lambda value: ""}, "its topic is ''"),
+        ({"set_topic": "out", "set_partitioner": lambda *_: "1"}, "'str' object cannot"),
+        ({"set_topic": "out", "set_header_provider": lambda _: {"a": 1}}, "expected header value"),
+    ],
+)
+@pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
+def test_what_no_client_takes_is_told(
+    cluster: Cluster, guarantee: DeliveryGuarantee, given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(JobError, match=f"does not take a record: {message}") as told:
+        write(sink(guarantee, record_serializer=built(**given)), WorkerResources(), 0, b"a")
+    assert "topic" in told.value.where and not cluster.log
+
+
+def test_a_schema_gives_records(cluster: Cluster) -> None:
+    with pytest.raises(JobError, match="is a KafkaProducerRecord, not b'a'"):
+        write(sink(record_serializer=AsItIs()), WorkerResources(), 0, b"a")
 
 
 @pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])

@@ -128,6 +128,11 @@ def test_without_a_committed_offset_the_strategy_counts(broker: Broker) -> None:
     none = KafkaOffsetsInitializer.committed_offsets()
     with pytest.raises(JobError, match="has no committed offset"):
         Walk(source(starting_offsets=none, group_id="other")).begin()
+    for at, told in (({("t", 0): 9}, "does not have the offset"), ({}, "has no given offset")):
+        places = {KafkaTopicPartition(*place): offset for place, offset in at.items()}
+        given = KafkaOffsetsInitializer.offsets(places, KafkaOffsetResetStrategy.NONE)
+        with pytest.raises(JobError, match=told):
+            Walk(source(starting_offsets=given)).begin()
 
 
 def test_it_stops_at_the_end_of_the_start(broker: Broker) -> None:
@@ -221,6 +226,57 @@ def test_records_that_are_no_longer_kept(
     assert walk.step() == ["more"]
 
 
+@pytest.mark.parametrize("policy", ["earliest", "latest"])
+@pytest.mark.parametrize("deleted", [False, True])
+def test_what_a_policy_leaves_out_ends_at_the_stop(
+    broker: Broker, policy: str, deleted: bool
+) -> None:
+    """The run after that one decides itself where it goes on."""
+    (log,) = broker.create("t")
+    log.add(*(b"%d" % index for index in range(10)))
+    stops = KafkaOffsetsInitializer.offsets({KafkaTopicPartition("t", 0): 5})
+    policies = {"on_missing_offsets": policy, "on_changed_topic": policy}
+    walk = Walk(source(**policies, stopping_offsets=stops)).begin()
+    assert walk.step(FEW) == ["0", "1", "2"]
+    if deleted:
+        del broker.topics["t"]
+        assert walk.step() == []  # a broker may not know it
+    else:
+        log.delete_before(7)
+    assert walk.step() == [] and walk.ended and walk.skipped == 2
+
+
+def test_at_its_stop_a_partition_needs_no_record(broker: Broker) -> None:
+    """A second run to the same place, or to one before it, after retention has passed by."""
+    (log,) = broker.create("t")
+    log.add(*(b"%d" % index for index in range(10)))
+    log.delete_before(8)
+    for stop in (4, 2):
+        stops = KafkaOffsetsInitializer.offsets({KafkaTopicPartition("t", 0): stop})
+        walk = Walk(source(stopping_offsets=stops))
+        (name,) = walk.begin().positions
+        walk.positions = dict(walk.enumerator.resume({name: [4, 4]}, walk.now_ms))
+        assert walk.step() == [] and walk.ended and walk.finished == [name]
+
+
+def test_a_run_that_goes_on_to_other_stops_reads_new_partitions(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    log.add(b"a", b"b")
+    walk = Walk(source(stopping_offsets=KafkaOffsetsInitializer.latest())).begin()
+    assert walk.step() == ["a", "b"] and walk.ended
+    kept = {name: [2, 2] for name in walk.finished}
+    log.add(b"c")
+    broker.topics["t"][1].append(Log().add(b"x", b"y"))
+    walk = Walk(source(stopping_offsets=KafkaOffsetsInitializer.latest()))
+    walk.positions = dict(walk.enumerator.resume(kept, walk.now_ms))
+    broker.down = True
+    assert walk.step() == []
+    broker.down = False
+    broker.topics["t"][1][1].add(b"later")
+    assert walk.step(Budget(2, 1)) == ["c", "x"] and not walk.ended
+    assert walk.step() == ["y"] and walk.ended and walk.step() == []
+
+
 def test_records_that_vanish_between_plan_and_reading(broker: Broker) -> None:
     (log,) = broker.create("t")
     log.add(*(b"%d" % index for index in range(10)))
@@ -273,10 +329,28 @@ def test_a_topic_that_was_deleted(broker: Broker) -> None:
     del broker.topics["t"]
     assert walk.step() == strict.step() == []
     assert walk.step() == [] and walk.positions == {} and not walk.ended
-    with pytest.raises(JobError, match="was deleted while the job read it"):
+    with pytest.raises(JobError, match="was deleted, and the job has read of it"):
         strict.step()
     broker.create("t")[0].add(b"new")
     assert walk.step() == ["new"]
+
+
+def test_a_topic_that_the_program_reads_no_more(broker: Broker) -> None:
+    """It is there, and nobody has deleted it: the next program does without it."""
+    for topic in ("t", "u"):
+        broker.create(topic)[0].add(b"old")
+    before = Walk(source(topics=["t", "u"])).begin()
+    assert before.step() == ["old", "old"]
+    broker.topics["t"][1][0].add(b"new")
+    for policy in ("fail", "earliest"):
+        walk = Walk(source(on_changed_topic=policy))
+        walk.positions = before.positions
+        assert walk.step() == ["new"]
+        if policy == "fail":
+            with pytest.raises(JobError, match="'u' is not among what the program reads any more"):
+                walk.step()
+        else:
+            assert walk.step() == [] and len(walk.positions) == 1
 
 
 def test_what_was_not_read_of_a_deleted_topic_is_counted(

@@ -372,6 +372,15 @@ def properties() -> dict[str, str]:
     return {"basic.auth.user.info": ":".join(("ann", "secret" + "-" + "pw"))}
 
 
+def test_several_addresses_have_one_user() -> None:
+    both = SchemaRegistry("https://ann:secret-pw@a:1/, https://ann:secret-pw@b:2")
+    assert repr(both) == "SchemaRegistry('https://a:1,https://b:2')"
+    assert both.properties() == {"basic.auth.user.info": "ann:secret-pw"}
+    with pytest.raises(PlanError, match="different users") as told:
+        SchemaRegistry("https://ann:secret-pw@a:1,https://bob:other-pw@b:2")
+    assert "-pw" not in str(told.value)
+
+
 def test_a_registrys_address_is_checked() -> None:
     with pytest.raises(PlanError, match="begins with http"):
         SchemaRegistry("localhost:8081")

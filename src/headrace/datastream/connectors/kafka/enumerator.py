@@ -18,7 +18,7 @@ from headrace.datastream.connectors.kafka.client import (
 )
 from headrace.datastream.connectors.kafka.group_offsets import GroupOffsets
 from headrace.datastream.connectors.kafka.losses import Policy, changed, missing, unreachable
-from headrace.datastream.connectors.kafka.offsets import KafkaOffsetsInitializer
+from headrace.datastream.connectors.kafka.offsets import KafkaOffsetsInitializer, all_of
 from headrace.datastream.connectors.kafka.shares import limit, shared
 from headrace.datastream.connectors.kafka.split import Position, Split, ranges_between
 from headrace.datastream.connectors.kafka.subscription import Subscription
@@ -64,6 +64,7 @@ class KafkaEnumerator(SplitEnumerator):
     _ends_seen: dict[str, int] = field(default_factory=dict)
     _looked_ms: int | None = None
     _began_empty: bool = False
+    _joining: dict[str, Position] = field(default_factory=dict)
     _over: set[str] = field(default_factory=set)
     _vanishing: Doubts = field(default_factory=Doubts)
     _shorter: Doubts = field(default_factory=Doubts)
@@ -123,19 +124,30 @@ class KafkaEnumerator(SplitEnumerator):
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
         """The same offsets, with the stops of now, or none.
 
+        With stops, the partitions that have come since begin, too: none is looked for later.
+
         Raises:
             JobError: a partition has no such offset, or no broker answers.
         """
-        stops = self._asked(lambda: self._stops_of(positions, now_ms))
+        stops = self._asked(lambda: self._resumed(positions, now_ms))
         offsets = {name: Position.of(at).offset for name, at in positions.items()}
         return {name: Position(at, stops.get(name)).json for name, at in offsets.items()}
 
-    def _stops_of(self, names: Iterable[str], now_ms: int) -> Mapping[str, int]:
+    def _resumed(self, names: Iterable[str], now_ms: int) -> Mapping[str, int]:
         """Where those partitions stop that are still the same; asked once."""
         self._look(now_ms)
-        places = {name: self._seen[name].place for name in names if name in self._seen}
-        stops = self._stops([*places.values()])
-        return {name: stops[place] for name, place in places.items() if place in stops}
+        if self.stopping is None:
+            return {}
+        stops = self._stops([split.place for split in self._seen.values()])
+        replaced = {Split.of(name).topic for name in names if name not in self._seen}
+        new = {
+            name: split.place
+            for name, split in self._seen.items()
+            if name not in names and split.topic not in replaced
+        }
+        first = all_of(self._cluster.earliest(new.values()), new.values())
+        self._joining = {name: Position(first[at], stops.get(at)) for name, at in new.items()}
+        return {name: stops[split.place] for name, split in self._seen.items()}
 
     def _stops(self, places: Sequence[Place]) -> Mapping[Place, int]:
         if self.stopping is None:
@@ -156,7 +168,7 @@ class KafkaEnumerator(SplitEnumerator):
         Raises:
             JobError: what the policies do not allow, or a silence that was too long.
         """
-        if not positions and self.discovery_ms is None:
+        if not positions and self.discovery_ms is None and self._joining.keys() <= self._over:
             return Progress({}, ended=True)
         try:
             found = self._advance(positions, budget, now_ms, paused)
@@ -286,14 +298,19 @@ class KafkaEnumerator(SplitEnumerator):
             return []
         topics = {split.topic for split in self._seen.values()}
         for name in found:
-            again = Split.of(name).topic in topics
-            changed(self.on_changed, name, again, known[name].offset, self._ends_seen.get(name))
+            split = Split.of(name)
+            what = "was deleted and created again" if split.topic in topics else "was deleted"
+            if not self.subscription.reads(split):
+                what = "is not among what the program reads any more"
+            changed(self.on_changed, name, what, known[name].offset, self._ends_seen.get(name))
         self._vanishing.keep({*missing} - {*found})
         return found
 
     def _left(self, name: str, at: Position) -> Position:
         """The end position of a split that vanished: the rest that was seen is left out."""
         end = self._ends_seen.get(name, 0)
+        if at.stop is not None:
+            end = min(end, at.stop)
         return Position(end, at.stop, end) if end > at.offset else at
 
     def _started(
@@ -304,7 +321,8 @@ class KafkaEnumerator(SplitEnumerator):
         Those of a topic that was created again wait until that is certain.
         """
         if self.discovery_ms is None:
-            return {}, {}
+            known_already = {*known, *finished, *self._over}
+            return {n: at for n, at in self._joining.items() if n not in known_already}, {}
         waiting = {Split.of(name).topic for name in known if name not in self._seen}
         new = {
             name: split
@@ -338,10 +356,13 @@ class KafkaEnumerator(SplitEnumerator):
     ) -> _Jumps:
         """Where splits go on whose next records are not there.
 
+        One that is at its stop needs none.
+
         Raises:
             JobError: there are some, and the policy is to fail.
         """
         jumps: _Jumps = {}
+        ends = {name: end for name, end in ends.items() if not now[name].is_at_stop}
         short = [name for name, end in ends.items() if end < now[name].offset]
         if short and not looked:
             self._looked_ms = None  # it may be another topic by now: ask for its id
@@ -354,5 +375,6 @@ class KafkaEnumerator(SplitEnumerator):
             begin = first.get(self._seen[name].place, 0)
             if begin > now[name].offset or name in lost:
                 missing(self.on_missing, name, now[name].offset, begin, end)
-                jumps[name] = end if self.on_missing == "latest" else begin
+                to, stop = end if self.on_missing == "latest" else begin, now[name].stop
+                jumps[name] = to if stop is None else min(to, stop)
         return jumps

@@ -18,9 +18,10 @@ from headrace.datastream.connectors.kafka.client import (
     Place,
     Topic,
     Unreachable,
+    is_own,
 )
 from headrace.datastream.connectors.kafka.library import library, made, text_of
-from headrace.datastream.connectors.kafka.properties import Properties
+from headrace.datastream.connectors.kafka.properties import Properties, looked_up
 from headrace.errors import JobError
 
 ASK_TIMEOUT_S = 10.0
@@ -96,21 +97,21 @@ class LibrdkafkaClients:
 
     def consumer(self) -> dict[str, Any]:
         """The properties of a consumer."""
-        group = {"group.id": self.group or "headrace"}
+        group = {"group.id": looked_up("group.id", self.group or "headrace")}
         given = {**CONNECTING, **DEFAULTS, **self.properties.for_consumer()}
         return {**given, **FORCED, **self._own, **group}
 
     @property
     def isolation(self) -> str:
         """Which records may be read."""
-        return self.properties.get("isolation.level") or DEFAULTS["isolation.level"]
+        given = self.properties.get("isolation.level") or DEFAULTS["isolation.level"]
+        return looked_up("isolation.level", given)
 
     @property
     def _own(self) -> dict[str, str]:
-        return {
-            "bootstrap.servers": self.servers,
-            "client.id": self.properties.get("client.id") or self.prefix or "headrace",
-        }
+        name = self.properties.get("client.id") or self.prefix or "headrace"
+        own = {"bootstrap.servers": self.servers, "client.id": name}
+        return {key: looked_up(key, value) for key, value in own.items()}
 
 
 _left: list[Any] = []
@@ -172,7 +173,7 @@ class LibrdkafkaCluster:
         """The topics' names, sorted."""
         with self._asking():
             topics = self._admin.list_topics(timeout=ASK_TIMEOUT_S).topics
-        return sorted(name for name in topics if not name.startswith("__"))
+        return sorted(name for name in topics if not is_own(name))
 
     def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
         """Those that exist."""
@@ -233,6 +234,7 @@ class LibrdkafkaCluster:
     def committed(self, group: str, places: Iterable[Place]) -> dict[Place, int]:
         """A group's offsets."""
         kafka = self._kafka
+        group = looked_up("group.id", group)
         wanted = kafka.ConsumerGroupTopicPartitions(
             group, [kafka.TopicPartition(*place) for place in places]
         )
@@ -243,7 +245,7 @@ class LibrdkafkaCluster:
 
     def commit(self, group: str, offsets: Mapping[Place, int]) -> str | None:
         """Commit, and tell of an earlier failure."""
-        kafka = self._kafka
+        kafka, group = self._kafka, looked_up("group.id", group)
         earlier = self._failure() if self._pending and self._pending.done() else None
         new = [kafka.TopicPartition(*place, offset) for place, offset in offsets.items()]
         with self._asking():

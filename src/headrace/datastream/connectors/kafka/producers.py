@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from headrace.datastream.connectors.kafka.client import is_own
 from headrace.datastream.connectors.kafka.library import library, made
-from headrace.datastream.connectors.kafka.properties import Properties
+from headrace.datastream.connectors.kafka.properties import Properties, looked_up
 from headrace.errors import ConfigurationError
 
 DEFAULTS = {
@@ -92,7 +93,7 @@ class LibrdkafkaProducers:
         consumer = made(kafka.Consumer, {**self._admin(), "group.id": group})
         try:
             names = consumer.list_topics(timeout=timeout_s).topics
-            asked = [kafka.TopicPartition(name, 0) for name in sorted(names) if name[:2] != "__"]
+            asked = [kafka.TopicPartition(name, 0) for name in sorted(names) if not is_own(name)]
             found = consumer.committed(asked, timeout=timeout_s) if asked else []
         finally:
             consumer.close()
@@ -126,7 +127,8 @@ class LibrdkafkaProducers:
 
     def _client(self) -> dict[str, str]:
         own = self._client_properties()
-        return {**own, "bootstrap.servers": self.servers, **_client_id(self.properties)}
+        servers = looked_up("bootstrap.servers", self.servers)
+        return {**own, "bootstrap.servers": servers, **_client_id(self.properties)}
 
     def _admin(self) -> dict[str, str]:
         return {key: value for key, value in self._client().items() if _COMMON.match(key)}
@@ -138,7 +140,7 @@ _COMMON = re.compile(
 
 
 def _client_id(properties: Properties) -> dict[str, str]:
-    return {"client.id": properties.get("client.id") or "headrace"}
+    return {"client.id": looked_up("client.id", properties.get("client.id") or "headrace")}
 
 
 def for_producer(properties: Properties) -> dict[str, str]:

@@ -184,6 +184,8 @@ class KafkaReader(SplitReader):
             _TopicGone: another topic has the name by now.
             JobError: the same, and the micro-batch must be run again.
         """
+        if not split.topic_id:
+            return  # the brokers have none to compare
         topic = None
         with contextlib.suppress(Unreachable):
             topic = self._cluster.describe([split.topic]).get(split.topic)

@@ -63,6 +63,11 @@ class Position(NamedTuple):
         return Position(*value)
 
     @property
+    def is_at_stop(self) -> bool:
+        """Whether nothing is left to read before the stop."""
+        return self.stop is not None and self.offset >= self.stop
+
+    @property
     def json(self) -> JsonValue:
         """A list of two numbers; of three where it jumps."""
         both: list[int | None] = [self.offset, self.stop]
