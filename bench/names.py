@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench.ysb.contenders import CATCHING_UP, LIVE
 from bench.ysb.contenders import CONTENDERS as YSB
 
 HEADRACE, PLAIN = "headrace", ("plain-python", "client-alone", "confluent-kafka")
@@ -57,7 +58,7 @@ _CONTENDERS = {
 _OF_CASES = {
     ("broadcast", "headrace"): "Headrace, rules broadcast",
     ("windows-columns", "headrace"): "Headrace, stream on Spark, over columns",
-    **{(case, each.name): each.words for case in ("ysb", "ysb-latency") for each in YSB},
+    **{(case, each.name): each.words for case in (CATCHING_UP, LIVE) for each in YSB},
 }
 """Where a case tells variants of Headrace apart by something else than how it runs."""
 
@@ -96,8 +97,8 @@ _TITLES = {
     "memory": "Memory with 10,000,000 keys",
     "firing": "100,000 windows that end at once",
     "growth": "How the rate changes, Headrace as a stream",
-    "ysb": "The Yahoo Streaming Benchmark, catching up",
-    "ysb-latency": "The Yahoo Streaming Benchmark, latency at half the rate",
+    CATCHING_UP: "The Yahoo Streaming Benchmark, catching up",
+    LIVE: "The Yahoo Streaming Benchmark, latency at half the rate",
     "batch-linear": "Time of a batch over the size of its input",
 }
 

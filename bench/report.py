@@ -15,10 +15,10 @@ from bench.results import ROUNDS, load
 from bench.targets import TARGETS, Both, Measured, Rounds, Target, ratio
 from bench.throughput import Figure, figures
 from bench.ysb import table as ysb
+from bench.ysb.contenders import CATCHING_UP, LIVE
 
 Result = dict[str, Any]
 
-YSB, YSB_LATENCY = "ysb", "ysb-latency"
 LAYERS_OF_EXCHANGE = ("source and chain", "encode", "decode")
 """What case ``exchange`` holds of the layers that are measured without Spark."""
 
@@ -132,7 +132,7 @@ def write(path: Path, plots: Path) -> Path:
     measured = Measured(results)
     parts = [INTRODUCTION, *_targets(measured), FAIRNESS]
     for name, result in results.items():
-        rated = name in CASES or name == YSB
+        rated = name in CASES or name == CATCHING_UP
         parts += _rates(name, result) if rated else _values(name, result)
         if name == "layers":
             parts += _exchange(measured)
@@ -148,7 +148,7 @@ def put_into_pages(root: Path, results: Path) -> None:
     measured = Measured(load(results))
     put(root / "docs/benchmarks.md", "targets", _targets(measured)[1])
     put(root / "docs/benchmarks.md", "latency", _measure(measured.rows("latency"))[0])
-    both = measured.rows(YSB) + measured.rows(YSB_LATENCY)
+    both = measured.rows(CATCHING_UP) + measured.rows(LIVE)
     put(root / "docs/benchmarks.md", "ysb", ysb.table(both))
     put(root / "docs/growth.md", "cluster", table(["", "", "from"], cluster.lines(measured)))
     put(root / "docs/benchmarks.md", "windows", _in_short(measured, WINDOWS_IN_SHORT))
@@ -238,7 +238,7 @@ def _rates(name: str, result: Result) -> list[str]:
 
 
 def _job(name: str) -> str:
-    if name == YSB:
+    if name == CATCHING_UP:
         return "Ad events from Kafka, joined with campaigns, counted in windows, into Redis."
     case = CASES[name]
     return f"Job ({case.job}), {case.keys:,} keys, {case.distribution}."
@@ -331,7 +331,7 @@ def _cores(machine: dict[str, Any]) -> str:
 
 
 def _module(experiment: str) -> str:
-    return "bench.ysb" if experiment.startswith(YSB) else "bench"
+    return "bench.ysb" if experiment.startswith(CATCHING_UP) else "bench"
 
 
 def _machines(results: dict[str, Result]) -> list[str]:

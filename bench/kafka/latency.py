@@ -22,7 +22,7 @@ from bench.kafka.inputs import PARTITIONS, digest
 from bench.kafka.rates import AT_LEAST, EXACTLY, HEADRACE, broker
 from bench.measure.latency import QUICK, RATE, SECONDS, WARM_UP_SECONDS, percentile, summary
 from bench.throughput import Plan, Row
-from bench.ysb.watch import process
+from bench.ysb.watch import last_lines, process
 from headrace.dev import topics
 
 _PASS = {**EXACTLY, "job": "pass"}
@@ -68,7 +68,7 @@ def _one(contender: Contender, brokers: str) -> Row:
         with fed, process(python_for(contender.environment), module, told, folder / "log") as child:
             came = _came(brokers, output, child)
         if digest(record for record, _ in came) != digest(_values(brokers, topic)):
-            log = "\n".join(watch.last_lines(folder / "log"))
+            log = "\n".join(last_lines(folder / "log"))
             return {**row, "failure": f"{len(came)} records that are not those read\n{log}"}
     late_us = min(record["time"] for record, _ in came) + 1_000_000 * WARM_UP_SECONDS
     waits = [now_ms - record["time"] / 1000 for record, now_ms in came if record["time"] >= late_us]

@@ -17,8 +17,7 @@ from bench.environments import python_for
 from bench.kafka.inputs import PARTITIONS, Digest, digest, messages, wanted
 from bench.throughput import Row
 from bench.ysb.jars import jars_of
-from bench.ysb.watch import _last_lines as last_lines
-from bench.ysb.watch import process
+from bench.ysb.watch import last_lines, process
 from headrace.datastream.connectors.kafka.client import Place
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
 from headrace.datastream.connectors.kafka.properties import Properties

@@ -84,5 +84,5 @@ def answer(run: Callable[[Task], Outcome]) -> None:
 
 
 def options() -> dict[str, str]:
-    """A probe's options, from its own command line."""
+    """What a peer is told by ``NAME=VALUE`` on its command line, in place of a ``Task``."""
     return dict(argument.split("=", 1) for argument in sys.argv[1:])

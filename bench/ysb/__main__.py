@@ -20,8 +20,8 @@ from pathlib import Path
 from bench import processes, report
 from bench.environments import ROOT
 from bench.results import ROUNDS, load, save
-from bench.ysb.contenders import CONTENDERS
-from bench.ysb.rounds import CATCHING_UP, LIVE, Plan, Rows, measure, right
+from bench.ysb.contenders import CATCHING_UP, CONTENDERS, LIVE
+from bench.ysb.rounds import Plan, Rows, measure, right
 from bench.ysb.servers import brought_up
 from bench.ysb.table import table
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from bench.ysb.events import TAIL_MS
 
+CATCHING_UP, LIVE = "ysb", "ysb-latency"
+"""The experiments, in results and rows."""
 THOUSAND, MILLION = 1_000, 1_000_000
 
 

@@ -13,14 +13,12 @@ from bench.environments import versions
 from bench.results import ROUNDS
 from bench.throughput import Row, figures
 from bench.ysb import watch
-from bench.ysb.contenders import CONTENDERS, Contender
+from bench.ysb.contenders import CATCHING_UP, CONTENDERS, LIVE, Contender
 from bench.ysb.servers import Input, Servers
 from bench.ysb.table import by_window, latencies
 
 Rows = list[Row]
 
-CATCHING_UP, LIVE = "ysb", "ysb-latency"
-"""The experiments, in results and rows."""
 PER_SECOND = 10_000
 """Events in a second of event time, where they were made beforehand."""
 LIVE_S, WARM_UP_S = 62, 20

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bench.measure.latency import summary
 from bench.throughput import Row, figures
-from bench.ysb.contenders import CONTENDERS
+from bench.ysb.contenders import CATCHING_UP, CONTENDERS, LIVE
 from bench.ysb.events import WINDOW_MS
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _counted(results: list[Result], given: Input) -> list[Result]:
 
 def table(rows: Sequence[Row]) -> str:
     """A line for each contender, medians of its rounds (least to most), and why some failed."""
-    rates = figures(row for row in rows if row["case"] == "ysb")
+    rates = figures(row for row in rows if row["case"] == CATCHING_UP)
     own_rates = rates[_OWN].by_round if _OWN in rates else {}
     lines, failures = [_HEAD], []
     for contender in CONTENDERS:
@@ -52,7 +52,7 @@ def table(rows: Sequence[Row]) -> str:
         figure = rates.get(contender.name)
         by_round = figure.by_round if figure else {}
         to_it = [own_rates[n] / rate for n, rate in by_round.items() if n in own_rates]
-        waits = [row["values"] for row in own if row["case"] != "ysb" and "values" in row]
+        waits = [row["values"] for row in own if row["case"] == LIVE and "values" in row]
         cells = [_spread(by_round.values(), ",.0f"), _spread(to_it, ".3g", " x")]
         cells.append(f"{figure.start:.1f} s" if figure and figure.start is not None else "")
         cells.append(_middle((v["events_per_second"] for v in waits), ",.0f", "/s"))

@@ -118,7 +118,7 @@ def _look(watched: Watched, client: Any, given: Input, folder: Path) -> None:
         wrong = difference(given.checked(watched.results), given.tally, given.tail_ms)
         watched.failure = wrong and f"{watched.failure or 'wrong results'}: {wrong}"
     if watched.failure:
-        watched.failure = "\n".join([watched.failure, *_last_lines(folder / "job.log")])
+        watched.failure = "\n".join([watched.failure, *last_lines(folder / "job.log")])
 
 
 def _wait_for_the_start(child: Any, client: Any, limit_s: float) -> str | None:
@@ -155,5 +155,6 @@ def _count(client: Any, given: Input) -> int:
     return int(client.xlen(RESULTS))
 
 
-def _last_lines(log: Path) -> list[str]:
+def last_lines(log: Path) -> list[str]:
+    """How a contender's output ended."""
     return log.read_text(errors="replace").strip().splitlines()[-_LAST_LINES:]

@@ -169,6 +169,10 @@ class FakeProducer:
         timestamp: int = 0,
         headers: list[tuple[str, Any]] | None = None,
     ) -> None:
+        if not isinstance(partition, int):
+            raise TypeError(f"{type(partition).__name__!r} object cannot be an integer")
+        if any(not isinstance(to, str | bytes | None) for _, to in headers or ()):
+            raise TypeError("expected header value to be None, binary, or unicode string")
         self._not_failed()
         assert self.name is None or self.state == "open", self.state
         if len(value or b"") + len(key or b"") > self.cluster.largest_bytes:

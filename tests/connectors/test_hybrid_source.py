@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.common import Duration, SimpleStringSchema, WatermarkStrategy
+from headrace.connector import Budget
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.datastream.connectors.hybrid_source import HybridSource
@@ -105,6 +106,24 @@ def test_only_the_last_one_is_left_open() -> None:
     backfill = of(first, Log(numbers, stop=13))
     found = run_pipeline(of(first, Log(numbers)), backfill=backfill, cuts=[7] * 20)
     assert sorted(found.only) == whole(tuple(range(60)))
+
+
+def test_the_last_one_had_nothing_when_it_stopped(broker: Broker) -> None:
+    topics = KafkaSource(
+        bootstrap_servers="fake:9092",
+        topic_pattern="num.*",
+        deserializer=SimpleStringSchema(),
+        stopping_offsets=LATEST,
+        clients=FakeClients("fake"),
+    )
+    source = HybridSource((Log((1,)), topics))
+    first = source.enumerator("")
+    ended = first.advance(first.initial(0), Budget(9, 9), 0, frozenset())
+    assert ended.ended and not ended.positions
+    broker.create("numbers")[0].add(b"2")
+    again = source.enumerator("")
+    (split,) = again.advance(again.resume({}, 0), Budget(9, 9), 0, frozenset()).finished
+    assert split.startswith("1:numbers-0")
 
 
 def test_what_cannot_follow_each_other(broker: Broker) -> None:

@@ -171,7 +171,7 @@ def test_a_topic_that_was_deleted(kafka_servers: str, caplog: pytest.LogCaptureF
     topics.delete(kafka_servers, name)
     for walk in walks.values():
         assert walk.step() == []  # a broker may not know yet
-    with pytest.raises(JobError, match="was deleted while the job read it"):
+    with pytest.raises(JobError, match="was deleted, and the job has read of it"):
         walks["fail"].step()
     for policy in ("earliest", "latest"):
         assert walks[policy].step() == [] and walks[policy].positions == {}

@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.connector import Budget, Progress, SplitRange
 from headrace.datastream.connectors.kafka import KafkaSource
-from headrace.datastream.connectors.kafka.enumerator import BELIEVED_MS
+from headrace.datastream.connectors.kafka.waiting import BELIEVED_MS
 from headrace.testing.contracts import LARGE, START_MS
 
 

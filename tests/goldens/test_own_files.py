@@ -15,7 +15,7 @@ from headrace.common.objects.folder_store import FolderStore
 from headrace.common.objects.object_store import numbered
 from headrace.common.objects.sealed import get_json
 from headrace.connector import CommitterContext
-from headrace.runners.spark.checkpoint import checkpoint, owners
+from headrace.runners.spark.checkpoint import begun, owners
 from headrace.runners.spark.checkpoint.facts import Facts
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import BEGUN, LEASES, folder_name
@@ -49,7 +49,7 @@ def test_whose_it_is(version: Path) -> None:
         ),
         (("tally",),),
     )
-    assert get_json(store_of(version), BEGUN, checkpoint._BEGUN) == {}
+    assert get_json(store_of(version), BEGUN, begun._BEGUN) == {}
 
 
 def test_who_has_owned_it(version: Path) -> None:

@@ -73,11 +73,15 @@ class Away:
 
 @dataclass
 class Job:
-    """A job at work, and the records that it is given. ``given``: how many there are by now."""
+    """A job at work, and the records that it is given.
+
+    ``given``: how many there are by now. ``unfed``: why there will be no more.
+    """
 
     folder: Path
     process: subprocess.Popen[bytes]
     given: int = 0
+    unfed: Exception | None = None
     _full: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -85,10 +89,13 @@ class Job:
         self._feeder.start()
 
     def _feed(self) -> None:
-        while not self._full.wait(FEED_EVERY_S):
-            more = range(self.given, self.given + FED_AT_ONCE)
-            append(self.folder / "given.db", more)
-            self.given += FED_AT_ONCE
+        try:
+            while not self._full.wait(FEED_EVERY_S):
+                more = range(self.given, self.given + FED_AT_ONCE)
+                append(self.folder / "given.db", more)
+                self.given += FED_AT_ONCE
+        except Exception as error:  # told by check(): an outage without records proves nothing
+            self.unfed = error
 
     def fed(self) -> int:
         """Give it no more; how many records it was given."""
@@ -122,7 +129,9 @@ class Job:
         return self.until(lambda: self.micro_batches >= wanted, timeout_s, f"{more} micro-batches")
 
     def check(self) -> None:
-        """Raise ``Fault`` if the job has ended."""
+        """Raise ``Fault`` if the job has ended, or gets no more records."""
+        if self.unfed is not None:
+            raise Fault(f"no more records could be given: {self.unfed}")
         if self.process.poll() is not None:
             raise Fault(f"the job ended: {log_of(self.folder)}")
 

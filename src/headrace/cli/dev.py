@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -130,9 +131,8 @@ def consume(
     from headrace.dev.servers import url_of
 
     servers = url_of(folder, "kafka")
-    for index, record in enumerate(kafka_topics.consume(servers, topic, follow=follow)):
-        if most is not None and index >= most:
-            break
+    records = kafka_topics.consume(servers, topic, follow=follow)
+    for record in islice(records, most):  # asks for no more: the next one may never come
         place = f"{record.partition}:{record.offset}\t{_text(record.key)}\t" if places else ""
         typer.echo(place + _text(record.value))
 

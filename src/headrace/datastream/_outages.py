@@ -19,9 +19,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class Told:
-    """Whether the log says that a server is away: once for all the work that waits for it."""
+    """Whether the log says that a server is away: once for all the work that waits for it.
+
+    ``waiting``: how many pieces of work wait. Where all of them give up, a next one says it again.
+    """
 
     away: bool = False
+    waiting: int = 0
 
 
 @dataclass
@@ -48,6 +52,7 @@ class Outage:
         now_s = self.clock()
         if self._since_s is None:
             self._since_s = now_s
+            self.told.waiting += 1
             if not self.told.away:
                 self.told.away = True
                 _log.warning("%s: failed, and is tried again: %s", self.what, error)
@@ -66,6 +71,13 @@ class Outage:
             self.told.away = False
             _log.warning("%s: works again", self.what)
 
+    def end(self) -> None:
+        """The work is done or given up; nothing waits any more."""
+        if self._since_s is not None:
+            self._since_s = None
+            self.told.waiting -= 1
+            self.told.away = self.told.away and self.told.waiting > 0
+
 
 def until_back(
     work: Callable[[], T],
@@ -78,31 +90,37 @@ def until_back(
     ``is_outage`` says which exceptions mean that; others are raised. Work must bear being called
     again when its connection was lost at any moment.
     """
-    while True:
-        try:
-            found = work()
-        except Exception as error:
-            if not is_outage(error):
-                raise
-            pause_s = outage.pause(error)
-        else:
-            outage.over()
-            return found
-        sleep(pause_s)
+    try:
+        while True:
+            try:
+                found = work()
+            except Exception as error:
+                if not is_outage(error):
+                    raise
+                pause_s = outage.pause(error)
+            else:
+                outage.over()
+                return found
+            sleep(pause_s)
+    finally:
+        outage.end()
 
 
 async def until_back_async(
     work: Callable[[], Awaitable[T]], is_outage: Callable[[Exception], bool], outage: Outage
 ) -> T:
     """As ``until_back``, on the event loop."""
-    while True:
-        try:
-            found = await work()
-        except Exception as error:
-            if not is_outage(error):
-                raise
-            pause_s = outage.pause(error)
-        else:
-            outage.over()
-            return found
-        await asyncio.sleep(pause_s)
+    try:
+        while True:
+            try:
+                found = await work()
+            except Exception as error:
+                if not is_outage(error):
+                    raise
+                pause_s = outage.pause(error)
+            else:
+                outage.over()
+                return found
+            await asyncio.sleep(pause_s)
+    finally:
+        outage.end()  # cancelled, too, where the operator's time is up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -46,7 +47,8 @@ class Running:
         for number in (self.crash_signal if force else self.stop_signal, signal.SIGKILL):
             if not machine.runs(self.process):
                 break
-            os.kill(self.process.pid, number)
+            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                os.kill(self.process.pid, number)
             until = machine.seconds() + STOP_TIMEOUT_S
             while machine.runs(self.process) and machine.seconds() < until:
                 machine.sleep(_POLL_S)
@@ -78,7 +80,6 @@ class Service:
             JobError: it ended, or did not answer in time; its last words are in the error.
         """
         machine = this_machine()
-        ended: int | None = None
         log = self.folder / f"{self.name}.log"
         with log.open("ab") as output:
             child = subprocess.Popen(
@@ -101,7 +102,8 @@ class Service:
                 if self.answers():
                     return started
                 machine.sleep(_POLL_S)
-            ended = child.poll()
+        ended = child.poll()
+        if process is not None:
             started.stop(force=True)
         lines = log.read_text(errors="replace").splitlines()[-_LOG_SHOWN:]
         what = "did not answer in time" if ended is None else f"ended with status {ended}"

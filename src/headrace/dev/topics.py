@@ -12,6 +12,8 @@ from headrace.runners.processes import this_machine
 
 _ASK_S = 15.0
 _POLL_S = 0.02
+_SILENT_S = 60.0
+"""For so long brokers may say nothing, where neither records nor an end came."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ def consume(servers: str, topic: str, *, follow: bool = False) -> Iterator[Shown
     Partition by partition where it ends; aborted transactions are left out.
 
     Raises:
-        JobError: there is no such topic.
+        JobError: there is no such topic, or its end does not come.
     """
     kafka = _library()
     settings = {
@@ -179,10 +181,15 @@ def consume(servers: str, topic: str, *, follow: bool = False) -> Iterator[Shown
         open_ends = {*known.partitions}
         beginning = kafka.OFFSET_BEGINNING
         consumer.assign([kafka.TopicPartition(topic, p, beginning) for p in open_ends])
+        machine = this_machine()
+        heard_s = machine.seconds()
         while open_ends or follow:
             message = consumer.poll(0.5)
             if message is None:
+                if not follow and machine.seconds() > heard_s + _SILENT_S:
+                    raise JobError(f"the topic {topic!r} cannot be read to its end: no answer")
                 continue
+            heard_s = machine.seconds()
             error = message.error()
             if error is None:
                 yield ShownRecord(

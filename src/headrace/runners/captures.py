@@ -42,7 +42,7 @@ _DIGEST_CHARACTERS = 10
 
 
 class Captures:
-    """Writes the failed calls of a job into a folder. ``program``: the job's, in bytes."""
+    """Writes the failed calls of a job into a folder. ``program``: ``for_replay``, in bytes."""
 
     def __init__(self, folder: str, program: Callable[[], bytes]) -> None:
         self._folder, self._program = folder, program
@@ -168,9 +168,8 @@ def _make_room(folder: str, most: int) -> None:
 
 
 def program_bytes(program: JobProgram) -> bytes:
-    """A program as it would be sent to workers, with the script's classes, those of records too."""
-    staying = [source.source for source in program.sources]
-    return program_classes.dumps(program.for_workers(), used_by=staying)
+    """What a call needs of a program, with the script's classes, those of records too."""
+    return program_classes.dumps(program.for_replay(), used_by=program.connectors)
 
 
 def read(path: str) -> FailedCall:

@@ -77,7 +77,7 @@ class FailedCall:
 
     ``operator``: the name of the vertex's head. ``blocks``: as ``block.encode`` gives them.
     ``pages``: what was read of the state; None where the call began without any, on the heap (a
-    batch). ``program``: the job's, as it was sent to the workers. ``failure``: what the call
+    batch). ``program``: the job's, ``for_replay``. ``failure``: what the call
     failed with, in a line. ``shared``: what its task got by broadcast, and the state that this
     changes (``BroadcastInput.taken_down``); None where it has no such input.
     """

@@ -26,7 +26,7 @@ from headrace.runtime.progress_rules import (
 )
 from headrace.runtime.source_task import NEW_SPLIT, SourceTaskInput, SplitState, SplitWork
 from headrace.runtime.spread import spread
-from headrace.runtime.stops import check_going_on, kept, stops_elsewhere
+from headrace.runtime.stops import check_going_on, kept, left_asleep, stops_elsewhere
 
 StateChanges = Mapping[tuple[str, str], SplitState | None]
 """What one source task says of its splits; None for one that is finished."""
@@ -51,8 +51,8 @@ class Coordinator:
         self._alignment = alignment or Alignment(self._sources.values(), load_states)
         self._cut = Cut(max(job.parallelism, 1), job.settings.chunk_records)
         self._checked = False
-        self._woken: set[Any] = set()
-        """The sources that were asked in this run: what they stop at, they have stopped at now."""
+        self._asleep: set[Any] | None = None
+        """The sources that an earlier run has left at their stop, and this one wakes."""
 
     @property
     def settings(self) -> Settings:
@@ -96,7 +96,7 @@ class Coordinator:
             after = self._advance(source, start, share, now_ms, waiting)
             sources[source_key(source.id)] = after
             moved = moved or after.differs(start.source(source.id))
-            self._woken.add(source.id)
+            self._left_asleep(start).discard(source.id)
         wanted = self._job.needs_ticks and (running or self._endless)
         tick = wanted and now_ms - start.now_ms >= settings.tick_ms
         if not moved and not tick:
@@ -118,9 +118,15 @@ class Coordinator:
         """Whether an earlier run of the source stopped elsewhere, or there and is to go on."""
         if source_key(source.id) not in start.sources:
             return False
-        before = start.source(source.id)
-        asleep = before.suspended and source.id not in self._woken
-        return asleep or stops_elsewhere(source, before)
+        return source.id in self._left_asleep(start) or stops_elsewhere(
+            source, start.source(source.id)
+        )
+
+    def _left_asleep(self, start: Offset) -> set[Any]:
+        """The sources to wake, as the first offset of this run says."""
+        if self._asleep is None:
+            self._asleep = left_asleep(self._sources.values(), start)
+        return self._asleep
 
     def _advance(
         self,

@@ -177,6 +177,13 @@ class SinkProgram:
 
 
 @dataclass(frozen=True)
+class Unconnected:
+    """Stands for a sink where nothing is written: it knows neither an address nor a password."""
+
+    served_by: ServedBy
+
+
+@dataclass(frozen=True)
 class Settings:
     """What a task must know of the job's configuration.
 
@@ -238,6 +245,18 @@ class JobProgram:
     def for_workers(self) -> JobProgram:
         """The same without what only the driver needs (a collection's values, say)."""
         return replace(self, sources=tuple(replace(s, source=None) for s in self.sources))
+
+    def for_replay(self) -> JobProgram:
+        """The same for a call of a keyed task alone: no source and no sink, nor what they know."""
+        sources = (replace(source, source=None, reader=None) for source in self.sources)
+        sinks = (replace(sink, sink=Unconnected(sink.sink.served_by)) for sink in self.sinks)
+        return replace(self, sources=tuple(sources), sinks=tuple(sinks))
+
+    @property
+    def connectors(self) -> list[Any]:
+        """Its sources, readers and sinks."""
+        sources = [part for source in self.sources for part in (source.source, source.reader)]
+        return [*sources, *(sink.sink for sink in self.sinks)]
 
     def sink(self, sink_id: str) -> SinkProgram:
         """The sink of an id."""

@@ -33,6 +33,20 @@ def stops_elsewhere(source: SourceProgram, before: SourceProgress) -> bool:
     return before.until is not None and before.until != until_of(source.source)
 
 
+def left_asleep(sources: Iterable[SourceProgram], offset: Offset) -> set[Any]:
+    """The sources that have stopped in an earlier run, and go on in one that begins here.
+
+    Where another source that is to stop has not come so far, the run of before was interrupted:
+    what had stopped in it stays where it is. A rule such as "latest" would give another place now.
+    """
+    known = [source for source in sources if source_key(source.id) in offset.sources]
+    for source in known:
+        before = offset.source(source.id)
+        if before.until and not before.ended and not stops_elsewhere(source, before):
+            return set()
+    return {source.id for source in known if offset.source(source.id).suspended}
+
+
 def kept(
     source: SourceProgram, before: SourceProgress, after: SourceProgress, drain: bool
 ) -> SourceProgress:
@@ -86,4 +100,4 @@ def check_going_on(sources: Iterable[SourceProgram], offset: Offset) -> None:
         )
 
 
-__all__ = ["check_going_on", "kept", "stops_elsewhere", "until_of"]
+__all__ = ["check_going_on", "kept", "left_asleep", "stops_elsewhere", "until_of"]

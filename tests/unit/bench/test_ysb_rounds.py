@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from bench.ysb import rounds, servers, watch
-from bench.ysb.contenders import CONTENDERS
+from bench.ysb.contenders import CATCHING_UP, CONTENDERS, LIVE
 from bench.ysb.events import Events
-from bench.ysb.rounds import CATCHING_UP, LIVE, Plan
+from bench.ysb.rounds import Plan
 from bench.ysb.servers import Input
 from bench.ysb.tallies import Result
 from bench.ysb.watch import Watched

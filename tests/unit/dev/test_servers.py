@@ -8,6 +8,7 @@ import socket
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -72,6 +73,35 @@ def test_a_server_that_was_killed_does_not_run(tmp_path: Path) -> None:
         pass
     assert started.note.exists()
     started.stop()  # another process may have its id by now: nothing is sent
+
+
+def test_a_server_that_ends_while_it_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (port,) = free_ports(1)
+    started = service(tmp_path, port).start()
+    kill = os.kill
+
+    def too_late(pid: int, number: int) -> None:
+        kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        kill(pid, number)
+
+    monkeypatch.setattr(os, "kill", too_late)
+    started.stop()
+    assert running(tmp_path, "echo") is None and not started.note.exists()
+
+
+def test_a_server_that_ends_at_once_tells_its_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(pid: int) -> None:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+    gone = SimpleNamespace(process=ended)
+    monkeypatch.setattr("headrace.dev.service.this_machine", lambda: gone)
+    with pytest.raises(JobError, match="echo ended with status 3"):
+        service(tmp_path, 1, "raise SystemExit(3)").start()
 
 
 def test_another_process_with_the_same_id_is_not_the_server(tmp_path: Path) -> None:

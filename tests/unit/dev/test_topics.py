@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -34,7 +36,40 @@ def test_lines_become_records_and_records_lines(servers: str) -> None:
     shown = asked.invoke(app, ["dev", "consume", "t", "--places"]).output.splitlines()
     assert sorted(line.split("\t", 1)[1] for line in shown) == ["\t4", "a\t1", "b\t2:3"]
     assert len(asked.invoke(app, ["dev", "consume", "t", "--max", "2"]).output.split()) == 2
+    whole = ["dev", "consume", "t", "--max", "3", "--follow"]  # a fourth one never comes
+    assert len(asked.invoke(app, whole).output.split()) == 3
     assert asked.invoke(app, ["dev", "topics"]).output == "t          4 partitions, 3 offsets\n"
+
+
+class Silent:
+    """A consumer whose broker goes away after it has told what there is."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self.closed = False
+        SILENT.append(self)
+
+    def list_topics(self, topic: str, timeout: float) -> Any:
+        return SimpleNamespace(topics={topic: SimpleNamespace(error=None, partitions={0: None})})
+
+    def assign(self, places: list[Any]) -> None:
+        pass
+
+    def poll(self, timeout: float) -> None:
+        return None
+
+    def close(self) -> None:
+        self.closed = True
+
+
+SILENT: list[Silent] = []
+
+
+def test_a_broker_that_goes_away_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confluent_kafka.Consumer", Silent)
+    monkeypatch.setattr(topics, "_SILENT_S", 0.0)
+    with pytest.raises(JobError, match="'t' cannot be read to its end"):
+        [*topics.consume("nowhere", "t")]
+    assert [each.closed for each in SILENT] == [True]
 
 
 def test_bytes_that_are_no_text_are_escaped(servers: str) -> None:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from headrace.common import Configuration
+from headrace.common import Configuration, WatermarkStrategy
 from headrace.common.options.catalogue import FAILURE_CAPTURE_DIR, MAX_RECORDS_PER_BATCH
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.state import ListStateDescriptor
 from headrace.errors import ConfigurationError
 from headrace.runners import captures
 from headrace.runners.captures import MOST_FILES, SUFFIX
 from headrace.runtime.block import values_of
 from headrace.runtime.failure import failure_of
+from tests.pipelines.log import Log
 
 
 class Fills(KeyedProcessFunction):
@@ -98,6 +102,34 @@ def test_records_are_as_they_were_before_the_call(tmp_path: Path) -> None:
     replay = captures.replay_of(captures.read(str(file)))
     records = [record for block in replay._blocks for record in values_of(block)]
     assert records == RECORDS[:6]
+
+
+@dataclass(frozen=True)
+class Secured(Log):
+    """A source that knows a password, as does its reader."""
+
+    password: str = ""
+
+    def reader(self) -> Any:
+        made = super().reader()
+        made.password = self.password  # type: ignore[attr-defined]
+        return made
+
+
+def test_a_file_has_no_source_and_no_sink(tmp_path: Path) -> None:
+    """What they know of others, passwords for example, is not needed to make a call again."""
+    settings = {"execution.target": "local", FAILURE_CAPTURE_DIR.key: str(tmp_path)}
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
+    source = Secured(tuple(RECORDS), password="of-the-source")
+    records = env.from_source(source, WatermarkStrategy.no_watermarks(), "secured")
+    filled = records.key_by(lambda record: record["key"]).process(Fills()).uid("fills")
+    filled.sink_to(FunctionSink(partial(print, "of-the-sink")))
+    with pytest.raises(ValueError, match="full"):
+        env.execute()
+    (file,) = tmp_path.glob(f"*{SUFFIX}")
+    call = captures.read(str(file))
+    assert b"of-the-" not in call.program and b"Fills" in call.program
+    assert str(replayed(file)) == "full: [0, 1, 2]"
 
 
 @pytest.mark.parametrize("function", [Leaves, Stops])

@@ -121,6 +121,33 @@ def test_a_run_with_nothing_new_has_one_micro_batch_and_ends() -> None:
     assert run.ended and run.suspended
 
 
+def two(a: int, offset: Offset | None = None) -> tuple[Coordinator, Offset]:
+    """A run of two sources that stop at the ends of now: after ``a`` and 30 records."""
+    sources = [
+        SourceProgram(number, name, None, Where("latest"), None, chain_of(node(1, None)), 1)
+        for number, name in enumerate("ab")
+    ]
+    folders = {0: Folder({"a": a}), 1: Folder({"b": 30})}
+    coordinator = Coordinator(job_of(sources, drain=False), folders, lambda epoch: {})
+    return coordinator, offset or coordinator.initial(0)
+
+
+def test_what_had_stopped_in_a_run_that_was_killed_stays_there() -> None:
+    """It goes on to the same places, wherever the end is by then; a later run reads on."""
+    killed, offset = two(a=5)
+    offset = killed.latest(offset, 0, Budget(20, 1 << 30))
+    assert offset.source(0).stopped == {"a": 5} and not killed.ended(offset)
+    again, offset = two(a=9, offset=offset)
+    offset = again.latest(offset, 0, LARGE)
+    assert offset.source(0).stopped == {"a": 5} and offset.source(1).stopped == {"b": 30}
+    assert again.ended(offset) and again.suspended(offset)
+    later, start = two(a=9, offset=offset)
+    assert not later.ended(start)
+    offset = later.latest(start, 0, LARGE)
+    assert offset.source(0).stopped == {"a": 9} and later.ended(offset)
+    assert records(later.plan(start, offset)).get("a") == [(5, 9)]
+
+
 def test_drained_later() -> None:
     run = Run(Folder({"a": 5, "b": 3}), Where("8 records"), stopped().offset, drain=True)
     assert [work.finished for work in works(run.step())] == [True, True]

@@ -78,6 +78,7 @@ class HttpLookup(AsyncFunction[Any, Any]):
         self._timeout_s = milliseconds_of(answer_timeout, "answer_timeout", at_least=1) / 1000
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
         self._threads: ThreadPoolExecutor | None = None
+        self._closed = False
         self._told = Told()
         self._own: Any = None
         self._open: list[http.client.HTTPConnection] = []
@@ -87,11 +88,13 @@ class HttpLookup(AsyncFunction[Any, Any]):
 
     def open(self, runtime_context: Any) -> None:
         """Make the threads; each opens its connection with its first request."""
+        self._closed = False
         self._threads = ThreadPoolExecutor(self._count, "headrace http")
         self._own = threading.local()
 
     def close(self) -> None:
         """Close the connections, and end the threads after what they are doing."""
+        self._closed = True
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
         for connection in self._open:
@@ -133,8 +136,8 @@ class HttpLookup(AsyncFunction[Any, Any]):
             return _exchanged(connection, path, self._headers)
         except (http.client.HTTPException, OSError):
             connection.close()
-            if not used:
-                raise
+            if not used or self._closed:
+                raise  # asked again it would open a connection that nobody closes
         # The service may have closed a connection that nobody used for a while.
         try:
             return _exchanged(connection, path, self._headers)

@@ -197,7 +197,8 @@ class HybridEnumerator(SplitEnumerator):
         """The positions, with the stops of the last source; the others keep theirs."""
         last = len(self.bounded) - 1
         own = _of(last, positions)
-        after = _named(last, self._of(last).resume(own, now_ms)) if own else {}
+        begun = own or not positions  # where nothing is left, the last one stopped with nothing
+        after = _named(last, self._of(last).resume(own, now_ms)) if begun else {}
         return {**positions, **after}
 
     def ranges(

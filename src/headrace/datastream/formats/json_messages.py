@@ -159,7 +159,10 @@ class JsonSerializationSchema(RegisteringSchema):
             TypeMismatchError: it holds something that has no form in JSON.
             JobError: the registry does not answer, or refuses the schema.
         """
-        body = write_json(value)
-        if self._registered is None:
+        body, registered = write_json(value), self._registered
+        if registered is None:
             return body
-        return self._registered.header(self._name, self._text, "JSON") + body
+        known = registered.known
+        if known is None:
+            known = registered.header(self._name, self._text, "JSON")
+        return known + body

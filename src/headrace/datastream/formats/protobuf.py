@@ -94,13 +94,14 @@ class ProtobufSerializationSchema(RegisteringSchema):
             JobError: the registry does not answer, or refuses the schema.
         """
         body: bytes = self._message(value).SerializeToString()
-        if self._registered is None:
+        registered = self._registered
+        if registered is None:
             return body
-        file = self._class.DESCRIPTOR.file
-        head: bytes = self._registered.header(
-            self._class.DESCRIPTOR.full_name, _text(file), "PROTOBUF", self._imports
-        )
-        return head + self._indexes + body
+        known = registered.known
+        if known is None:
+            made = self._class.DESCRIPTOR
+            known = registered.header(made.full_name, _text(made.file), "PROTOBUF", self._imports)
+        return known + self._indexes + body
 
     def _message(self, value: Any) -> Message:
         if isinstance(value, self._class):

@@ -88,6 +88,15 @@ def registry_of(registry: Any) -> SchemaRegistry | None:
 
 
 def _without_user(url: str) -> tuple[str, str]:
+    """The address, or the addresses with commas between them, and the user that they all name."""
+    found = [_one_without_user(address.strip()) for address in url.split(",")]
+    users = {user for _, user in found if user}
+    if len(users) > 1:
+        raise PlanError("the addresses of one registry name different users or passwords")
+    return ",".join(address for address, _ in found), next(iter(users), "")
+
+
+def _one_without_user(url: str) -> tuple[str, str]:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise PlanError("a registry's address begins with http:// or https:// and has a host")

@@ -112,7 +112,9 @@ class RegistryClient:
                 lambda: self._or_none(lambda: self._client.get_schema(identifier)),
             )
             if schema is None:
-                self._unknown[identifier] = time.monotonic() + UNKNOWN_FOR_S
+                now_s = time.monotonic()
+                self._unknown = {each: at for each, at in self._unknown.items() if at > now_s}
+                self._unknown[identifier] = now_s + UNKNOWN_FOR_S
                 raise _unknown(identifier)
             found = self._schemas[identifier] = _text_of(schema)
             return found

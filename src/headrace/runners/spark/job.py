@@ -66,6 +66,10 @@ class SparkJob:
         self._plans = PlanFolder(program, lambda whole: dumps(whole, folders, None, provided))
         staying = [source.source for source in program.sources]
         self._data = dumps(program.for_workers(), folders, staying, provided)
+        self._for_replay = b""
+        if program.settings.capture_dir:
+            used = program.connectors
+            self._for_replay = dumps(program.for_replay(), folders, used, provided)
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
         self._thread.start()
 
@@ -158,7 +162,7 @@ class SparkJob:
         return Attempt(
             self._spark,
             program,
-            ProgramRef(run_id, self._data, self._brought),
+            ProgramRef(run_id, self._data, self._brought, self._for_replay),
             self._checkpoint,
             self._plans,
             self._link,

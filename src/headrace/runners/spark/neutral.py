@@ -20,9 +20,10 @@ from headrace.errors import CheckpointError
 from headrace.runners.processes import this_machine
 from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.checkpoint import progress, restored
-from headrace.runners.spark.checkpoint.checkpoint import begin_here, check_spark
+from headrace.runners.spark.checkpoint.begun import begin_here
 from headrace.runners.spark.checkpoint.facts import Facts
 from headrace.runners.spark.checkpoint.generations import Generation, Origin
+from headrace.runners.spark.checkpoint.going_on import check_spark
 from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.split_states import SplitStates

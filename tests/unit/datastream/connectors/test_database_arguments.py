@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import sys
 from collections import namedtuple
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from headrace.common import Row, Time
-from headrace.datastream._outages import Outage, Told, until_back
+from headrace.datastream._outages import Outage, Told, until_back, until_back_async
 from headrace.datastream.connectors.http import HttpLookup
 from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.datastream.connectors.postgres import (
@@ -82,6 +83,9 @@ def test_secrets_are_not_shown(made: Any) -> None:
 def test_addresses() -> None:
     assert without_secrets("redis://u:p@h:1/0?password=x") == "redis://u:***@h:1/0?***"
     assert without_secrets("redis://h:1/0") == "redis://h:1/0"
+    assert without_secrets("https://h/{}?key=pw&mail=a@b") == "https://h/{}?***"
+    for wrong in ("redis//u:pw@h", "redis:u:pw@h", "redis://u:p/w@h", "redis://u:p?w@h", "u:pw@h"):
+        assert "w@" not in without_secrets(wrong) and "p" not in without_secrets(wrong)
 
 
 @pytest.mark.parametrize(
@@ -214,6 +218,34 @@ def test_an_outage_is_told_once_whoever_waits(caplog: pytest.LogCaptureFixture) 
             outage.over()
     words = [record.message.rpartition(": ")[2] for record in caplog.records]
     assert words == ["away", "works again"] * 2
+
+
+def test_an_outage_is_told_again_when_all_that_waited_gave_up(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A record's time may be up before the server is back: then nobody says that it works again."""
+    told = Told()
+
+    async def away() -> None:
+        raise OSError("gone")
+
+    async def given_up(records: int) -> None:
+        waits = (
+            until_back_async(away, lambda error: True, Outage(60, "db", told=told))
+            for _ in range(records)
+        )
+        tasks = [asyncio.create_task(wait) for wait in waits]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    for _ in range(2):
+        asyncio.run(given_up(3))
+    assert [record.message for record in caplog.records] == [
+        "db: failed, and is tried again: gone"
+    ] * 2
+    assert told == Told()
 
 
 def test_other_errors_are_raised_at_once() -> None:

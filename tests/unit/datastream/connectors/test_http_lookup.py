@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -104,6 +105,21 @@ def test_a_service_that_is_busy_is_asked_again(service: Service) -> None:
 def test_a_connection_that_the_service_closed_is_opened_again(service: Service) -> None:
     lookup = HttpLookup(f"{service.url}/price/{{}}", connections=1)
     assert looked_up(["leave"] * 4, lookup) == [{"key": "leave"}] * 4
+
+
+def test_a_closed_lookup_opens_no_connection_again(service: Service) -> None:
+    """A thread may be asking when the job ends: what it had open is closed under it."""
+    lookup = HttpLookup(f"{service.url}/price/{{}}")
+    lookup.open(None)
+    url = f"{service.url}/price/a"
+    assert lookup._ask(url) == [{"key": "a"}]
+    lookup.close()
+    (connection,) = lookup._open
+    connection.sock = socket.create_connection(("127.0.0.1", service.server_port))
+    connection.sock.shutdown(socket.SHUT_RDWR)
+    with pytest.raises(OSError):
+        lookup._ask(url)
+    assert connection.sock is None
 
 
 def test_another_status_fails_the_job(service: Service) -> None:

@@ -17,6 +17,7 @@ from headrace.datastream.connectors.kafka import (
     KafkaTopicPartition,
 )
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
+from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers
 from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.errors import ConfigurationError, MissingExtraError, PlanError
 from tests.connectors.fake_kafka import FakeClients
@@ -88,6 +89,8 @@ def test_addresses_and_groups_may_be_properties() -> None:
         ({"bootstrap_servers": ""}, "address of a broker"),
         ({"topics": ()}, "topics, or topics that match"),
         ({"topics": [("a", "b")]}, "named by a text"),
+        ({"topics": ""}, "named by a text"),
+        ({"properties": {"isolation.level": "dirty"}}, "isolation.level is one of"),
         ({"topic_pattern": "x"}, "topics, or topics that match"),
         ({"deserializer": None}, "needs a deserialization schema"),
         ({"deserializer": str}, "needs a deserialization schema"),
@@ -104,13 +107,27 @@ def test_what_cannot_work_is_told_when_it_is_built(given: dict[str, Any], messag
         "deserializer": SimpleStringSchema(),
         "clients": FakeClients("fake"),
     }
-    with pytest.raises(PlanError, match=message):
+    with pytest.raises((PlanError, ConfigurationError), match=message):
         KafkaSource(**{**whole, **given})
 
 
 def test_topics_and_partitions_exclude_each_other() -> None:
     with pytest.raises(PlanError, match="partitions cannot be set: topics are set already"):
         builder().set_topics("a").set_partitions({KafkaTopicPartition("a", 0)})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: KafkaOffsetsInitializer.timestamp("2026-01-01"), "whole number of milliseconds"),  # type: ignore[arg-type]
+        (lambda: KafkaOffsetsInitializer.timestamp(1.5), "whole number of milliseconds"),  # type: ignore[arg-type]
+        (lambda: KafkaOffsetsInitializer.offsets({("a", 0): 5.5}), "is no whole number"),  # type: ignore[dict-item]
+        (lambda: KafkaOffsetsInitializer.offsets({"a": 5}), "those of partitions, not of 'a'"),  # type: ignore[dict-item]
+    ],
+)
+def test_offsets_that_are_none(wrong: Any, message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        wrong()
 
 
 def test_offsets_below_zero_are_refused() -> None:
@@ -176,6 +193,20 @@ def test_a_secret_may_stay_where_it_is(tmp_path: Path, monkeypatch: pytest.Monke
     assert told.value.where == {"environment variable": "KAFKA_USER"}
 
 
+def test_addresses_may_stay_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"bootstrap.servers": "BROKERS", "client.id": "CLIENT", "group.id": "GROUP"}
+    given = {key: f"${{env:{name}}}" for key, name in names.items()}
+    servers, group = given["bootstrap.servers"], given["group.id"]
+    real = LibrdkafkaClients(servers, group, None, Properties.of(given))
+    writing = LibrdkafkaProducers(servers, Properties.of(given))
+    for name in names.values():
+        monkeypatch.setenv(name, name.lower())
+    wanted = {"bootstrap.servers": "brokers", "client.id": "client"}
+    for known in (real.admin(), real.consumer(), writing._client()):
+        assert wanted.items() <= known.items()
+    assert real.consumer()["group.id"] == "group"
+
+
 def test_secrets_are_shown_nowhere() -> None:
     secret = {
         "sasl.password": "s3cr3t",
@@ -183,6 +214,8 @@ def test_secrets_are_shown_nowhere() -> None:
         "sasl.oauthbearer.client.secret": "s3cr3t",
         "sasl.jaas.config": JAAS,
         "ssl.key.pem": "s3cr3t",
+        "ssl.keystore.key": "s3cr3t",
+        "sasl.oauthbearer.assertion.private.key.passphrase": "s3cr3t",
     }
     building = builder().set_topics("a").set_properties(secret)
     real = LibrdkafkaClients("b:1", None, None, Properties.of(secret))

@@ -12,7 +12,7 @@ import pytest
 
 from headrace.connector import SplitRange
 from headrace.datastream.connectors.kafka import KafkaSource, librdkafka
-from headrace.datastream.connectors.kafka.client import OffsetGone, Unreachable
+from headrace.datastream.connectors.kafka.client import OffsetGone, Unreachable, is_own
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
 from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers
 from headrace.datastream.connectors.kafka.properties import Properties
@@ -49,6 +49,12 @@ def clients(servers: str, **properties: Any) -> LibrdkafkaClients:
 class Whole(KafkaRecordDeserializationSchema):
     def deserialize(self, record: KafkaRecord) -> Any:
         return record
+
+
+def test_only_kafkas_own_topics_are_left_out() -> None:
+    """The marker of exactly once would not be found in another one, and a pattern not match it."""
+    assert is_own("__consumer_offsets") and is_own("__transaction_state")
+    assert not is_own("__audit") and not is_own("consumer_offsets")
 
 
 def test_questions(servers: str) -> None:
@@ -153,6 +159,16 @@ def until_logged(caplog: pytest.LogCaptureFixture, count: int, go: Callable[[], 
         if sum("FAIL" in record.message for record in caplog.records) >= count:
             return
     raise AssertionError(caplog.text)
+
+
+def test_the_cause_is_kept_when_all_brokers_are_down() -> None:
+    heard = librdkafka._Heard()
+    error = kafka.KafkaError
+    heard(error(error._AUTHENTICATION, "SASL authentication error: no such user"))
+    heard(error(error._ALL_BROKERS_DOWN, "1/1 brokers are down"))
+    assert heard.refused and "no such user" in heard.text
+    heard(error(error._TRANSPORT, "connection refused"))
+    assert not heard.refused and "connection refused" in heard.text
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:

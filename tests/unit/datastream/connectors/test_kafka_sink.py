@@ -240,7 +240,7 @@ def test_a_client_that_does_not_come_back_is_given_up(
 
     monkeypatch.setattr(FakeProducer, "send_offsets_to_transaction", send)
     monkeypatch.setattr(outbox, "ONE_CALL_S", 0.01)
-    monkeypatch.setattr(transaction, "STUCK_S", 0.01)
+    monkeypatch.setattr(transaction, "STUCK_S", 0.1)
     made = sink(unreachable_timeout=30_000)
     write(made, WorkerResources(), 0, "a")
     goes_on.set()
@@ -250,9 +250,10 @@ def test_a_client_that_does_not_come_back_is_given_up(
     write(made, WorkerResources(), 0, "a")
     assert cluster.values == ["a"] and not cluster.open and len(cluster.made) == 4
     goes_on.clear()
-    monkeypatch.setattr(FakeProducer, "send_offsets_to_transaction", lambda *_: goes_on.wait(0.05))
+    monkeypatch.setattr(FakeProducer, "send_offsets_to_transaction", lambda *_: goes_on.wait(30))
     with pytest.raises(JobError, match="did not come back from a call"):
         write(sink(), WorkerResources(), 1, "b")
+    goes_on.set()
     assert cluster.values == ["a"]
 
 
@@ -290,6 +291,24 @@ def test_a_full_queue_is_waited_for(cluster: Cluster, guarantee: DeliveryGuarant
     assert cluster.values == [*"abcdefg"]
 
 
+def test_a_large_record_waits_for_the_room_of_many(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths, full = iter(range(10_000, 0, -1)), iter(range(2_000))
+    produce = FakeProducer.produce
+
+    def refuse(self: FakeProducer, *given: Any, **more: Any) -> None:
+        if next(full, None) is not None:
+            raise BufferError
+        produce(self, *given, **more)
+
+    monkeypatch.setattr(FakeProducer, "produce", refuse)
+    made = outbox.Outbox(FakeProducers("fake"), {}, 60.0)
+    monkeypatch.setattr(FakeProducer, "__len__", lambda self: next(lengths))
+    made.send(KafkaProducerRecord("out", b"large"))
+    assert next(full, None) is None and [each.value for each in made.client.queue] == [b"large"]
+
+
 def test_a_queue_that_stays_full_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster.queue_records = 1
     monkeypatch.setattr("tests.connectors.fake_producers.FakeProducer._deliver", lambda self: None)
@@ -325,6 +344,47 @@ def test_brokers_that_do_not_answer_are_waited_for_and_told(cluster: Cluster) ->
     assert told.value.where == {"doing": "connecting"}
     with pytest.raises(JobError, match="no Kafka broker answers"):
         write(sink(AT_LEAST), WorkerResources(), 0, "a")
+
+
+@pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
+def test_a_refused_login_is_told_soon(
+    cluster: Cluster, guarantee: DeliveryGuarantee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "REFUSED_S", 0.0)
+    heard = kafka.KafkaError._AUTHENTICATION, kafka.KafkaError._ALL_BROKERS_DOWN
+
+    def refuse(place: str) -> None:
+        for code in heard:
+            cluster.made[-1].on_error(kafka.KafkaError(code, f"words of {code}"))
+        raise failure(kafka.KafkaError._TRANSPORT)
+
+    cluster.meet = refuse
+    with pytest.raises(JobError, match=f"refuses the login: words of {heard[0]}"):
+        write(sink(guarantee, unreachable_timeout=60_000), WorkerResources(), 0, "a")
+    assert len(cluster.made) == 1
+    heard += (kafka.KafkaError._TRANSPORT,)  # it is gone: it was not up yet, or is not any more
+    with pytest.raises(JobError, match="no Kafka broker answers: words of"):
+        write(sink(guarantee, unreachable_timeout=200), WorkerResources(), 0, "a")
+
+
+@pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
+def test_a_client_that_was_let_in_waits_though_it_is_refused_later(
+    cluster: Cluster, guarantee: DeliveryGuarantee, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "REFUSED_S", 0.0)
+    monkeypatch.setattr(outbox, "METADATA_AGE_S", -1.0)
+    made, worker, left = sink(guarantee, unreachable_timeout=60_000), WorkerResources(), [1, 2]
+    write(made, worker, 0, "a")
+
+    def refuse(place: str) -> None:
+        if place == "list_topics" and left:
+            cluster.made[-1].on_error(kafka.KafkaError(kafka.KafkaError._AUTHENTICATION))
+            left.pop()
+            raise failure(kafka.KafkaError._TRANSPORT)
+
+    cluster.meet = refuse
+    write(made, worker, 1, "b")
+    assert cluster.values == ["a", "b"] and not left
 
 
 def test_records_that_wait_for_too_long_are_told(cluster: Cluster) -> None:
@@ -436,6 +496,34 @@ class Own(KafkaRecordSerializationSchema):
         last = context.get_partitions_for_topic("out")[-1]
         headers = (("trace", b"1"), ("trace", b"2"))
         return KafkaProducerRecord("out", element.encode(), b"k", 7, last, headers)
+
+
+class AsItIs(KafkaRecordSerializationSchema):
+    def serialize(self, element: Any, context: Any, timestamp: int | None) -> Any:
+        return element
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"set_topic_selector": lambda value: None}, "its topic is None"),
+        ({"set_topic_selector": lambda value: ""}, "its topic is ''"),
+        ({"set_topic": "out", "set_partitioner": lambda *_: "1"}, "'str' object cannot"),
+        ({"set_topic": "out", "set_header_provider": lambda _: {"a": 1}}, "expected header value"),
+    ],
+)
+@pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
+def test_what_no_client_takes_is_told(
+    cluster: Cluster, guarantee: DeliveryGuarantee, given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(JobError, match=f"does not take a record: {message}") as told:
+        write(sink(guarantee, record_serializer=built(**given)), WorkerResources(), 0, b"a")
+    assert "topic" in told.value.where and not cluster.log
+
+
+def test_a_schema_gives_records(cluster: Cluster) -> None:
+    with pytest.raises(JobError, match="is a KafkaProducerRecord, not b'a'"):
+        write(sink(record_serializer=AsItIs()), WorkerResources(), 0, b"a")
 
 
 @pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])

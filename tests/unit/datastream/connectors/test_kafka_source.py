@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common.serialization import SimpleStringSchema
+from headrace.common.serialization import DeserializationSchema, SimpleStringSchema
 from headrace.connector import Budget, Source
 from headrace.datastream.connectors.kafka import (
     BadKafkaRecord,
@@ -20,11 +20,12 @@ from headrace.datastream.connectors.kafka import (
     KafkaSource,
     KafkaTopicPartition,
 )
+from headrace.datastream.connectors.kafka.client import Place, Unreachable
 from headrace.datastream.connectors.kafka.shares import shared
 from headrace.datastream.output_tag import OutputTag
 from headrace.errors import DecodeError, JobError
 from headrace.testing.contracts import SourceContract
-from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, Log
+from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, FakeCluster, Log
 from tests.connectors.walk import Walk
 
 FEW = Budget(3, 1 << 20)
@@ -127,6 +128,11 @@ def test_without_a_committed_offset_the_strategy_counts(broker: Broker) -> None:
     none = KafkaOffsetsInitializer.committed_offsets()
     with pytest.raises(JobError, match="has no committed offset"):
         Walk(source(starting_offsets=none, group_id="other")).begin()
+    for at, told in (({("t", 0): 9}, "does not have the offset"), ({}, "has no given offset")):
+        places = {KafkaTopicPartition(*place): offset for place, offset in at.items()}
+        given = KafkaOffsetsInitializer.offsets(places, KafkaOffsetResetStrategy.NONE)
+        with pytest.raises(JobError, match=told):
+            Walk(source(starting_offsets=given)).begin()
 
 
 def test_it_stops_at_the_end_of_the_start(broker: Broker) -> None:
@@ -220,6 +226,57 @@ def test_records_that_are_no_longer_kept(
     assert walk.step() == ["more"]
 
 
+@pytest.mark.parametrize("policy", ["earliest", "latest"])
+@pytest.mark.parametrize("deleted", [False, True])
+def test_what_a_policy_leaves_out_ends_at_the_stop(
+    broker: Broker, policy: str, deleted: bool
+) -> None:
+    """The run after that one decides itself where it goes on."""
+    (log,) = broker.create("t")
+    log.add(*(b"%d" % index for index in range(10)))
+    stops = KafkaOffsetsInitializer.offsets({KafkaTopicPartition("t", 0): 5})
+    policies = {"on_missing_offsets": policy, "on_changed_topic": policy}
+    walk = Walk(source(**policies, stopping_offsets=stops)).begin()
+    assert walk.step(FEW) == ["0", "1", "2"]
+    if deleted:
+        del broker.topics["t"]
+        assert walk.step() == []  # a broker may not know it
+    else:
+        log.delete_before(7)
+    assert walk.step() == [] and walk.ended and walk.skipped == 2
+
+
+def test_at_its_stop_a_partition_needs_no_record(broker: Broker) -> None:
+    """A second run to the same place, or to one before it, after retention has passed by."""
+    (log,) = broker.create("t")
+    log.add(*(b"%d" % index for index in range(10)))
+    log.delete_before(8)
+    for stop in (4, 2):
+        stops = KafkaOffsetsInitializer.offsets({KafkaTopicPartition("t", 0): stop})
+        walk = Walk(source(stopping_offsets=stops))
+        (name,) = walk.begin().positions
+        walk.positions = dict(walk.enumerator.resume({name: [4, 4]}, walk.now_ms))
+        assert walk.step() == [] and walk.ended and walk.finished == [name]
+
+
+def test_a_run_that_goes_on_to_other_stops_reads_new_partitions(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    log.add(b"a", b"b")
+    walk = Walk(source(stopping_offsets=KafkaOffsetsInitializer.latest())).begin()
+    assert walk.step() == ["a", "b"] and walk.ended
+    kept = {name: [2, 2] for name in walk.finished}
+    log.add(b"c")
+    broker.topics["t"][1].append(Log().add(b"x", b"y"))
+    walk = Walk(source(stopping_offsets=KafkaOffsetsInitializer.latest()))
+    walk.positions = dict(walk.enumerator.resume(kept, walk.now_ms))
+    broker.down = True
+    assert walk.step() == []
+    broker.down = False
+    broker.topics["t"][1][1].add(b"later")
+    assert walk.step(Budget(2, 1)) == ["c", "x"] and not walk.ended
+    assert walk.step() == ["y"] and walk.ended and walk.step() == []
+
+
 def test_records_that_vanish_between_plan_and_reading(broker: Broker) -> None:
     (log,) = broker.create("t")
     log.add(*(b"%d" % index for index in range(10)))
@@ -272,10 +329,28 @@ def test_a_topic_that_was_deleted(broker: Broker) -> None:
     del broker.topics["t"]
     assert walk.step() == strict.step() == []
     assert walk.step() == [] and walk.positions == {} and not walk.ended
-    with pytest.raises(JobError, match="was deleted while the job read it"):
+    with pytest.raises(JobError, match="was deleted, and the job has read of it"):
         strict.step()
     broker.create("t")[0].add(b"new")
     assert walk.step() == ["new"]
+
+
+def test_a_topic_that_the_program_reads_no_more(broker: Broker) -> None:
+    """It is there, and nobody has deleted it: the next program does without it."""
+    for topic in ("t", "u"):
+        broker.create(topic)[0].add(b"old")
+    before = Walk(source(topics=["t", "u"])).begin()
+    assert before.step() == ["old", "old"]
+    broker.topics["t"][1][0].add(b"new")
+    for policy in ("fail", "earliest"):
+        walk = Walk(source(on_changed_topic=policy))
+        walk.positions = before.positions
+        assert walk.step() == ["new"]
+        if policy == "fail":
+            with pytest.raises(JobError, match="'u' is not among what the program reads any more"):
+                walk.step()
+        else:
+            assert walk.step() == [] and len(walk.positions) == 1
 
 
 def test_what_was_not_read_of_a_deleted_topic_is_counted(
@@ -389,6 +464,31 @@ def test_a_log_that_lost_its_end(broker: Broker, policy: str) -> None:
         assert walk.step() == ["a"]
 
 
+def test_a_doubt_ends_with_the_topic(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as there is one, brokers are asked for the topics each second."""
+    (log,) = broker.create("t")
+    log.add(b"a", b"b")
+    walk = Walk(source(topic_pattern="t", on_changed_topic="latest")).begin()
+    walk.step()
+    log.messages, log.end = [], 0
+    walk.step(after_ms=1)
+    broker.topics.clear()
+    walk.step()
+    walk.step()
+    assert not walk.positions
+    asked: list[Sequence[str]] = []
+    names = FakeCluster.names
+
+    def counted(self: FakeCluster) -> Sequence[str]:
+        asked.append(names(self))
+        return asked[-1]
+
+    monkeypatch.setattr(FakeCluster, "names", counted)
+    for _ in range(20):
+        walk.step(after_ms=1_000)
+    assert len(asked) == 2
+
+
 def test_brokers_that_fall_silent_are_waited_for(
     broker: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -443,6 +543,24 @@ def test_a_reader_waits_for_brokers_that_fall_silent(broker: Broker) -> None:
     assert failed.value.where["the client's words"] == "connection refused"
 
 
+def test_a_reader_tells_that_nobody_says_where_records_went(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (log,) = broker.create("t")
+    log.add(b"a", b"b")
+    walk = Walk(source()).begin()
+    (planned,) = walk.plan()
+    log.delete_before(1)
+
+    def describe(self: FakeCluster, topics: Sequence[str]) -> Any:
+        raise Unreachable("connection refused")
+
+    monkeypatch.setattr(FakeCluster, "describe", describe)
+    with pytest.raises(JobError, match="no Kafka broker answers: connection refused") as failed:
+        walk.read(planned)
+    assert failed.value.where == {"topic": "t", "partition": "0"}
+
+
 def test_the_group_gets_what_is_committed(broker: Broker) -> None:
     log, _ = broker.create("t", 2)
     log.add(b"a", b"b")
@@ -468,6 +586,26 @@ def test_a_commit_that_fails_does_not_stop_the_job(
     broker.down = False
     walk.enumerator.committed({split: [2, None]})
     assert broker.groups == {("g", ("t", 0)): 2}
+
+
+def test_what_was_refused_later_is_committed_again(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit is not waited for: the next one tells what went wrong, and nothing more."""
+    broker.create("t", 2)
+    walk = Walk(source(group_id="g")).begin()
+    (first, second) = walk.positions
+    given: list[dict[Place, int]] = []
+    answers = iter([None, "NOT_COORDINATOR", None])
+
+    def commit(self: FakeCluster, group: str, offsets: dict[Place, int]) -> str | None:
+        given.append(offsets)
+        return next(answers)
+
+    monkeypatch.setattr(FakeCluster, "commit", commit)
+    for at in (1, 2, 2):
+        walk.enumerator.committed({first: [1, None], second: [at, None]})
+    assert given == [{("t", 0): 1, ("t", 1): 1}, {("t", 1): 2}, {("t", 0): 1}]
 
 
 def test_a_consumer_is_opened_once_and_nothing_is_fetched_twice(broker: Broker) -> None:
@@ -548,6 +686,28 @@ def test_kafkas_timestamps_are_the_records(broker: Broker) -> None:
     (planned,) = walk.plan()
     (chunk,) = walk.reader.read(planned)
     assert (chunk.values, chunk.timestamps) == (["a", "c"], [5, 7])
+
+
+class Words(DeserializationSchema):
+    """Texts, but none of an empty value; it would have one of None, too."""
+
+    def __init__(self) -> None:
+        self.asked: list[bytes | None] = []
+
+    def deserialize(self, data: bytes) -> str | None:
+        self.asked.append(data)
+        return str(data) if data != b"" else None
+
+
+def test_a_deletion_is_no_record_and_costs_no_second_reading(broker: Broker) -> None:
+    (log,) = broker.create("t")
+    log.add(b"a", time_ms=5).add(None, time_ms=6).add(b"", time_ms=7).add(b"c", time_ms=8)
+    words = Words()
+    walk = Walk(source(deserializer=words)).begin()
+    (planned,) = walk.plan()
+    (chunk,) = walk.reader.read(planned)
+    assert (chunk.values, chunk.timestamps) == (["b'a'", "b'c'"], [5, 8])
+    assert words.asked == [b"a", b"", b"c"]
 
 
 def test_a_poison_record_tells_its_place(broker: Broker) -> None:

@@ -15,6 +15,16 @@ AGAIN_S = 0.2
 """The pause before brokers are asked again for what they may not know yet."""
 
 
+_OWN_TOPICS = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"}
+)
+
+
+def is_own(topic: str) -> bool:
+    """Whether a topic is Kafka's own; a user's may begin with underscores, too."""
+    return topic in _OWN_TOPICS
+
+
 class Unreachable(Exception):
     """No broker answers; later it may. The text says what the client heard last.
 

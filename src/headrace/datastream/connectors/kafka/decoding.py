@@ -41,19 +41,29 @@ class Decoding:
         return self._quickly(messages) or self._one_by_one(messages)
 
     def _quickly(self, messages: Sequence[Any]) -> Chunk | None:
-        """The same, where every message has a value and every value is a record."""
+        """The same with all values given to the schema at once; None where that does not work.
+
+        A message without a value gives no record, and a value neither for which the schema has
+        none: both are common in a compacted topic.
+        """
         if self._of_values is None:
             return None
+        data = [message.value() for message in messages]
+        if None in data:
+            messages = [message for message in messages if message.value() is not None]
+            data = [value for value in data if value is not None]
         try:
-            found = self._of_values([message.value() for message in messages])
+            found = self._of_values(data)
         except JobError:
             raise  # a registry that is away: it has been waited for
         except Exception:
             return None  # the other way meets it again, and says which record it was
-        if any(value is None for value in found):
-            return None
         times = [message.timestamp() for message in messages]
-        return Chunk(found, [at if kind else None for kind, at in times])
+        timestamps = [at if kind else None for kind, at in times]
+        if any(value is None for value in found):
+            kept = [place for place, value in enumerate(found) if value is not None]
+            return Chunk([found[n] for n in kept], [timestamps[n] for n in kept])
+        return Chunk(found, timestamps)
 
     def _one_by_one(self, messages: Sequence[Any]) -> Chunk:
         chunk = Chunk([], [])

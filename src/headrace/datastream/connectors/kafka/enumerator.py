@@ -18,19 +18,20 @@ from headrace.datastream.connectors.kafka.client import (
 )
 from headrace.datastream.connectors.kafka.group_offsets import GroupOffsets
 from headrace.datastream.connectors.kafka.losses import Policy, changed, missing, unreachable
-from headrace.datastream.connectors.kafka.offsets import KafkaOffsetsInitializer
+from headrace.datastream.connectors.kafka.offsets import KafkaOffsetsInitializer, all_of
 from headrace.datastream.connectors.kafka.shares import limit, shared
-from headrace.datastream.connectors.kafka.split import Gone, Position, Split
+from headrace.datastream.connectors.kafka.split import Position, Split, ranges_between
 from headrace.datastream.connectors.kafka.subscription import Subscription
-from headrace.errors import JobError
+from headrace.datastream.connectors.kafka.waiting import (
+    BELIEVED_MS,
+    Doubts,
+    Leaderless,
+    Silence,
+)
 
 _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-
-BELIEVED_MS = 10_000
-"""A topic that vanished, or a log that became shorter, may be a broker that does not know yet. It
-counts when it was seen for so long."""
 
 _DOUBTED_INTERVAL_MS = 1_000
 
@@ -63,10 +64,12 @@ class KafkaEnumerator(SplitEnumerator):
     _ends_seen: dict[str, int] = field(default_factory=dict)
     _looked_ms: int | None = None
     _began_empty: bool = False
+    _joining: dict[str, Position] = field(default_factory=dict)
     _over: set[str] = field(default_factory=set)
-    _doubted_ms: dict[str, int] = field(default_factory=dict)
-    _silent_ms: int | None = None
-    _leaderless_ms: dict[str, int] = field(default_factory=dict)
+    _vanishing: Doubts = field(default_factory=Doubts)
+    _shorter: Doubts = field(default_factory=Doubts)
+    _silence: Silence = field(default_factory=Silence)
+    _leaderless: Leaderless = field(default_factory=Leaderless)
     _group_offsets: GroupOffsets = field(default_factory=GroupOffsets)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
@@ -121,19 +124,30 @@ class KafkaEnumerator(SplitEnumerator):
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
         """The same offsets, with the stops of now, or none.
 
+        With stops, the partitions that have come since begin, too: none is looked for later.
+
         Raises:
             JobError: a partition has no such offset, or no broker answers.
         """
-        stops = self._asked(lambda: self._stops_of(positions, now_ms))
+        stops = self._asked(lambda: self._resumed(positions, now_ms))
         offsets = {name: Position.of(at).offset for name, at in positions.items()}
         return {name: Position(at, stops.get(name)).json for name, at in offsets.items()}
 
-    def _stops_of(self, names: Iterable[str], now_ms: int) -> Mapping[str, int]:
+    def _resumed(self, names: Iterable[str], now_ms: int) -> Mapping[str, int]:
         """Where those partitions stop that are still the same; asked once."""
         self._look(now_ms)
-        places = {name: self._seen[name].place for name in names if name in self._seen}
-        stops = self._stops([*places.values()])
-        return {name: stops[place] for name, place in places.items() if place in stops}
+        if self.stopping is None:
+            return {}
+        stops = self._stops([split.place for split in self._seen.values()])
+        replaced = {Split.of(name).topic for name in names if name not in self._seen}
+        new = {
+            name: split.place
+            for name, split in self._seen.items()
+            if name not in names and split.topic not in replaced
+        }
+        first = all_of(self._cluster.earliest(new.values()), new.values())
+        self._joining = {name: Position(first[at], stops.get(at)) for name, at in new.items()}
+        return {name: stops[split.place] for name, split in self._seen.items()}
 
     def _stops(self, places: Sequence[Place]) -> Mapping[Place, int]:
         if self.stopping is None:
@@ -154,22 +168,14 @@ class KafkaEnumerator(SplitEnumerator):
         Raises:
             JobError: what the policies do not allow, or a silence that was too long.
         """
-        if not positions and self.discovery_ms is None:
+        if not positions and self.discovery_ms is None and self._joining.keys() <= self._over:
             return Progress({}, ended=True)
         try:
             found = self._advance(positions, budget, now_ms, paused)
         except Unreachable as error:
-            if self._silent_ms is None:
-                self._silent_ms = now_ms
-                _log.warning("%s; the job waits", error.sentence)
-            if now_ms - self._silent_ms >= self.timeout_ms:
-                raise unreachable(error, now_ms - self._silent_ms) from error
+            self._silence.goes_on(error, now_ms, self.timeout_ms)
             return Progress(dict(positions))
-        if self._silent_ms is not None:
-            _log.warning(
-                "Kafka's brokers answer again, after %d s", (now_ms - self._silent_ms) // 1000
-            )
-        self._silent_ms = None
+        self._silence.is_over(now_ms)
         return found
 
     def _advance(
@@ -189,8 +195,9 @@ class KafkaEnumerator(SplitEnumerator):
         now = known | started
         readable = [name for name in now if name in self._seen and name not in paused]
         answered = self._ends(readable)
-        self._check_leaders(readable, answered, now_ms)
-        if looked and len(answered) < len(readable):
+        silent = [name for name in readable if name not in answered]
+        self._leaderless.are(silent, now_ms, self.timeout_ms)
+        if looked and silent:
             self.close()  # a new client asks anew who serves a partition
         ends = self._of_these_topics(now, answered)
         self._ends_seen.update(ends)
@@ -216,18 +223,7 @@ class KafkaEnumerator(SplitEnumerator):
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
         """One range for each partition that is read, and one for what is left out before it."""
-        work: list[SplitRange] = []
-        for name in sorted(end):
-            first, last = Position.of(start[name]), Position.of(end[name])
-            jumped = last.begin is not None and last != first
-            begin = last.begin if jumped and last.begin is not None else first.offset
-            if begin > first.offset:
-                left_out = Gone(Split.of(name), begin - first.offset)
-                work.append(SplitRange(name, first.offset, begin, left_out))
-            if begin < last.offset:
-                count = last.offset - begin
-                work.append(SplitRange(name, begin, last.offset, Split.of(name), count))
-        return work
+        return ranges_between(start, end)
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """Commit the offsets for the group. A failure is logged: the job does not need them."""
@@ -254,7 +250,8 @@ class KafkaEnumerator(SplitEnumerator):
 
     @property
     def _interval_ms(self) -> int:
-        return _DOUBTED_INTERVAL_MS if self._doubted_ms else self.discovery_ms or BELIEVED_MS
+        in_doubt = self._vanishing or self._shorter
+        return _DOUBTED_INTERVAL_MS if in_doubt else self.discovery_ms or BELIEVED_MS
 
     def _look(self, now_ms: int) -> None:
         self._seen = self.subscription.look(self._cluster)
@@ -286,32 +283,6 @@ class KafkaEnumerator(SplitEnumerator):
             self._looked_ms = None  # look at all topics next
         return same
 
-    def _check_leaders(
-        self, asked: Sequence[str], answered: Mapping[str, int], now_ms: int
-    ) -> None:
-        """Wait for partitions that no broker serves; they hold event time back.
-
-        Raises:
-            JobError: one has been waited for too long.
-        """
-        silent = [name for name in asked if name not in answered]
-        self._leaderless_ms = {name: self._leaderless_ms.get(name, now_ms) for name in silent}
-        for name, since_ms in self._leaderless_ms.items():
-            if since_ms == now_ms:
-                _log.warning("%s: no broker serves this partition; it is waited for", name)
-            silent_ms = now_ms - since_ms
-            if silent_ms >= self.timeout_ms:
-                split = Split.of(name)
-                raise JobError(
-                    f"no Kafka broker has served a partition for {silent_ms / 1000:.0f} s",
-                    where={"topic": split.topic, "partition": str(split.partition)},
-                    hint="a broker may be down; set_unreachable_timeout lets the job wait longer",
-                )
-
-    def _believed(self, name: str, now_ms: int) -> bool:
-        """Whether a split has been in doubt for long enough; it is from now on."""
-        return now_ms - self._doubted_ms.setdefault(name, now_ms) >= BELIEVED_MS
-
     def _vanished(
         self, known: Mapping[str, Position], now_ms: int, paused: frozenset[str]
     ) -> list[str]:
@@ -321,21 +292,25 @@ class KafkaEnumerator(SplitEnumerator):
             JobError: there are some, and the policy is to fail.
         """
         missing = [name for name in known if name not in self._seen]
-        for name in self._seen:
-            self._doubted_ms.pop(name, None)
-        found = [n for n in missing if self._believed(n, now_ms) and n not in paused]
+        self._vanishing.keep(missing)
+        found = [n for n in missing if self._vanishing.believed(n, now_ms) and n not in paused]
         if not found:
             return []
         topics = {split.topic for split in self._seen.values()}
         for name in found:
-            again = Split.of(name).topic in topics
-            changed(self.on_changed, name, again, known[name].offset, self._ends_seen.get(name))
-            self._doubted_ms.pop(name)
+            split = Split.of(name)
+            what = "was deleted and created again" if split.topic in topics else "was deleted"
+            if not self.subscription.reads(split):
+                what = "is not among what the program reads any more"
+            changed(self.on_changed, name, what, known[name].offset, self._ends_seen.get(name))
+        self._vanishing.keep({*missing} - {*found})
         return found
 
     def _left(self, name: str, at: Position) -> Position:
         """The end position of a split that vanished: the rest that was seen is left out."""
         end = self._ends_seen.get(name, 0)
+        if at.stop is not None:
+            end = min(end, at.stop)
         return Position(end, at.stop, end) if end > at.offset else at
 
     def _started(
@@ -346,7 +321,8 @@ class KafkaEnumerator(SplitEnumerator):
         Those of a topic that was created again wait until that is certain.
         """
         if self.discovery_ms is None:
-            return {}, {}
+            known_already = {*known, *finished, *self._over}
+            return {n: at for n, at in self._joining.items() if n not in known_already}, {}
         waiting = {Split.of(name).topic for name in known if name not in self._seen}
         new = {
             name: split
@@ -380,17 +356,18 @@ class KafkaEnumerator(SplitEnumerator):
     ) -> _Jumps:
         """Where splits go on whose next records are not there.
 
+        One that is at its stop needs none.
+
         Raises:
             JobError: there are some, and the policy is to fail.
         """
         jumps: _Jumps = {}
+        ends = {name: end for name, end in ends.items() if not now[name].is_at_stop}
         short = [name for name, end in ends.items() if end < now[name].offset]
         if short and not looked:
             self._looked_ms = None  # it may be another topic by now: ask for its id
-        lost = [name for name in short if self._believed(f"{name} end", now_ms)]
-        for name in ends:
-            if name not in short:
-                self._doubted_ms.pop(f"{name} end", None)
+        lost = [name for name in short if self._shorter.believed(name, now_ms)]
+        self._shorter.keep([name for name in now if name in short or name not in ends])
         first: Mapping[Place, int] = {}
         if looked or lost:
             first = self._cluster.earliest([self._seen[name].place for name in ends])
@@ -398,5 +375,6 @@ class KafkaEnumerator(SplitEnumerator):
             begin = first.get(self._seen[name].place, 0)
             if begin > now[name].offset or name in lost:
                 missing(self.on_missing, name, now[name].offset, begin, end)
-                jumps[name] = end if self.on_missing == "latest" else begin
+                to, stop = end if self.on_missing == "latest" else begin, now[name].stop
+                jumps[name] = to if stop is None else min(to, stop)
         return jumps

@@ -31,6 +31,8 @@ class GroupOffsets:
         except (Unreachable, JobError) as error:
             problem = str(error)
         else:
+            if problem:  # of an earlier one, and it does not say of which partitions
+                self._committed.clear()
             self._committed.update(new)
         if problem and not self._warned:
             _log.warning("the offsets of group %s are not committed: %s", group, problem)

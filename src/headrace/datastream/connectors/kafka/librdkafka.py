@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +18,11 @@ from headrace.datastream.connectors.kafka.client import (
     Place,
     Topic,
     Unreachable,
+    is_own,
 )
-from headrace.datastream.connectors.kafka.client_log import ClientLog
-from headrace.datastream.connectors.kafka.properties import Properties
-from headrace.errors import ConfigurationError, JobError, MissingExtraError
+from headrace.datastream.connectors.kafka.library import library, made, text_of
+from headrace.datastream.connectors.kafka.properties import Properties, looked_up
+from headrace.errors import JobError
 
 ASK_TIMEOUT_S = 10.0
 
@@ -96,54 +97,21 @@ class LibrdkafkaClients:
 
     def consumer(self) -> dict[str, Any]:
         """The properties of a consumer."""
-        group = {"group.id": self.group or "headrace"}
+        group = {"group.id": looked_up("group.id", self.group or "headrace")}
         given = {**CONNECTING, **DEFAULTS, **self.properties.for_consumer()}
         return {**given, **FORCED, **self._own, **group}
 
     @property
     def isolation(self) -> str:
         """Which records may be read."""
-        return self.properties.get("isolation.level") or DEFAULTS["isolation.level"]
+        given = self.properties.get("isolation.level") or DEFAULTS["isolation.level"]
+        return looked_up("isolation.level", given)
 
     @property
     def _own(self) -> dict[str, str]:
-        return {
-            "bootstrap.servers": self.servers,
-            "client.id": self.properties.get("client.id") or self.prefix or "headrace",
-        }
-
-
-def _library() -> Any:
-    try:
-        import confluent_kafka
-        import confluent_kafka.admin
-    except ImportError:
-        raise MissingExtraError(
-            "reading from Kafka needs confluent-kafka, which is not installed here",
-            hint="pip install 'headrace[kafka]' in the user's environment and on every worker",
-        ) from None
-    return confluent_kafka
-
-
-def _made(make: Callable[[dict[str, Any]], Any], properties: dict[str, Any]) -> Any:
-    """A client.
-
-    Raises:
-        ConfigurationError: librdkafka refuses a property.
-    """
-    library = _library()
-    try:
-        return make({**properties, "logger": ClientLog()})
-    except library.KafkaException as error:
-        raise ConfigurationError(
-            f"Kafka's client refuses its properties: {_text(error)}",
-            hint="they are librdkafka's: see its CONFIGURATION.md",
-        ) from None
-
-
-def _text(error: Any) -> str:
-    inner = error.args[0] if error.args else error
-    return str(inner.str()) if hasattr(inner, "str") else str(inner)
+        name = self.properties.get("client.id") or self.prefix or "headrace"
+        own = {"bootstrap.servers": self.servers, "client.id": name}
+        return {key: looked_up(key, value) for key, value in own.items()}
 
 
 _left: list[Any] = []
@@ -159,6 +127,8 @@ class _Heard:
     refused = False
 
     def __call__(self, error: Any) -> None:
+        if self.text and error.name() == "_ALL_BROKERS_DOWN":
+            return  # why they are was heard before
         self.text = str(error.str())
         self.refused = error.name() in ("_AUTHENTICATION", "_SSL")
 
@@ -167,12 +137,11 @@ class LibrdkafkaCluster:
     """Asks through an ``AdminClient``."""
 
     def __init__(self, clients: LibrdkafkaClients) -> None:
-        self._kafka = _library()
+        self._kafka = library("reading from")
         self._heard = _Heard()
-        while _left:
-            _end(_left.pop())
+        _end_those_left()
         properties = {**clients.admin(), "error_cb": self._heard}
-        self._admin = _made(self._kafka.admin.AdminClient, properties)
+        self._admin = made(self._kafka.admin.AdminClient, properties)
         self._unless_closed = weakref.finalize(self, _left.append, self._admin)
         self._unless_closed.atexit = False
         level = clients.isolation.upper()
@@ -204,7 +173,7 @@ class LibrdkafkaCluster:
         """The topics' names, sorted."""
         with self._asking():
             topics = self._admin.list_topics(timeout=ASK_TIMEOUT_S).topics
-        return sorted(name for name in topics if not name.startswith("__"))
+        return sorted(name for name in topics if not is_own(name))
 
     def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
         """Those that exist."""
@@ -265,6 +234,7 @@ class LibrdkafkaCluster:
     def committed(self, group: str, places: Iterable[Place]) -> dict[Place, int]:
         """A group's offsets."""
         kafka = self._kafka
+        group = looked_up("group.id", group)
         wanted = kafka.ConsumerGroupTopicPartitions(
             group, [kafka.TopicPartition(*place) for place in places]
         )
@@ -275,7 +245,7 @@ class LibrdkafkaCluster:
 
     def commit(self, group: str, offsets: Mapping[Place, int]) -> str | None:
         """Commit, and tell of an earlier failure."""
-        kafka = self._kafka
+        kafka, group = self._kafka, looked_up("group.id", group)
         earlier = self._failure() if self._pending and self._pending.done() else None
         new = [kafka.TopicPartition(*place, offset) for place, offset in offsets.items()]
         with self._asking():
@@ -289,7 +259,7 @@ class LibrdkafkaCluster:
         assert self._pending is not None
         error = self._pending.exception()
         if error is not None:
-            return _text(error)
+            return text_of(error)
         bad = [at for at in self._pending.result().topic_partitions if at.error]
         return str(bad[0].error) if bad else None
 
@@ -309,6 +279,13 @@ def _end(client: Any) -> None:
         pass
 
 
+def _end_those_left() -> None:
+    """Close the ``AdminClient``s that nobody closed; another thread may be doing so."""
+    with contextlib.suppress(IndexError):
+        while True:
+            _end(_left.pop())
+
+
 def _id_text(topic_id: Any) -> str:
     """A topic's id; empty where the broker has none."""
     text = str(topic_id)
@@ -319,11 +296,11 @@ class LibrdkafkaLog:
     """A consumer that is assigned one partition: it joins no group, and nobody rebalances it."""
 
     def __init__(self, clients: LibrdkafkaClients, topic: str, partition: int) -> None:
-        self._kafka = _library()
+        self._kafka = library("reading from")
         self._place = topic, partition
         self._heard = _Heard()
         properties = {**clients.consumer(), "error_cb": self._heard}
-        self._consumer = _made(self._kafka.Consumer, properties)
+        self._consumer = made(self._kafka.Consumer, properties)
 
     def heard(self) -> str:
         """What the client's threads have met."""

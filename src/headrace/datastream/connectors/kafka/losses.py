@@ -38,17 +38,16 @@ def missing(policy: Policy, name: str, offset: int, first: int, end: int) -> Non
     _log.warning("%s (%s); the job goes on at the %s offset", message, where, policy)
 
 
-def changed(policy: Policy, name: str, again: bool, offset: int, end: int | None) -> None:
-    """The topic of a split was deleted; ``again``: it was created again. ``end``: as seen last.
+def changed(policy: Policy, name: str, what: str, offset: int, end: int | None) -> None:
+    """``what`` has happened to the topic of a split, which is not read on. ``end``: as seen last.
 
     Raises:
         JobError: the policy is to fail.
     """
     split = Split.of(name)
-    what = "was deleted and created again" if again else "was deleted"
     if policy == "fail":
         raise JobError(
-            f"the topic {split.topic!r} {what} while the job read it",
+            f"the topic {split.topic!r} {what}, and the job has read of it",
             where={
                 "topic": split.topic,
                 "partition": str(split.partition),

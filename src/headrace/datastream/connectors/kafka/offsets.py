@@ -64,6 +64,11 @@ class KafkaOffsetsInitializer:
     @staticmethod
     def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
         """The first record with this Kafka timestamp (ms) or a later one; the end without one."""
+        if not _is_whole(timestamp):
+            raise PlanError(
+                f"the timestamp of an offset is a whole number of milliseconds, not {timestamp!r}",
+                hint="int(moment.timestamp() * 1000), say",
+            )
         if timestamp < 0:
             raise PlanError(f"the timestamp of an offset is negative: {timestamp}")
         return KafkaOffsetsInitializer(_Kind.TIMESTAMP, timestamp_ms=timestamp)
@@ -78,6 +83,13 @@ class KafkaOffsetsInitializer:
         A partition that is not named begins at what the group has committed, or by the strategy.
         """
         for place, offset in offsets.items():
+            if not isinstance(place, tuple) or len(place) != len(KafkaTopicPartition._fields):
+                raise PlanError(
+                    f"offsets are those of partitions, not of {place!r:.100}",
+                    hint='{KafkaTopicPartition("clicks", 0): 1000}',
+                )
+            if not _is_whole(offset):
+                raise PlanError(f"the offset of {place} is no whole number: {offset!r:.100}")
             if offset < 0:
                 raise PlanError(f"the offset of {place} is negative: {offset}")
         given = tuple((KafkaTopicPartition(*place), at) for place, at in offsets.items())
@@ -107,13 +119,13 @@ class KafkaOffsetsInitializer:
         """
         wanted = [*places]
         if self.kind is _Kind.EARLIEST:
-            return _all(cluster.earliest(wanted), wanted)
+            return all_of(cluster.earliest(wanted), wanted)
         if self.kind is _Kind.LATEST:
-            return _all(cluster.latest(wanted), wanted)
+            return all_of(cluster.latest(wanted), wanted)
         if self.kind is _Kind.TIMESTAMP:
             found = cluster.at_time(wanted, self.timestamp_ms)
             later = [place for place in wanted if place not in found]
-            return found | _all(cluster.latest(later), later)
+            return found | all_of(cluster.latest(later), later)
         given = dict(self.given) if self.kind is _Kind.OFFSETS else {}
         found = {place: given[_named(place)] for place in wanted if _named(place) in given}
         rest = [place for place in wanted if place not in found]
@@ -121,8 +133,8 @@ class KafkaOffsetsInitializer:
             found |= cluster.committed(group, rest)
         if stops:
             return found | self._by_strategy(cluster, [p for p in rest if p not in found])
-        first = _all(cluster.earliest(found), found)
-        last = _all(cluster.latest(found), found)
+        first = all_of(cluster.earliest(found), found)
+        last = all_of(cluster.latest(found), found)
         fitting = {place: at for place, at in found.items() if first[place] <= at <= last[place]}
         return fitting | self._by_strategy(cluster, [p for p in wanted if p not in fitting])
 
@@ -130,22 +142,35 @@ class KafkaOffsetsInitializer:
         if not places:
             return {}
         if self.reset is KafkaOffsetResetStrategy.EARLIEST:
-            return _all(cluster.earliest(places), places)
+            return all_of(cluster.earliest(places), places)
         if self.reset is KafkaOffsetResetStrategy.LATEST:
-            return _all(cluster.latest(places), places)
+            return all_of(cluster.latest(places), places)
         topic, partition = places[0]
+        asked = dict(self.given).get(KafkaTopicPartition(topic, partition))
+        told = "a partition does not have the offset that is given for it"
+        if asked is None:
+            given = "committed" if self.kind is _Kind.COMMITTED else "given"
+            told = f"a partition has no {given} offset"
         raise JobError(
-            f"a partition has no {self.kind.value} offset",
-            where={"topic": topic, "partition": str(partition)},
+            told,
+            where={
+                "topic": topic,
+                "partition": str(partition),
+                **({} if asked is None else {"offset": str(asked)}),
+            },
             hint="give the initializer a KafkaOffsetResetStrategy: EARLIEST or LATEST",
         )
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
 
 
 def _named(place: Place) -> KafkaTopicPartition:
     return KafkaTopicPartition(*place)
 
 
-def _all(found: Mapping[Place, int], wanted: Iterable[Place]) -> dict[Place, int]:
+def all_of(found: Mapping[Place, int], wanted: Iterable[Place]) -> dict[Place, int]:
     """The offsets of all partitions that were asked for.
 
     Raises:

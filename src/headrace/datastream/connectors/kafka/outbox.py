@@ -7,13 +7,17 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+from headrace.datastream.connectors.kafka.library import library
 from headrace.datastream.connectors.kafka.produced import KafkaProducerRecord, headers_of
-from headrace.datastream.connectors.kafka.producers import Producers, library
+from headrace.datastream.connectors.kafka.producers import Producers
 from headrace.datastream.connectors.kafka.refusals import (
+    REFUSED,
     Undelivered,
     may_pass,
+    refused,
     told,
     undelivered,
+    untaken,
     was_purged,
 )
 from headrace.errors import JobError
@@ -23,6 +27,10 @@ T = TypeVar("T")
 PAUSE_S = 0.1
 ROOM_S = 0.005
 ONE_CALL_S = 10.0
+FIRST_CALL_S = 2.0
+"""So long may a call take before a client was answered once: then it says what it has heard."""
+REFUSED_S = 5.0
+"""A login that a new client was refused for so long is not taken for brokers that just start."""
 TOPIC_S = 10.0
 """For so long a topic may be missing: brokers may create it when they are asked for it."""
 METADATA_AGE_S = 300.0
@@ -36,11 +44,14 @@ class Outbox:
     """
 
     def __init__(self, producers: Producers, settings: dict[str, str], timeout_s: float) -> None:
-        self._exception = library().KafkaException
+        self._exception = library("writing to").KafkaException
         self._timeout_s = timeout_s
         self._failed: list[Undelivered] = []
         self._more = 0
         self._heard = ""
+        self._answered = False
+        self._refused_s: float | None = None
+        """Since when the login is refused."""
         self._disturbed = False
         self._topics: dict[str, tuple[Sequence[int], float]] = {}
         self.client = producers.producer(settings, self._delivered, self._hear)
@@ -53,20 +64,23 @@ class Outbox:
             JobError: it is refused, or an earlier one was, or the queue stays full.
         """
         topic, value, key, timestamp, partition, headers = record
-        try:
-            self._produce(
-                topic,
-                value,
-                key,
-                partition=-1 if partition is None else partition,
-                timestamp=timestamp or 0,
-                headers=[*headers_of(headers)] if headers else None,
-            )
-        except BufferError:
-            self._wait_for_room(record)
-            self.send(record)
-        except self._exception as error:
-            raise self._refused(record, error.args[0]) from None
+        while True:
+            try:
+                self._produce(
+                    topic,
+                    value,
+                    key,
+                    partition=-1 if partition is None else partition,
+                    timestamp=timestamp or 0,
+                    headers=[*headers_of(headers)] if headers else None,
+                )
+                return
+            except BufferError:  # again and again where a large record needs the room of many
+                self._wait_for_room(record)
+            except self._exception as error:
+                raise self._refused(record, error.args[0]) from None
+            except (TypeError, ValueError) as error:
+                raise untaken(record, error) from None
 
     def send_all(
         self,
@@ -81,7 +95,7 @@ class Outbox:
             JobError: as ``send``.
         """
         produce = self._produce
-        no_room_or_refused = (BufferError, self._exception)
+        no_room_or_refused = (BufferError, self._exception, TypeError)
         for value, key, timestamp in zip(values, keys, timestamps, strict=False):
             at = timestamp if timestamp is not None and timestamp >= 0 else 0
             try:
@@ -148,15 +162,27 @@ class Outbox:
         while True:
             left = end - time.monotonic()
             try:
-                return call(min(max(left, PAUSE_S), ONE_CALL_S))
+                most = ONE_CALL_S if self._answered else FIRST_CALL_S
+                found = call(min(max(left, PAUSE_S), most))
+                self._answered = True
+                return found
             except self._exception as error:
                 self._disturbed = True
                 self._serve(PAUSE_S)  # what the client heard comes here
                 reason = error.args[0]
                 if self._failed and not reason.fatal():
                     raise undelivered(self._failed, self._heard, self._more) from None
-                if left <= PAUSE_S or not may_pass(reason):
+                is_over = left <= PAUSE_S or not may_pass(reason)
+                if self._is_refused(is_over):
+                    raise refused(doing, self._heard) from None
+                if is_over:
                     raise told(doing, reason, self._heard) from None
+
+    def _is_refused(self, is_over: bool) -> bool:
+        """Whether brokers answer, and do not let this client in; it was never let in before."""
+        if self._answered or self._refused_s is None:
+            return False
+        return is_over or time.monotonic() - self._refused_s >= REFUSED_S
 
     def calm(self) -> None:
         """Forget what disturbed the client until now."""
@@ -174,6 +200,8 @@ class Outbox:
         Raises:
             JobError: there is no such topic, or no broker answers.
         """
+        if not isinstance(topic, str) or not topic:
+            raise untaken(KafkaProducerRecord(topic, None), None)
         known, asked = self._topics.get(topic, ((), 0.0))
         if not known or time.monotonic() - asked > METADATA_AGE_S:
             known = self._asked_partitions(topic)
@@ -214,7 +242,14 @@ class Outbox:
         self._failed.append(Undelivered(error, message.topic(), message.partition(), size_bytes))
 
     def _hear(self, error: Any) -> None:
-        self._heard, self._disturbed = str(error.str()), True
+        self._disturbed = True
+        if error.name() in REFUSED:
+            self._refused_s = self._refused_s or time.monotonic()
+        elif error.name() != "_ALL_BROKERS_DOWN":  # which follows a refusal, too
+            self._refused_s = None
+        elif self._refused_s is not None:
+            return
+        self._heard = str(error.str())
 
     def close(self) -> None:
         """Throw away what was not delivered. The client goes with the last reference."""

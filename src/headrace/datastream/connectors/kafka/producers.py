@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from headrace.datastream.connectors.kafka.client_log import ClientLog
-from headrace.datastream.connectors.kafka.properties import Properties
-from headrace.errors import ConfigurationError, MissingExtraError
+from headrace.datastream.connectors.kafka.client import is_own
+from headrace.datastream.connectors.kafka.library import library, made
+from headrace.datastream.connectors.kafka.properties import Properties, looked_up
+from headrace.errors import ConfigurationError
 
 DEFAULTS = {
     "enable.idempotence": "true",  # as in Java; a retry changes neither order nor count
@@ -23,6 +24,9 @@ _OF_JAVA = re.compile(
     r"|enable\.metrics\.push|.*\.deserializer|group\.id"
 )
 _RENAMED = {"max.request.size": "message.max.bytes"}
+
+
+_WRITING = "writing to"
 
 
 class Producers(Protocol):
@@ -66,8 +70,8 @@ class LibrdkafkaProducers:
         on_error: Callable[[Any], None],
     ) -> Any:
         """A producer that reports failures alone."""
-        return _made(
-            library().Producer,
+        return made(
+            library(_WRITING).Producer,
             {
                 **DEFAULTS,
                 **settings,
@@ -85,11 +89,11 @@ class LibrdkafkaProducers:
 
         A consumer is asked, which waits for such transactions since it reads what is committed.
         """
-        kafka = library()
-        consumer = _made(kafka.Consumer, {**self._admin(), "group.id": group})
+        kafka = library(_WRITING)
+        consumer = made(kafka.Consumer, {**self._admin(), "group.id": group})
         try:
             names = consumer.list_topics(timeout=timeout_s).topics
-            asked = [kafka.TopicPartition(name, 0) for name in sorted(names) if name[:2] != "__"]
+            asked = [kafka.TopicPartition(name, 0) for name in sorted(names) if not is_own(name)]
             found = consumer.committed(asked, timeout=timeout_s) if asked else []
         finally:
             consumer.close()
@@ -100,7 +104,7 @@ class LibrdkafkaProducers:
 
     def group_metadata(self, group: str) -> Any:
         """A consumer's that has joined no group: it is of no generation."""
-        consumer = _made(library().Consumer, {**self._admin(), "group.id": group})
+        consumer = made(library(_WRITING).Consumer, {**self._admin(), "group.id": group})
         try:
             return consumer.consumer_group_metadata()
         finally:
@@ -123,7 +127,8 @@ class LibrdkafkaProducers:
 
     def _client(self) -> dict[str, str]:
         own = self._client_properties()
-        return {**own, "bootstrap.servers": self.servers, **_client_id(self.properties)}
+        servers = looked_up("bootstrap.servers", self.servers)
+        return {**own, "bootstrap.servers": servers, **_client_id(self.properties)}
 
     def _admin(self) -> dict[str, str]:
         return {key: value for key, value in self._client().items() if _COMMON.match(key)}
@@ -135,7 +140,7 @@ _COMMON = re.compile(
 
 
 def _client_id(properties: Properties) -> dict[str, str]:
-    return {"client.id": properties.get("client.id") or "headrace"}
+    return {"client.id": looked_up("client.id", properties.get("client.id") or "headrace")}
 
 
 def for_producer(properties: Properties) -> dict[str, str]:
@@ -151,35 +156,3 @@ def for_producer(properties: Properties) -> dict[str, str]:
     if memory is not None and memory.isdigit():
         found.setdefault("queue.buffering.max.kbytes", str(max(int(memory) // 1024, 1)))
     return found
-
-
-def library() -> Any:
-    """confluent-kafka.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    try:
-        import confluent_kafka
-        import confluent_kafka.admin
-    except ImportError:
-        raise MissingExtraError(
-            "writing to Kafka needs confluent-kafka, which is not installed here",
-            hint="pip install 'headrace[kafka]' in the user's environment and on every worker",
-        ) from None
-    return confluent_kafka
-
-
-def _made(make: Callable[[dict[str, Any]], Any], properties: dict[str, Any]) -> Any:
-    """A client.
-
-    Raises:
-        ConfigurationError: librdkafka refuses a property.
-    """
-    try:
-        return make({**properties, "logger": ClientLog()})
-    except library().KafkaException as error:
-        raise ConfigurationError(
-            f"Kafka's client refuses its properties: {error.args[0].str()}",
-            hint="they are librdkafka's: see its CONFIGURATION.md",
-        ) from None

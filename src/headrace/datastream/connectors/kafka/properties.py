@@ -12,7 +12,10 @@ from headrace.errors import ConfigurationError
 
 HIDDEN = "***"
 
-_SECRET = re.compile(r"password|secret|token|jaas|key\.pem|credential|oauthbearer\.config", re.I)
+_SECRET = re.compile(
+    r"password|passphrase|secret|token|jaas|key\.pem|keystore\.key|credential|oauthbearer\.config",
+    re.I,
+)
 
 # They steer Java's consumer or Flink's source, and mean nothing to librdkafka or are set by us.
 _LEFT_OUT = re.compile(
@@ -94,7 +97,7 @@ class Properties:
         Raises:
             ConfigurationError: a reference leads nowhere.
         """
-        return {key: _looked_up(key, value) for key, value in self.translated().items()}
+        return {key: looked_up(key, value) for key, value in self.translated().items()}
 
     def for_admin(self) -> dict[str, str]:
         """For a client that asks questions, with references looked up."""
@@ -140,7 +143,13 @@ def _store(key: str, path: str) -> dict[str, str]:
     return {"ssl.certificate.location": path, "ssl.key.location": path}
 
 
-def _looked_up(key: str, value: str) -> str:
+def looked_up(key: str, value: str) -> str:
+    """A value with what its references name.
+
+    Raises:
+        ConfigurationError: one of them leads nowhere.
+    """
+
     def found(match: re.Match[str]) -> str:
         kind, name = match.groups()
         try:

@@ -67,6 +67,9 @@ class KafkaReader(SplitReader):
                 *(split.name, gone.what, gone.at, end),
             )
             yield Chunk([], skipped=end - gone.at)
+        except Unreachable as error:
+            self._drop(split)
+            raise JobError(error.sentence, where=_where(split)) from None
         except BaseException:
             self._drop(split)  # where it stands is not certain any more
             raise
@@ -76,6 +79,7 @@ class KafkaReader(SplitReader):
 
         Raises:
             _TopicGone: it is not.
+            Unreachable: no broker tells where records went that are not there.
         """
         cursor = self._cursor(split, at)
         decoding = Decoding(split, self.deserializer, self.tagged)
@@ -130,7 +134,8 @@ class KafkaReader(SplitReader):
 
         Raises:
             _TopicGone: the topic is not there.
-            JobError: records are gone, and the policy is to fail; or nobody can tell.
+            Unreachable: no broker answers.
+            JobError: records are gone, and the policy is to fail; or nobody serves the partition.
         """
         self._check_topic(split, cursor.at)
         at = cursor.at
@@ -153,15 +158,13 @@ class KafkaReader(SplitReader):
         that does not know yet.
 
         Raises:
-            JobError: no broker answers, or nobody serves it.
+            Unreachable: no broker answers.
+            JobError: nobody serves it.
         """
         waited_s, place = 0.0, split.place
         while True:
-            try:
-                first = self._cluster.earliest([place]).get(place)
-                last = self._cluster.latest([place]).get(place)
-            except Unreachable as error:
-                raise JobError(error.sentence, where=_where(split)) from None
+            first = self._cluster.earliest([place]).get(place)
+            last = self._cluster.latest([place]).get(place)
             if first is None or last is None:
                 if waited_s * 1000 >= self.timeout_ms:
                     told = f"no Kafka broker has served a partition for {waited_s:.0f} s"
@@ -181,6 +184,8 @@ class KafkaReader(SplitReader):
             _TopicGone: another topic has the name by now.
             JobError: the same, and the micro-batch must be run again.
         """
+        if not split.topic_id:
+            return  # the brokers have none to compare
         topic = None
         with contextlib.suppress(Unreachable):
             topic = self._cluster.describe([split.topic]).get(split.topic)
@@ -222,6 +227,7 @@ class KafkaReader(SplitReader):
 
         Raises:
             _TopicGone: it is not, and brokers have said so for a while.
+            Unreachable: no broker answers.
         """
         waited_s = 0.0
         while split.topic_id:

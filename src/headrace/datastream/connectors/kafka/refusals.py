@@ -28,6 +28,9 @@ _LATER = {
 
 _FENCED = {"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"}
 
+REFUSED = {"_AUTHENTICATION", "_SSL"}
+"""What a client hears where brokers answer, and refuse its login or its encryption."""
+
 _PURGED = {"_PURGE_QUEUE", "_PURGE_INFLIGHT"}
 
 _HINTS = {
@@ -95,6 +98,15 @@ def told(doing: str, error: Any, heard: str = "", where: dict[str, str] | None =
     return JobError(f"Kafka refuses: {error.str()}", where=places, hint=_HINTS.get(error.name()))
 
 
+def refused(doing: str, heard: str) -> JobError:
+    """The exception for a client that brokers have never let in."""
+    return JobError(
+        f"Kafka refuses the login: {heard}",
+        where={"doing": doing},
+        hint="check the sink's security properties: protocol, user, password, certificates",
+    )
+
+
 def undelivered(records: list[Undelivered], heard: str, more: int = 0) -> JobError:
     """The exception for records that did not arrive; it tells of the first."""
     first = records[0]
@@ -114,6 +126,25 @@ def undelivered(records: list[Undelivered], heard: str, more: int = 0) -> JobErr
         )
     reason = first.error.str().removeprefix("Unable to produce message: ")
     return JobError(f"Kafka refuses a record: {reason}", where=where, hint=_HINTS.get(name))
+
+
+def untaken(record: Any, error: Exception | None) -> JobError:
+    """The exception for a record whose parts are of no use to a client."""
+    topic, value, key, timestamp, partition, headers = record
+    parts = {"value": value, "key": key, "timestamp": timestamp, "partition": partition}
+    wrong = f": {error}" if error is not None and isinstance(topic, str) else ""
+    if not isinstance(topic, str) or not topic:
+        wrong = f": its topic is {topic!r:.100}"
+    return JobError(
+        f"Kafka's client does not take a record{wrong}",
+        where={
+            "topic": f"{topic!r:.100}",
+            **{name: type(part).__name__ for name, part in parts.items() if part is not None},
+            **({"headers": f"{headers!r:.100}"} if headers else {}),
+        },
+        hint="a topic is a text; key, value and the values of headers are bytes, texts or None; "
+        "partition and timestamp are whole numbers or None",
+    )
 
 
 def timed_out(open_s: float, timeout_s: float, met: JobError) -> JobError:

@@ -27,6 +27,7 @@ from headrace.errors import ConfigurationError, MissingExtraError, PlanError
 
 DISCOVERY_INTERVAL_MS = 10_000
 UNREACHABLE_TIMEOUT = 300_000
+ISOLATION = ("read_committed", "read_uncommitted")
 _DISCOVERY = "partition.discovery.interval.ms"
 _WHAT = {"topics": "topics", "topic_pattern": "a topic pattern", "partitions": "partitions"}
 
@@ -109,8 +110,12 @@ class KafkaSource(Source):
                 hint="call one of set_topics, set_topic_pattern, set_partitions",
             )
         for topic in self.topics:
-            if not isinstance(topic, str):
+            if not isinstance(topic, str) or not topic:
                 raise PlanError(f"a topic is named by a text, not {topic!r:.100}")
+        assert isinstance(self.properties, Properties)
+        level = self.properties.get("isolation.level") or ISOLATION[0]
+        if level not in ISOLATION and "${" not in level:
+            raise ConfigurationError(f"isolation.level is one of {ISOLATION}, not {level!r:.100}")
         if not isinstance(self.deserializer, KafkaRecordDeserializationSchema):
             raise PlanError(
                 f"a Kafka source needs a deserialization schema, not {self.deserializer!r:.100}",

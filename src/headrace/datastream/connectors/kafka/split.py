@@ -10,9 +10,10 @@ the split stood, because the records between are gone, or a policy leaves them o
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from headrace.connector import JsonValue
+from headrace.connector import JsonValue, SplitRange
 from headrace.datastream.connectors.kafka.client import Place
 
 
@@ -62,7 +63,29 @@ class Position(NamedTuple):
         return Position(*value)
 
     @property
+    def is_at_stop(self) -> bool:
+        """Whether nothing is left to read before the stop."""
+        return self.stop is not None and self.offset >= self.stop
+
+    @property
     def json(self) -> JsonValue:
         """A list of two numbers; of three where it jumps."""
         both: list[int | None] = [self.offset, self.stop]
         return both if self.begin is None else [*both, self.begin]
+
+
+def ranges_between(
+    start: Mapping[str, JsonValue], end: Mapping[str, JsonValue]
+) -> Sequence[SplitRange]:
+    """One range for each partition that is read, and one for what is left out before it."""
+    work: list[SplitRange] = []
+    for name in sorted(end):
+        first, last = Position.of(start[name]), Position.of(end[name])
+        begin = first.offset if last.begin is None or last == first else last.begin
+        if begin > first.offset:
+            left_out = Gone(Split.of(name), begin - first.offset)
+            work.append(SplitRange(name, first.offset, begin, left_out))
+        if begin < last.offset:
+            count = last.offset - begin
+            work.append(SplitRange(name, begin, last.offset, Split.of(name), count))
+    return work

@@ -57,6 +57,12 @@ class Subscription:
                     hint="topics have partitions 0 to n - 1",
                 )
 
+    def reads(self, split: Split) -> bool:
+        """Whether a split is among what is read, if its topic is there."""
+        if self.pattern is not None:
+            return re.fullmatch(self.pattern, split.topic) is not None
+        return split.topic in self.topics or split.place in self.partitions
+
     def _names(self, cluster: Cluster) -> list[str]:
         if self.pattern is not None:
             return [n for n in cluster.names() if re.fullmatch(self.pattern, n)]

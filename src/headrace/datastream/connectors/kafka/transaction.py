@@ -13,8 +13,9 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from headrace.datastream.connectors.kafka.library import library
 from headrace.datastream.connectors.kafka.outbox import PAUSE_S, Outbox
-from headrace.datastream.connectors.kafka.producers import Producers, library
+from headrace.datastream.connectors.kafka.producers import Producers
 from headrace.datastream.connectors.kafka.refusals import Stuck, timed_out
 from headrace.errors import JobError
 
@@ -40,7 +41,7 @@ class TransactionalProducer:
         timeout_ms = producers.setting("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS)
         self._lasts_s = timeout_ms / 1000
         self._began_s: float | None = None
-        self._kafka = library()
+        self._kafka = library("writing to")
         settings = {"transactional.id": name, "transaction.timeout.ms": str(timeout_ms)}
         self.outbox = Outbox(producers, settings, timeout_s)
         try:

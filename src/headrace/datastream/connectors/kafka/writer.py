@@ -11,6 +11,7 @@ from typing import Any
 from headrace.connector import SinkWriter, WriterContext
 from headrace.datastream.connectors.kafka.outbox import Outbox
 from headrace.datastream.connectors.kafka.produced import (
+    KafkaProducerRecord,
     KafkaRecordSerializationSchema,
     PartsOfARecord,
 )
@@ -68,6 +69,11 @@ class KafkaWriter(SinkWriter):
             if record is None:
                 continue
             if send is None:
+                if not isinstance(record, KafkaProducerRecord):
+                    raise JobError(
+                        f"a record for Kafka is a KafkaProducerRecord, not {record!r:.100}",
+                        hint="KafkaProducerRecord(topic, value), or None for no record",
+                    )
                 if not self._may_send(record.topic):
                     return
                 assert self._outbox is not None

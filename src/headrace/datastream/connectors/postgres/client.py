@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.common.types import Row
 from headrace.datastream.connectors.outside.library import library
 from headrace.errors import PlanError
 
@@ -115,3 +117,10 @@ def identifier(name: str) -> str:
 def table_name(name: str) -> str:
     """A table's name quoted for SQL; a dot is between schema and table."""
     return ".".join(map(identifier, name.split(".")))
+
+
+def named_row(names: list[str], values: Sequence[Any]) -> Row:
+    """A row of a result, with the names of its columns."""
+    row = Row(*values)
+    row.set_field_names(names)
+    return row

@@ -9,11 +9,14 @@ from typing import Any
 
 from headrace.common.arguments import non_empty, positive
 from headrace.common.time import TimeAmount, milliseconds_of
-from headrace.common.types import Row
 from headrace.datastream._functions.asynchronous import AsyncFunction
 from headrace.datastream._outages import Outage, Told, until_back_async
 from headrace.datastream.connectors.outside.results import Join, Key, function_or_none, joined
-from headrace.datastream.connectors.postgres.client import PostgresConnection, is_outage
+from headrace.datastream.connectors.postgres.client import (
+    PostgresConnection,
+    is_outage,
+    named_row,
+)
 
 
 class PostgresLookup(AsyncFunction[Any, Any]):
@@ -92,10 +95,4 @@ class PostgresLookup(AsyncFunction[Any, Any]):
             raise
         finally:
             self._free.put_nowait(connection)
-        return [_row(names, row) for row in rows]
-
-
-def _row(names: list[str], values: Sequence[Any]) -> Row:
-    row = Row(*values)
-    row.set_field_names(names)
-    return row
+        return [named_row(names, row) for row in rows]

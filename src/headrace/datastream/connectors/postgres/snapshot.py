@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 from headrace.common.arguments import non_empty
-from headrace.common.types import Row
 from headrace.connector import (
     Budget,
     Chunk,
@@ -22,6 +21,7 @@ from headrace.connector import (
 from headrace.datastream.connectors.postgres.client import (
     PostgresConnection,
     identifier,
+    named_row,
     table_name,
 )
 from headrace.datastream.connectors.postgres.held_snapshot import HELD, Snapshot, SnapshotClient
@@ -225,16 +225,10 @@ class SnapshotReader(SplitReader):
                 cursor.execute(sql, values)
                 names = [column.name for column in cursor.description]
                 while rows := cursor.fetchmany(CHUNK_ROWS):
-                    yield Chunk([_row(names, row) for row in rows])
+                    yield Chunk([named_row(names, row) for row in rows])
         finally:
             self._client.leave()
 
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
-
-
-def _row(names: list[str], values: Sequence[Any]) -> Row:
-    row = Row(*values)
-    row.set_field_names(names)
-    return row

@@ -50,6 +50,7 @@ class RedisLookup(AsyncFunction[Any, Any]):
         max_outage: TimeAmount = timedelta(minutes=2),
     ) -> None:
         self._url = checked_url(url)
+        self._place = without_secrets(self._url)
         function_or_none(key, "key", "a RedisLookup")
         function_or_none(join, "join", "a RedisLookup")
         if read not in ("GET", "HGETALL", "HGET") or (read == "HGET") != (field is not None):
@@ -68,7 +69,7 @@ class RedisLookup(AsyncFunction[Any, Any]):
         self._sender: asyncio.Task[None] | None = None
 
     def __repr__(self) -> str:
-        return f"RedisLookup({without_secrets(self._url)!r})"
+        return f"RedisLookup({self._place!r})"
 
     async def open(self, runtime_context: Any) -> None:  # type: ignore[override]  # either is fine
         """Make the client; the connection is opened with the first lookup."""
@@ -81,7 +82,7 @@ class RedisLookup(AsyncFunction[Any, Any]):
 
     async def async_invoke(self, value: Any) -> list[Any]:
         command = self._command(value if self._key is None else self._key(value))
-        outage = Outage(self._patience_s, without_secrets(self._url), told=self._told)
+        outage = Outage(self._patience_s, self._place, told=self._told)
         answer = await until_back_async(lambda: self._asked(command), is_outage, outage)
         missing = answer is None or (answer == {} and command.arguments[0] == "HGETALL")
         return joined(self._join, value, [] if missing else [self._shown(answer)])

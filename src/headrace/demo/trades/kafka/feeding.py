@@ -35,7 +35,7 @@ class Feeder:
             }
         )
         self._messages, self._rate, self._lead = messages, rate, lead
-        self._ready, self._stopped = threading.Event(), threading.Event()
+        self._led, self._ready, self._stopped = (threading.Event() for _ in range(3))
         self._thread = threading.Thread(target=self._run, name="feeder", daemon=True)
         self._failure: Exception | None = None
         self.sent = 0
@@ -44,6 +44,15 @@ class Feeder:
     def start(self) -> None:
         """Begin with the lead."""
         self._thread.start()
+
+    def wait_for_lead(self) -> None:
+        """Return when Kafka has the lead.
+
+        Raises:
+            JobError: it does not take it.
+        """
+        self._led.wait()
+        self.check()
 
     def go_on(self) -> None:
         """Send the others; further calls do nothing."""
@@ -63,16 +72,23 @@ class Feeder:
     def _run(self) -> None:
         try:
             self._send_until(min(self._lead, len(self._messages)), timed=False)
+            self._flush()
+            self._led.set()
             self._ready.wait()
             began, first = time.monotonic(), self.sent
             while self.sent < len(self._messages) and not self._stopped.is_set():
                 due = first + int((time.monotonic() - began) * self._rate)
                 self._send_until(min(due, len(self._messages)), timed=True)
                 self._stopped.wait(_PAUSE_S)
-            if self._producer.flush(_FLUSH_S):
-                raise JobError("Kafka does not take the messages in time")
+            self._flush()
         except Exception as error:
             self._failure = error
+        finally:
+            self._led.set()
+
+    def _flush(self) -> None:
+        if self._producer.flush(_FLUSH_S):
+            raise JobError("Kafka does not take the messages in time")
 
     def _send_until(self, end: int, *, timed: bool) -> None:
         producer, sent_ms = self._producer, self.sent_ms

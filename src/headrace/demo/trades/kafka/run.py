@@ -139,6 +139,7 @@ def live(
     feeder.start()
     try:
         if history:
+            feeder.wait_for_lead()
             began = ends(messages[:history])
             stop = {partition: began[partition] for partition in ends(messages)}
             plan = Plan("backfill", STREAM, drain=False)

@@ -34,23 +34,25 @@ _log = logging.getLogger(__name__)
 class ProgramRef:
     """A job's program on its way to the workers, and what its functions need beside it.
 
-    ``run_id`` names the run it belongs to.
+    ``run_id`` names the run it belongs to. ``for_replay``: the part of it that is written beside a
+    call that failed, where that is wanted.
     """
 
     run_id: str
     data: bytes
     brought: Brought = NOTHING
+    for_replay: bytes = b""
 
 
 class WorkerJob(Tasks):
     """One run of one job in this worker process."""
 
-    def __init__(self, program: JobProgram, names: Names, sent: bytes = b"") -> None:
+    def __init__(self, program: JobProgram, names: Names, for_replay: bytes = b"") -> None:
         here = TaskFacts(subtask=partition_id, attempt=_attempt, overflow=SpilledOverflow)
         super().__init__(program, here)
         self.names = names
         folder = program.settings.capture_dir
-        self.captures = Captures(folder, lambda: sent) if folder else None
+        self.captures = Captures(folder, lambda: for_replay) if folder else None
         self._frames: dict[str, Chain] = {}
 
     def dataframe_chain(self, source: SourceProgram) -> Chain:
@@ -103,7 +105,7 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
             _close(_jobs.pop(run_id))
         if len(_jobs) >= _RUNS_KEPT:
             _close(_jobs.pop(next(iter(_jobs))))
-        job = WorkerJob(program, names, ref.data)
+        job = WorkerJob(program, names, ref.for_replay)
         gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
     program_classes.put(job.names)  # another job may have classes of the same names
     _jobs[ref.run_id] = job
