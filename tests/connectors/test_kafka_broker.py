@@ -87,6 +87,16 @@ class Whole(KafkaRecordDeserializationSchema):
         return record
 
 
+@pytest.mark.parametrize("command", ["produce", "consume"])
+def test_a_missing_topic_is_told_with_the_command_that_creates_it(
+    kafka_servers: str, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("headrace.dev.servers.url_of", lambda folder, name: kafka_servers)
+    told = CliRunner().invoke(app, ["dev", command, "nowhere-at-all"], "line\n").exception
+    assert isinstance(told, JobError) and told.message == "there is no topic 'nowhere-at-all'"
+    assert "headrace dev topics --create nowhere-at-all" in (told.hint or "")
+
+
 def test_a_record_comes_whole(kafka_servers: str, tmp_path: Path) -> None:
     name = new_topic(kafka_servers)
     producer = kafka.Producer({"bootstrap.servers": kafka_servers})
