@@ -23,8 +23,10 @@ T = TypeVar("T")
 PAUSE_S = 0.1
 ROOM_S = 0.005
 ONE_CALL_S = 10.0
-TOPIC_S = 10.0
-"""For so long a topic may be missing: brokers may create it when they are asked for it."""
+TOPIC_S = 3.0
+"""For so long a topic may be missing: a broker may be about to create it, or to learn of it.
+
+Spark runs a task that failed again, up to four times, so a job waits for a multiple of this."""
 METADATA_AGE_S = 300.0
 MOST_TOLD = 100
 
@@ -193,7 +195,7 @@ class Outbox:
             if time.monotonic() >= end:
                 raise JobError(
                     f"there is no topic {topic!r} to write to",
-                    hint="create it: how many partitions it has is yours to say",
+                    hint="create it first: a KafkaSink does not create topics",
                 )
             self._serve(PAUSE_S)
 
