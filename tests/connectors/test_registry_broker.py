@@ -259,6 +259,7 @@ def gate(url: str) -> Iterator[tuple[str, Any]]:
         yield f"http://127.0.0.1:{port}{target.path}", opened.start
 
 
+@pytest.mark.capability("Avro with a schema registry", runners="local")
 def test_the_page(
     kafka_servers: str,
     registry_url: str,

@@ -188,6 +188,7 @@ def jdbc(database: Any, sql: str, type_info: Any, **options: Any) -> Sink:
     return JdbcSink.sink(sql, type_info, where, how, **options)
 
 
+@pytest.mark.capability("Redis and PostgreSQL as sinks, exactly once", runners="local")
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_pyflink_program_counts_once_over_one_connection(database: Any, restarts: bool) -> None:
     """Micro-batches of the program are committed one by one, each anew after a restart."""
@@ -361,6 +362,7 @@ def names(database: Any) -> Iterator[Any]:
     yield database
 
 
+@pytest.mark.capability("Lookups in Redis, in PostgreSQL and over HTTP", runners="local")
 def test_a_lookup(names: Any) -> None:
     lookup = PostgresLookup(
         names.url,

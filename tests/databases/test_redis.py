@@ -79,6 +79,7 @@ def test_each_command_does_what_it_says(redis: Any, worker: WorkerResources) -> 
     assert redis.smembers("members") == {"1", "2"}
 
 
+@pytest.mark.capability("Redis and PostgreSQL as sinks, exactly once", runners="local")
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_program_counts_once_over_one_connection(redis: Any, restarts: bool) -> None:
     url = redis.url
@@ -228,6 +229,7 @@ def test_lookups_go_together_over_one_connection(redis: Any) -> None:
     assert redis.info("stats")["total_connections_received"] - before == 1
 
 
+@pytest.mark.capability("Lookups in Redis, in PostgreSQL and over HTTP", runners="local")
 def test_a_lookup_with_a_cache_asks_once_for_each_key(redis: Any) -> None:
     redis.mset({"ad:0": "c0", "ad:1": "c1"})
     redis.config_resetstat()

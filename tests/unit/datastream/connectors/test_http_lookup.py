@@ -78,6 +78,7 @@ def looked_up(keys: list[Any], lookup: HttpLookup) -> list[Any]:
     return run_pipeline(program, cuts=[2] * 9).only
 
 
+@pytest.mark.capability("Lookups in Redis, in PostgreSQL and over HTTP", runners="local")
 def test_answers_over_connections_that_stay_open(service: Service) -> None:
     lookup = HttpLookup(
         f"{service.url}/price/{{}}",

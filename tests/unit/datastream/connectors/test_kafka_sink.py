@@ -341,6 +341,7 @@ def test_a_missing_topic_is_told(cluster: Cluster) -> None:
             write(sink(guarantee), WorkerResources(), 0, "a")
 
 
+@pytest.mark.capability("Kafka to Kafka, exactly once", runners="local")
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_program_writes_each_result_once(cluster: Cluster, restarts: bool) -> None:
     def program(env: StreamExecutionEnvironment) -> Any:
