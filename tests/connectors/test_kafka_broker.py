@@ -78,7 +78,7 @@ def test_the_commands_make_fill_show_and_remove_a_topic(
     assert asked.invoke(app, ["dev", "consume", name]).output == "1\n2\n3\n"
     listed = asked.invoke(app, ["dev", "topics", "--delete", f"{name}-2"]).output
     assert f"{name} 1 partitions, 3 offsets" in listed and f"{name}-2" not in listed
-    with pytest.raises(JobError, match="does not create the topic"):
+    with pytest.raises(JobError, match="cannot create the topic"):
         topics.create(kafka_servers, name)
 
 

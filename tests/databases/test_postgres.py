@@ -124,7 +124,7 @@ def test_a_snapshot_that_has_ended_is_not_taken_for_another(database: Any, tmp_p
         position = {**first["rows"], "snapshot": [lost.name, lost.sees]}
         with pytest.raises(CheckpointError, match="the job began to read has ended"):
             enumerator.advance({"rows": position}, Budget(10, 1000), 0, frozenset())
-        with pytest.raises(CheckpointError, match="begin with an empty checkpoint"):
+        with pytest.raises(CheckpointError, match="--fresh starts anew"):
             list(reader.read(SplitRange("rows", None, None, (lost, key))))
     assert [*reader.read(SplitRange("rows", None, None, (other.snapshot, key)))] == []
     for each in (enumerator, reader, other):
@@ -325,7 +325,7 @@ def test_a_user_who_may_make_no_table_is_told(database: Any) -> None:
     database.execute(f"GRANT USAGE ON SCHEMA {schema} TO guest")
     url = database.url.replace("headrace@", "guest@")
     given: Any = {"table": "prices", "columns": ["id", "price"], "password": "s3cret"}
-    with pytest.raises(JobError, match="cannot be made") as told:
+    with pytest.raises(JobError, match="cannot be created") as told:
         write(PostgresSink(url, **given), [(1, 1.0)])
     assert "CREATE TABLE IF NOT EXISTS" in str(told.value)
     write(PostgresSink(url, guarantee=DeliveryGuarantee.AT_LEAST_ONCE, **given), [(1, 1.0)])

@@ -205,7 +205,7 @@ def test_patience_ends(worker: WorkerResources) -> None:
         sink = RedisSink(server.url, entry, max_outage=timedelta(milliseconds=100))
     with pytest.raises(Exception, match="refused") as told:
         write(sink, ["a"], 0, worker)
-    assert told.value.__notes__ == [f"{server.url} was waited for, for 0.1 s"]
+    assert told.value.__notes__ == [f"{server.url} was tried again for 0.1 s"]
 
 
 def test_lookups_go_together_over_one_connection(redis: Any) -> None:

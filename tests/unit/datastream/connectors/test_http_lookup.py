@@ -140,4 +140,4 @@ def test_patience_ends() -> None:
     lookup = HttpLookup(f"{url}/{{}}", max_outage=Time.milliseconds(60))
     with pytest.raises(ConnectionRefusedError) as told:
         looked_up(["a"], lookup)
-    assert f"{url}/a was waited for, for 0.06 s" in told.value.__notes__
+    assert f"{url}/a was tried again for 0.06 s" in told.value.__notes__

@@ -276,7 +276,7 @@ def test_a_transaction_that_was_open_for_too_long_is_told_and_run_again(cluster:
     task = writer(made, worker)
     task.write(["a"], [None])
     cluster.expire()
-    with pytest.raises(JobError, match=r"was open for 0 s, and the brokers abort one after 0 s"):
+    with pytest.raises(JobError, match=r"was open for 0 s, but the brokers abort it after 0 s"):
         task.prepare_commit()
     assert cluster.values == []
     write(made, worker, 0, "a")

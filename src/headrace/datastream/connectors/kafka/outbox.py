@@ -101,7 +101,7 @@ class Outbox:
                 raise JobError(
                     f"the queue of Kafka's producer stays full: {self._heard or 'no answer'}",
                     where={"topic": record.topic, "waiting": f"{length} records"},
-                    hint="are the brokers there? set_unreachable_timeout says for how long "
+                    hint="check that the brokers run; set_unreachable_timeout sets how long "
                     "a sink waits",
                 )
 
