@@ -1,4 +1,4 @@
-"""Flink's DataStream model in Python, carried by Spark."""
+"""Flink's DataStream model in Python, on Spark."""
 
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version

@@ -128,7 +128,7 @@ def test_the_last_one_had_nothing_when_it_stopped(broker: Broker) -> None:
 
 def test_what_cannot_follow_each_other(broker: Broker) -> None:
     broker.create("numbers")
-    with pytest.raises(PlanError, match="has no end, so no source can follow it"):
+    with pytest.raises(PlanError, match="has no end, so no source can come after it"):
         HybridSource.builder(kafka(None)).add_source(Log(())).build()
     with pytest.raises(PlanError, match="cannot be a part"):
         HybridSource.builder(Log(())).add_source("topic").build()  # type: ignore[arg-type]

@@ -78,13 +78,23 @@ def test_the_commands_make_fill_show_and_remove_a_topic(
     assert asked.invoke(app, ["dev", "consume", name]).output == "1\n2\n3\n"
     listed = asked.invoke(app, ["dev", "topics", "--delete", f"{name}-2"]).output
     assert f"{name} 1 partitions, 3 offsets" in listed and f"{name}-2" not in listed
-    with pytest.raises(JobError, match="does not create the topic"):
+    with pytest.raises(JobError, match="cannot create the topic"):
         topics.create(kafka_servers, name)
 
 
 class Whole(KafkaRecordDeserializationSchema):
     def deserialize(self, record: KafkaRecord) -> Any:
         return record
+
+
+@pytest.mark.parametrize("command", ["produce", "consume"])
+def test_a_missing_topic_is_told_with_the_command_that_creates_it(
+    kafka_servers: str, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("headrace.dev.servers.url_of", lambda folder, name: kafka_servers)
+    told = CliRunner().invoke(app, ["dev", command, "nowhere-at-all"], "line\n").exception
+    assert isinstance(told, JobError) and told.message == "there is no topic 'nowhere-at-all'"
+    assert "headrace dev topics --create nowhere-at-all" in (told.hint or "")
 
 
 def test_a_record_comes_whole(kafka_servers: str, tmp_path: Path) -> None:

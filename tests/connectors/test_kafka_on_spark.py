@@ -26,6 +26,7 @@ pytestmark = [
 RECORDS = 200
 
 
+@pytest.mark.capability("Kafka to Kafka, exactly once", runners="streaming")
 @pytest.mark.timeout(300)
 def test_every_record_counts_once_and_in_order(kafka_servers: str, tmp_path: Path) -> None:
     """Two partitions, each with the numbers of its own keys, between transactions."""

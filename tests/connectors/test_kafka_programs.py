@@ -113,6 +113,7 @@ def test_windows_of_kafkas_own_time(broker: Broker, how: dict[str, Any]) -> None
 CLICKS = [KafkaTopicPartition("clicks", partition) for partition in range(2)]
 
 
+@pytest.mark.capability("Backfill from Kafka that hands over to the stream", runners="local")
 @pytest.mark.parametrize(
     "stop",
     [

@@ -163,7 +163,7 @@ def test_a_transaction_that_was_open_for_too_long_is_told_and_run_again(
     task = writer(made, worker)
     task.write(["a"], [None])
     time.sleep(13)  # coordinators look every ten seconds
-    with pytest.raises(JobError, match=r"was open for 1\d s, and the brokers abort one after 1 s"):
+    with pytest.raises(JobError, match=r"was open for 1\d s, but the brokers abort it after 1 s"):
         task.prepare_commit()
     task.abort()
     write(made, 0, "a", worker=worker)

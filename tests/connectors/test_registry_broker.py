@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from headrace.common import WatermarkStrategy
+from headrace.common import Configuration, WatermarkStrategy
 from headrace.connector import Budget
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors.kafka import (
@@ -142,8 +145,8 @@ def test_a_registry_that_comes_back(registry_url: str) -> None:
         soon = SchemaRegistry(url, max_outage=300)
         with pytest.raises(JobError, match="version 1 of the subject 'comes-back' failed") as away:
             AvroSchema.registered(soon, "comes-back", 1)
-        assert any("was waited for, for 0.3 s" in note for note in away.value.__notes__)
-        assert "is it running" in str(away.value)
+        assert any("was tried again for 0.3 s" in note for note in away.value.__notes__)
+        assert "check that it runs" in str(away.value)
         threading.Timer(0.5, open_gate).start()
         waits = SchemaRegistry(url, max_outage=60_000)
         assert AvroSchema.registered(waits, "comes-back", 1) == V1
@@ -254,3 +257,35 @@ def gate(url: str) -> Iterator[tuple[str, Any]]:
 
         opened = threading.Thread(target=accept, daemon=True)
         yield f"http://127.0.0.1:{port}{target.path}", opened.start
+
+
+@pytest.mark.capability("Avro with a schema registry", runners="local")
+def test_the_page(
+    kafka_servers: str,
+    registry_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The first programs of docs/how-to/formats.md, with the servers of the tests."""
+
+    def local() -> StreamExecutionEnvironment:
+        return StreamExecutionEnvironment(Configuration.from_dict({"execution.target": "local"}))
+
+    monkeypatch.setattr(StreamExecutionEnvironment, "get_execution_environment", local)
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "formats.md").read_text("utf-8")
+    first, second = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)[:2]
+    (printed,) = re.findall(r"^The program prints:\n\n```text\n(.*?)^```$", text, re.M | re.S)
+    here = {
+        "localhost:9092": kafka_servers,
+        "http://localhost:8081/apis/ccompat/v7": registry_url,
+        '"orders"': f'"{new_topic(kafka_servers)}"',
+    }
+    for shown, real in here.items():
+        assert shown in second
+        second = second.replace(shown, real)
+    page = ModuleType("formats_page")  # Order is found in it
+    monkeypatch.setitem(sys.modules, page.__name__, page)
+    exec(first, vars(page))
+    capsys.readouterr()
+    exec(second, vars(page))
+    assert capsys.readouterr().out == printed

@@ -27,6 +27,9 @@ from tests.oracle import trades_oracle
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.capability("Backfill from Kafka that hands over to the stream", runners="streaming")
+@pytest.mark.capability("Avro with a schema registry", runners="batch, streaming")
+@pytest.mark.capability("Kafka to Kafka, exactly once", runners="batch, streaming")
 def test_a_day_sent_live(kafka_servers: str, registry_url: str, tmp_path: Path) -> None:
     day, shown = tmp_path / "day", StringIO()
     generator.generate(day, events=2_000, seed=105)

@@ -22,6 +22,7 @@ PROCESSES = 2 * TASKS
 """Python's processes: a task of Spark reads in one, and writes in another."""
 
 
+@pytest.mark.capability("Redis and PostgreSQL as sinks, exactly once", runners="batch, streaming")
 @pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
 def test_a_table_to_redis_and_another_table(
     redis: Any, database: Any, tmp_path: Path, mode: str

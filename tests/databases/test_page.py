@@ -13,7 +13,7 @@ from headrace.datastream import StreamExecutionEnvironment
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "databases.md"
 REDIS = "redis://localhost:6379/0"
-DATABASE = "postgresql://ann@localhost:5432/shop"
+DATABASE = "postgresql://headrace@localhost:5432/postgres"
 
 
 def blocks(language: str) -> list[str]:
@@ -27,8 +27,8 @@ def test_the_page(
         return StreamExecutionEnvironment(Configuration.from_dict({"execution.target": "local"}))
 
     monkeypatch.setattr(StreamExecutionEnvironment, "get_execution_environment", local)
-    redis.hset("user:u1", "name", "ann")
-    redis.hset("user:u2", "name", "bob")
+    for line in re.findall("^redis-cli (.*)$", blocks("sh")[0], re.M):
+        redis.execute_command(*line.split())
     for sql in blocks("sql"):
         database.execute(sql)
     namespace: dict[str, Any] = {"__name__": "__main__"}

@@ -124,7 +124,7 @@ def test_a_snapshot_that_has_ended_is_not_taken_for_another(database: Any, tmp_p
         position = {**first["rows"], "snapshot": [lost.name, lost.sees]}
         with pytest.raises(CheckpointError, match="the job began to read has ended"):
             enumerator.advance({"rows": position}, Budget(10, 1000), 0, frozenset())
-        with pytest.raises(CheckpointError, match="begin with an empty checkpoint"):
+        with pytest.raises(CheckpointError, match="--fresh starts anew"):
             list(reader.read(SplitRange("rows", None, None, (lost, key))))
     assert [*reader.read(SplitRange("rows", None, None, (other.snapshot, key)))] == []
     for each in (enumerator, reader, other):
@@ -188,6 +188,7 @@ def jdbc(database: Any, sql: str, type_info: Any, **options: Any) -> Sink:
     return JdbcSink.sink(sql, type_info, where, how, **options)
 
 
+@pytest.mark.capability("Redis and PostgreSQL as sinks, exactly once", runners="local")
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_pyflink_program_counts_once_over_one_connection(database: Any, restarts: bool) -> None:
     """Micro-batches of the program are committed one by one, each anew after a restart."""
@@ -324,7 +325,7 @@ def test_a_user_who_may_make_no_table_is_told(database: Any) -> None:
     database.execute(f"GRANT USAGE ON SCHEMA {schema} TO guest")
     url = database.url.replace("headrace@", "guest@")
     given: Any = {"table": "prices", "columns": ["id", "price"], "password": "s3cret"}
-    with pytest.raises(JobError, match="cannot be made") as told:
+    with pytest.raises(JobError, match="cannot be created") as told:
         write(PostgresSink(url, **given), [(1, 1.0)])
     assert "CREATE TABLE IF NOT EXISTS" in str(told.value)
     write(PostgresSink(url, guarantee=DeliveryGuarantee.AT_LEAST_ONCE, **given), [(1, 1.0)])
@@ -361,6 +362,7 @@ def names(database: Any) -> Iterator[Any]:
     yield database
 
 
+@pytest.mark.capability("Lookups in Redis, in PostgreSQL and over HTTP", runners="local")
 def test_a_lookup(names: Any) -> None:
     lookup = PostgresLookup(
         names.url,

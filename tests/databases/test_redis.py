@@ -79,6 +79,7 @@ def test_each_command_does_what_it_says(redis: Any, worker: WorkerResources) -> 
     assert redis.smembers("members") == {"1", "2"}
 
 
+@pytest.mark.capability("Redis and PostgreSQL as sinks, exactly once", runners="local")
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_program_counts_once_over_one_connection(redis: Any, restarts: bool) -> None:
     url = redis.url
@@ -204,7 +205,7 @@ def test_patience_ends(worker: WorkerResources) -> None:
         sink = RedisSink(server.url, entry, max_outage=timedelta(milliseconds=100))
     with pytest.raises(Exception, match="refused") as told:
         write(sink, ["a"], 0, worker)
-    assert told.value.__notes__ == [f"{server.url} was waited for, for 0.1 s"]
+    assert told.value.__notes__ == [f"{server.url} was tried again for 0.1 s"]
 
 
 def test_lookups_go_together_over_one_connection(redis: Any) -> None:
@@ -228,6 +229,7 @@ def test_lookups_go_together_over_one_connection(redis: Any) -> None:
     assert redis.info("stats")["total_connections_received"] - before == 1
 
 
+@pytest.mark.capability("Lookups in Redis, in PostgreSQL and over HTTP", runners="local")
 def test_a_lookup_with_a_cache_asks_once_for_each_key(redis: Any) -> None:
     redis.mset({"ad:0": "c0", "ad:1": "c1"})
     redis.config_resetstat()

@@ -16,7 +16,7 @@ from headrace.errors import HeadraceError
 
 app = typer.Typer(
     name="headrace",
-    help="Flink's DataStream model in Python, carried by Spark.",
+    help="Flink's DataStream model in Python, on Spark.",
     no_args_is_help=True,
     add_completion=False,
     # A job's traceback is the user's: it must not be framed, shortened or filled with locals.
@@ -36,7 +36,7 @@ app.add_typer(dev.app, name="dev")
 def main() -> None:
     """Run this process's command line; an error of Headrace's own is printed without a stack."""
     try:
-        app()
+        app(prog_name="headrace")
     except HeadraceError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         raise SystemExit(1) from None

@@ -20,7 +20,7 @@ def trades(
     input_dir: Annotated[
         Path | None,
         typer.Option(
-            "--input", metavar="DIR", exists=True, file_okay=False, help="Feeds from elsewhere."
+            "--input", metavar="DIR", exists=True, file_okay=False, help="Feeds of your own."
         ),
     ] = None,
     output_dir: Annotated[
@@ -30,19 +30,20 @@ def trades(
         ),
     ] = None,
     events: Annotated[
-        int, typer.Option("--events", min=1, metavar="N", help="Events of the day that is made.")
+        int,
+        typer.Option("--events", min=1, metavar="N", help="Events of the generated day."),
     ] = 200_000,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="The same seed makes the same day.")
+        int, typer.Option("--seed", metavar="N", help="The same seed generates the same day.")
     ] = 1,
     display: Annotated[
         bool, typer.Option("--display/--no-display", help="Show the job live while it runs.")
     ] = True,
     kafka: Annotated[
-        bool, typer.Option("--kafka", help="From Kafka to Kafka, through a broker of its own.")
+        bool, typer.Option("--kafka", help="Read from and write to Kafka; starts a broker.")
     ] = False,
     rate: Annotated[
-        float, typer.Option("--rate", min=1, metavar="N", help="Messages a second, with --kafka.")
+        float, typer.Option("--rate", min=1, metavar="N", help="With --kafka: messages per second.")
     ] = 1_000,
     other_wait_ms: Annotated[
         int | None,
@@ -50,21 +51,21 @@ def trades(
             "--ab-wait",
             min=0,
             metavar="MS",
-            help="With --kafka: beside it version B, whose events wait so long for their orders.",
+            help="With --kafka: also run a version B; its events wait only so long for orders.",
         ),
     ] = None,
     backfill: Annotated[
         bool,
         typer.Option(
             "--backfill",
-            help="With --kafka: half of the day is history, which a run of its own reads first.",
+            help="With --kafka: a first run reads half of the day, the stream goes on.",
         ),
     ] = False,
 ) -> None:
     """Link three trading systems' messages into order hierarchies, as a stream and as a batch."""
     if kafka:
         if input_dir is not None:
-            raise typer.BadParameter("with --kafka the day is made: leave --input out")
+            raise typer.BadParameter("--kafka generates the day: it cannot be used with --input")
         from headrace.demo.trades.kafka import main as on_kafka
 
         raise typer.Exit(
@@ -78,6 +79,8 @@ def trades(
                 backfill=backfill,
             )
         )
+    if backfill or other_wait_ms is not None:
+        raise typer.BadParameter("--backfill and --ab-wait need --kafka")
     from headrace.demo.trades import main
 
     raise typer.Exit(

@@ -16,7 +16,7 @@ Folder = Annotated[
     Path,
     typer.Option("--dir", metavar="DIR", help="Where the servers' files are."),
 ]
-Port = Annotated[int | None, typer.Option(metavar="N", help="0: any free one.")]
+Port = Annotated[int | None, typer.Option(metavar="N", help="Its port; 0 takes any that is free.")]
 _FOLDER = Path(".headrace", "dev")
 
 
@@ -24,7 +24,7 @@ _FOLDER = Path(".headrace", "dev")
 def up(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SERVER]...", help="kafka, registry, redis, postgres; or all."),
+        typer.Argument(metavar="[SERVER]...", help="kafka, registry, redis or postgres."),
     ] = None,
     folder: Folder = _FOLDER,
     kafka_port: Port = None,
@@ -32,10 +32,11 @@ def up(
     redis_port: Port = None,
     postgres_port: Port = None,
 ) -> None:
-    """Start Kafka and a schema registry, and Redis and PostgreSQL where they are installed.
+    """Start Kafka and a schema registry, and Redis and PostgreSQL if they are installed.
 
-    Kafka and the registry are fetched once. All listen on this machine alone, on the given ports,
-    else the usual ones, else free ones. They run until `headrace dev down`.
+    The first start fetches Kafka and the registry (150 MB). The servers listen on 127.0.0.1 only.
+    Without a port a server takes its usual one, or a free one if that is taken. They run until
+    `headrace dev down`.
     """
     from headrace.dev import servers
 
@@ -47,16 +48,20 @@ def up(
     }
     ports = {name: port for name, port in given.items() if port is not None}
     for name in names or servers.MAKERS:
-        for started, server in servers.up(folder, [name], ports).items():
-            _show(started, server.url if server else "not installed")
+        if name in servers.MAKERS and servers.status(folder)[name] is None:
+            typer.echo(f"{name:<10} starting", err=True)  # it takes seconds on a busy machine
+        server = servers.up(folder, [name], ports)[name]
+        _show(name, server.url if server else "not installed")
 
 
 @app.command()
 def down(
     folder: Folder = _FOLDER,
-    wipe: Annotated[bool, typer.Option("--wipe", help="Remove their files, too.")] = False,
+    wipe: Annotated[
+        bool, typer.Option("--wipe", help="Remove their files as well: topics, tables, keys.")
+    ] = False,
 ) -> None:
-    """Stop the servers of this folder. Topics stay until --wipe; schemas do not."""
+    """Stop the servers of this folder. Their data is kept, except the registry's schemas."""
     from headrace.dev import servers
 
     stopped = servers.down(folder, wipe=wipe)
@@ -80,12 +85,17 @@ def status(folder: Folder = _FOLDER) -> None:
 
 @app.command()
 def topics(
-    create: Annotated[str | None, typer.Option(metavar="NAME", help="Make a topic.")] = None,
-    partitions: Annotated[int, typer.Option(min=1, metavar="N", help="Of a new topic.")] = 1,
-    delete: Annotated[str | None, typer.Option(metavar="NAME", help="Remove a topic.")] = None,
+    create: Annotated[str | None, typer.Option(metavar="NAME", help="Create this topic.")] = None,
+    partitions: Annotated[
+        int, typer.Option(min=1, metavar="N", help="How many partitions the new topic gets.")
+    ] = 1,
+    delete: Annotated[str | None, typer.Option(metavar="NAME", help="Delete this topic.")] = None,
     folder: Folder = _FOLDER,
 ) -> None:
-    """List Kafka's topics; make or remove one."""
+    """List the topics; create or delete one before.
+
+    Offsets count records, and the markers that end transactions.
+    """
     from headrace.dev import topics as kafka_topics
     from headrace.dev.servers import url_of
 
@@ -100,33 +110,41 @@ def topics(
 
 @app.command()
 def produce(
-    topic: Annotated[str, typer.Argument(help="The topic.")],
+    topic: Annotated[str, typer.Argument(help="A topic that exists.")],
     key_separator: Annotated[
         str | None,
-        typer.Option("--key", metavar="SEPARATOR", help="What stands between key and value."),
+        typer.Option(
+            "--key",
+            metavar="SEPARATOR",
+            help="Splits a line: key, value. Without it: no key.",
+        ),
     ] = None,
     folder: Folder = _FOLDER,
 ) -> None:
-    """Append the lines of the standard input to TOPIC."""
+    """Write the lines of the standard input to TOPIC, a record each."""
     from headrace.dev import topics as kafka_topics
     from headrace.dev.servers import url_of
 
     servers = url_of(folder, "kafka")
     count = kafka_topics.produce(servers, topic, _lines(key_separator))
-    typer.echo(f"{count} records", err=True)
+    typer.echo(f"{count} record{'s' * (count != 1)} written", err=True)
 
 
 @app.command()
 def consume(
-    topic: Annotated[str, typer.Argument(help="The topic.")],
-    follow: Annotated[bool, typer.Option("--follow", help="Go on after the end.")] = False,
-    most: Annotated[int | None, typer.Option("--max", metavar="N", help="Stop after N.")] = None,
+    topic: Annotated[str, typer.Argument(help="A topic that exists.")],
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Wait for new records at the end.")
+    ] = False,
+    most: Annotated[
+        int | None, typer.Option("--max", metavar="N", help="Stop after N records.")
+    ] = None,
     places: Annotated[
-        bool, typer.Option("--places", help="Print partition, offset and key, too.")
+        bool, typer.Option("--places", help="Print partition:offset and the key before the value.")
     ] = False,
     folder: Folder = _FOLDER,
 ) -> None:
-    """Print the values of TOPIC from its beginning, one a line; bytes that are no text escaped."""
+    """Print the values of TOPIC from its beginning, a line each; control characters are escaped."""
     from headrace.dev import topics as kafka_topics
     from headrace.dev.servers import url_of
 
@@ -144,7 +162,13 @@ def _lines(separator: str | None) -> Iterator[tuple[bytes | None, bytes]]:
 
 
 def _text(data: bytes | None) -> str:
-    return "" if data is None else data.decode(errors="backslashreplace")
+    """As text on one line: other bytes, line ends and control characters are escaped."""
+    text = "" if data is None else data.decode(errors="backslashreplace")
+    return "".join(c if c.isprintable() or c == "\t" else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def _show(name: str, text: str) -> None:

@@ -11,7 +11,7 @@ _MARKS = {"ok": "[green]ok[/]", "note": "[yellow]--[/]", "missing": "[bold red]n
 
 
 def doctor() -> None:
-    """Print what was found (Python, Java, Spark, memory, optional parts); 1 when no job can run."""
+    """Print what this machine has (Python, Java, Spark, memory); exit with 1 if no job can run."""
     console = Console(highlight=False, soft_wrap=True)
     findings = collect()
     print_findings(console, findings)

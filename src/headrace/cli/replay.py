@@ -20,12 +20,12 @@ STATE_IS_MISSING = 3
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What the exception's note names.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The exception's note names it.")],
     pdb: Annotated[
         bool, typer.Option("--pdb", help="Open the debugger where the function failed.")
     ] = False,
 ) -> None:
-    """Run the call in FILE again, without Spark: its input, on the state that it found.
+    """Repeat a failed call, without Spark, with the input and the state that it had.
 
     FILE is what a keyed task wrote when it failed (headrace.failure.capture-dir). Functions and
     classes of the program itself (the script that was run) are in FILE, as they were; modules are

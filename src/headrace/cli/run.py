@@ -23,14 +23,14 @@ from headrace.errors import ConfigurationError
 Local = Annotated[bool, typer.Option("--local", help="Run jobs in this process, without Spark.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("-D", metavar="KEY=VALUE", help="A setting, unless the program sets it itself."),
+    typer.Option("-D", metavar="KEY=VALUE", help="A setting that the program does not set itself."),
 ]
 
 NoDrain = Annotated[
     bool,
     typer.Option(
         "--no-drain",
-        help="Where sources stop, leave windows and timers open: a later run goes on there.",
+        help="Keep windows and timers open where sources stop: a later run goes on there.",
     ),
 ]
 
@@ -39,13 +39,13 @@ CONTEXT_SETTINGS = {"allow_interspersed_args": False}
 
 
 def run(
-    program: Annotated[Path, typer.Argument(help="The program, a Python file.")],
+    program: Annotated[Path, typer.Argument(help="A Python file.")],
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(help="What the program finds in sys.argv.", show_default=False),
+        typer.Argument(help="The program's own arguments.", show_default=False),
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start anew, not from the checkpoint.")
+        bool, typer.Option("--fresh", help="Start anew, without the checkpoint.")
     ] = False,
     local: Local = False,
     no_drain: NoDrain = False,
@@ -53,12 +53,16 @@ def run(
 ) -> None:
     """Run PROGRAM; started again, it goes on from its checkpoint unless --fresh is given.
 
-    --fresh counts before or after PROGRAM; after a `--` it is the program's own. It leaves what
-    sinks have written where it is. The other options come before PROGRAM.
+    Options come before PROGRAM; what follows is the program's own. Only --fresh may also follow,
+    unless a `--` stands before it. It does not remove what sinks have written.
     """
     drained = [f"{STOP_DRAIN.key}=false"] if no_drain else []
     ask(local, [*(settings or []), *drained])
     asked, passed = split_fresh(arguments or [])
+    for option in ("--local", "--no-drain"):
+        if option in passed[: passed.index("--") if "--" in passed else None]:
+            note = f"headrace: {option} after {program} is passed to the program; ours comes before"
+            print(note, file=sys.stderr)
     execute(program, passed, fresh=fresh or asked)
 
 

@@ -55,10 +55,13 @@ class Outage:
             self.told.waiting += 1
             if not self.told.away:
                 self.told.away = True
-                _log.warning("%s: failed, and is tried again: %s", self.what, error)
+                _log.warning(
+                    "%s failed, and is tried again for up to %g s: %s",
+                    *(self.what, self.patience_s, error),
+                )
         left_s = self._since_s + self.patience_s - now_s
         if left_s <= 0:
-            note = f"{self.what} was waited for, for {self.patience_s:g} s"
+            note = f"{self.what} was tried again for {self.patience_s:g} s"
             if note not in getattr(error, "__notes__", ()):  # many may wait for one answer
                 error.add_note(note)
             raise error
@@ -66,10 +69,10 @@ class Outage:
         return min(pause_s, left_s)
 
     def over(self) -> None:
-        """The work is done."""
+        """Note that the work is done, and log that the server works again."""
         if self._since_s is not None and self.told.away:
             self.told.away = False
-            _log.warning("%s: works again", self.what)
+            _log.warning("%s works again", self.what)
 
     def end(self) -> None:
         """The work is done or given up; nothing waits any more."""

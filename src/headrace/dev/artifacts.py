@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Mapping
@@ -83,6 +84,7 @@ def installed(
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{server}-") as made:
             content = Path(made, "content")
+            print(f"headrace: fetching {server} from Maven Central, once", file=sys.stderr)
             _fetch(parts, Path(made))
             _unpack(parts, Path(made, "fetched"), content)
             sums = {str(path.relative_to(content)): checksum(path) for path in _files(content)}
@@ -147,7 +149,7 @@ def _fetch(parts: list[Pinned], place: Path) -> None:
             )
         if checksum(path) != part.sha256:
             raise JobError(
-                f"{part.file_name} was fetched and is not what it must be",
+                f"the fetched {part.file_name} has another checksum than expected",
                 where={"SHA-256": checksum(path), "expected": part.sha256},
                 hint="something between this machine and Maven Central changes files",
             )
@@ -210,7 +212,7 @@ def _verify(folder: Path) -> None:
     if found != expected:
         names = sorted(name for name, _ in found.items() ^ expected.items())
         raise JobError(
-            "the files of a server are not what was fetched",
+            "the files of a server were changed after they were fetched",
             where={"folder": str(folder), "file": names[0]},
             hint="remove the folder: the next start fetches it again",
         )

@@ -1,10 +1,11 @@
-"""The servers of one folder: brought up, looked at, taken down."""
+"""The servers of one folder: started, listed, stopped."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from headrace.dev.from_machine import postgres, redis
 from headrace.dev.kafka import kafka
@@ -29,7 +30,7 @@ def up(
     Port 0 is any free one; without a port it is the usual one, or a free one where that is taken.
 
     Raises:
-        JobError: one cannot be started. Those that were started stay.
+        JobError: one cannot be started, or runs on another port. Those that were started stay.
     """
     for name in names:
         if name not in MAKERS:
@@ -40,8 +41,25 @@ def up(
         (own / ".gitignore").write_text("*\n")
     found: dict[str, Running | None] = {}
     for name in names:
-        found[name] = running(own, name) or _started(own, name, (ports or {}).get(name))
+        port = (ports or {}).get(name)
+        found[name] = _found(own, name, port) or _started(own, name, port)
     return found
+
+
+def _found(folder: Path, name: str, port: int | None) -> Running | None:
+    """The server, if it runs.
+
+    Raises:
+        JobError: it runs on another port than the one that is asked for.
+    """
+    server = running(folder, name)
+    if server is not None and port and urlsplit(f"//{server.url.rpartition('//')[2]}").port != port:
+        raise JobError(
+            f"{name} runs already, on another port than {port}",
+            where={"address": server.url},
+            hint="leave the port out, or stop the servers first: headrace dev down",
+        )
+    return server
 
 
 def _started(folder: Path, name: str, port: int | None) -> Running | None:
@@ -75,6 +93,6 @@ def url_of(folder: Path, name: str) -> str:
         raise JobError(
             f"{name} does not run here",
             where={"folder": str(folder.absolute())},
-            hint="headrace dev up",
+            hint="`headrace dev up` starts it; for servers of another folder use --dir",
         )
     return found.url

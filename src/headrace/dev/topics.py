@@ -1,4 +1,4 @@
-"""Topics and their records, for people: listed, made, filled and shown."""
+"""Topics and their records, for people: listed, created, filled and shown."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def _offsets(admin: Any, places: list[Any], spec: Any) -> list[int]:
 
 
 def create(servers: str, name: str, partitions: int = 1, **settings: str) -> None:
-    """Make a topic, and wait until it is there.
+    """Create a topic, and wait until it is there.
 
     Raises:
-        JobError: it cannot be made.
+        JobError: it cannot be created.
     """
     kafka = _library()
     new = kafka.admin.NewTopic(name, partitions, 1, config=settings)
@@ -86,10 +86,10 @@ def create(servers: str, name: str, partitions: int = 1, **settings: str) -> Non
 
 
 def delete(servers: str, name: str) -> None:
-    """Remove a topic with its records, and wait until it is gone.
+    """Delete a topic with its records, and wait until it is gone.
 
     Raises:
-        JobError: it cannot be removed.
+        JobError: it cannot be deleted.
     """
     with _library().admin.AdminClient(_settings(servers)) as admin:
         asked = admin.delete_topics([name], operation_timeout=_ASK_S)
@@ -107,7 +107,7 @@ def _settled(admin: Any, name: str, so: Callable[[Any], bool]) -> None:
     until = machine.seconds() + _ASK_S
     while not so(admin.list_topics(timeout=_ASK_S).topics.get(name)):
         if machine.seconds() >= until:
-            raise JobError(f"Kafka does not say that the change of the topic {name!r} is made")
+            raise JobError(f"the topic {name!r} was changed, but the broker does not show it yet")
         machine.sleep(_POLL_S)
 
 
@@ -120,7 +120,7 @@ def _wait(answer: Any, what: str) -> None:
     try:
         answer.result()
     except _library().KafkaException as error:
-        raise JobError(f"Kafka does not {what}: {error.args[0].str()}") from None
+        raise JobError(f"cannot {what}: {error.args[0].str()}") from None
 
 
 def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, bytes | None]]) -> int:
@@ -152,8 +152,17 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
         count += 1
     producer.flush()
     if refused:
+        if refused[0].name() in ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC"):
+            raise _no_topic(topic)
         raise JobError(f"Kafka refuses a record of {topic!r}: {refused[0].str()}")
     return count
+
+
+def _no_topic(name: str) -> JobError:
+    return JobError(
+        f"there is no topic {name!r}",
+        hint=f"`headrace dev topics` lists them, `headrace dev topics --create {name}` creates it",
+    )
 
 
 def consume(servers: str, topic: str, *, follow: bool = False) -> Iterator[ShownRecord]:
@@ -177,7 +186,7 @@ def consume(servers: str, topic: str, *, follow: bool = False) -> Iterator[Shown
     try:
         known = consumer.list_topics(topic, timeout=_ASK_S).topics[topic]
         if known.error is not None:
-            raise JobError(f"there is no topic {topic!r}: {known.error.str()}")
+            raise _no_topic(topic)
         open_ends = {*known.partitions}
         beginning = kafka.OFFSET_BEGINNING
         consumer.assign([kafka.TopicPartition(topic, p, beginning) for p in open_ends])

@@ -1,8 +1,8 @@
 """What happens where a source stops although its input goes on: drained, or kept open.
 
 A run that *drains* ends event time there: every split gets the greatest watermark, windows and
-timers fire. Without it a split keeps the watermark that it has reached, and so do windows, timers
-and state: another run goes on exactly there, with the same program and another stop, or none.
+timers fire. Without draining each split keeps its watermark, and windows, timers and state stay as
+they are. Another run goes on exactly there, with the same program and another stop, or none.
 Sources that end by themselves (files, a collection) are drained by every run.
 """
 
@@ -20,7 +20,7 @@ _ITS_END = "its end"
 
 
 def until_of(source: Any) -> str:
-    """Where a connector's ``Source`` stops, as it is written into offsets; empty: it does not."""
+    """Where a connector's ``Source`` stops, as it is written into offsets; empty if it does not."""
     if source is None:  # a program as the workers have it
         return ""
     if source.stops_at:
@@ -50,9 +50,10 @@ def left_asleep(sources: Iterable[SourceProgram], offset: Offset) -> set[Any]:
 def kept(
     source: SourceProgram, before: SourceProgress, after: SourceProgress, drain: bool
 ) -> SourceProgress:
-    """What is written down of what ``advance`` returned: splits that finish may only stop.
+    """The progress to write down, from the one that ``advance`` returned.
 
-    A split whose end position is not known cannot be read on, and is drained.
+    Without draining a split that finishes is written down as stopped. A split whose end position is
+    not known cannot be read on, so it is drained.
     """
     stops = source.source is not None and bool(source.source.stops_at)
     stopped, finished = dict(before.stopped), dict(after.finished)
@@ -77,7 +78,7 @@ def check_going_on(sources: Iterable[SourceProgram], offset: Offset) -> None:
     """Raise where a source is to read on, and an earlier run has ended its event time.
 
     Raises:
-        CheckpointError: it is so.
+        CheckpointError: there is such a source.
     """
     for source in sources:
         before = offset.source(source.id)
@@ -86,17 +87,15 @@ def check_going_on(sources: Iterable[SourceProgram], offset: Offset) -> None:
         if not before.drained or not stops_elsewhere(source, before):
             continue
         raise CheckpointError(
-            f"{source.name!r} is to read on, but an earlier run was drained where the source"
-            " stopped: event time has ended there, so its windows and timers have fired, and what"
-            " comes would be late",
+            f"{source.name!r} cannot be read on: an earlier run was drained where it stopped, so"
+            " event time has ended, windows and timers have fired, and new records would be late",
             where={
                 "source": f"{source.name} (uid={source.uid or 'none'})",
                 "stopped at": before.until or "an end of its own",
                 "to stop at": until_of(source.source) or "no end",
             },
-            hint="run the bounded program with headrace.stop.drain: false"
-            " (`headrace run --no-drain`) in a new checkpoint (`--fresh`); then this one goes on"
-            " from it",
+            hint="run the bounded program again with `headrace run --no-drain --fresh`"
+            " (headrace.stop.drain: false); then this program goes on from its checkpoint",
         )
 
 

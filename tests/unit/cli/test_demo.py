@@ -94,3 +94,11 @@ def test_on_kafka(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_feeds_from_elsewhere_are_not_sent_to_kafka(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["demo", "trades", "--kafka", "--input", str(tmp_path)])
     assert done.exit_code == 2 and "--input" in done.output
+
+
+@pytest.mark.parametrize("options", [["--backfill"], ["--ab-wait", "0"]])
+def test_what_needs_kafka_is_refused_without(
+    calls: list[dict[str, Any]], options: list[str]
+) -> None:
+    done = CliRunner().invoke(app, ["demo", "trades", *options])
+    assert done.exit_code == 2 and "need --kafka" in done.output and not calls

@@ -61,6 +61,13 @@ def test_a_program_gets_its_arguments(
     assert done.returncode == 0
 
 
+def test_an_option_of_ours_after_the_program_is_the_programs_and_told(program: Path) -> None:
+    done = headrace(program.parent.parent, "run", "jobs/job.py", "--local", "--", "--no-drain")
+    assert done.stdout.startswith("['--local', '--', '--no-drain']")
+    assert "--local after jobs/job.py is passed to the program" in done.stderr
+    assert "--no-drain" not in done.stderr
+
+
 def test_a_programs_exception_begins_in_the_program(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text("def broken():\n    raise KeyError('k')\n\nbroken()\n")
     by_headrace = headrace(tmp_path, "run", "job.py")

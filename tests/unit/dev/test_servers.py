@@ -173,13 +173,13 @@ def test_what_was_fetched_is_kept_and_checked(tmp_path: Path, fetching: list[int
     assert (folder / "thing-1.jar").read_bytes() == b"good"
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
     (folder / "thing-1.jar").write_bytes(b"evil")
-    with pytest.raises(JobError, match="not what was fetched") as failed:
+    with pytest.raises(JobError, match="changed after they were fetched") as failed:
         artifacts.installed("kafka", environ)
     assert failed.value.where["file"] == "thing-1.jar"
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(None, "could not be fetched"), (b"evil", "not what it must be")]
+    ("content", "message"), [(None, "could not be fetched"), (b"evil", "another checksum")]
 )
 def test_a_fetch_that_fails_or_brings_something_else_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, message: str
@@ -211,8 +211,13 @@ def test_the_command_starts_shows_and_stops(
     asked = CliRunner()
     begun = asked.invoke(app, ["dev", "up"])
     assert begun.exit_code == 0 and "redis      not installed" in begun.output
+    assert "echo       starting" in begun.output
     again = asked.invoke(app, ["dev", "up", "echo"])
-    assert again.output.split()[:2] == begun.output.split()[:2]
+    assert again.output.split() == begun.stdout.split()[:2]
+    port = int(again.output.rpartition(":")[2])
+    with pytest.raises(JobError, match=f"on another port than {port + 1}"):
+        servers.up(Path(".headrace", "dev"), ["echo"], {"echo": port + 1})
+    assert servers.up(Path(".headrace", "dev"), ["echo"], {"echo": port})["echo"] is not None
     shown = asked.invoke(app, ["dev", "status"]).output
     assert str(tmp_path / ".headrace" / "dev" / "echo.log") in shown and "does not run" in shown
     assert asked.invoke(app, ["dev", "down", "--wipe"]).output == "echo       stopped\n"

@@ -78,6 +78,11 @@ def test_bytes_that_are_no_text_are_escaped(servers: str) -> None:
     assert sorted(shown) == ["", "\\xff"]
 
 
+def test_a_record_is_one_line_without_control_characters(servers: str) -> None:
+    topics.produce(servers, "t", [(None, b"a\n\x00\x1b[2J\tb\xc3\xa9")])
+    assert CliRunner().invoke(app, ["dev", "consume", "t"]).output == "a\\n\\x00\\x1b[2J\tb\u00e9\n"
+
+
 def test_what_kafka_refuses_is_told(servers: str) -> None:
     with pytest.raises(JobError, match="refuses a record of 't'"):
         topics.produce(servers, "t", [(None, b"x" * 999_999_0)])

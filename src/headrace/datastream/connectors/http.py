@@ -39,16 +39,16 @@ class HttpLookup(AsyncFunction[Any, Any]):
             the address.
         key: gives the key of a record; without it the record is the key.
         read: turns the answer's bytes into what was found; JSON unless given.
-        join: gives the results for a record and what was found, a list of one or none. Without it
-            what was found is emitted.
+        join: returns the results, a list, from a record and from what was found, a list of one
+            or none. Without it what was found is emitted.
         headers: sent with each request.
-        connections: so many are open at most, by each task of the operator, each with a thread.
+        connections: how many each task of the operator opens at most, each with a thread.
         answer_timeout: how long one answer may take.
         max_outage: how long a record waits for a service that has gone away, or answers 408, 425,
-            429 or 5xx, if the operator's timeout allows it.
+            429, 500, 502, 503 or 504. The operator's timeout ends the wait earlier.
 
-    404 and 410 mean that nothing was found. Another status but 2xx fails the job. Redirects are
-    not followed.
+    404 and 410 mean that nothing was found. Any other status that is not 2xx fails the job.
+    Redirects are not followed.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ def _checked(url: Any) -> str:
     """
     if not isinstance(url, str) or urlsplit(url).scheme not in _CONNECTIONS:
         shown = without_secrets(url) if isinstance(url, str) else repr(url)
-        raise PlanError(f"{shown} is not an address of HTTP", hint="http://host:port/path/{}")
+        raise PlanError(f"{shown} is not an HTTP address", hint="http://host:port/path/{}")
     if "@" in urlsplit(url).netloc:
         raise PlanError(
             f"{without_secrets(url)} has a user in it, which is not sent",

@@ -25,9 +25,9 @@ from headrace.errors import PlanError
 class HybridSource(Source):
     """The records of several sources, one after the other; all but the last are bounded.
 
-    Splits are named ``<number of the source>:<its own name>``, so positions say how far the switch
-    is. A source begins in the micro-batch in which the one before it ends: its splits are known
-    before those of the other end, and event time does not end between them.
+    A split is named ``<number of the source>:<its own name>``, so the positions say which source is
+    read. A source begins in the micro-batch in which the one before it ends. Its splits are known
+    before the others end, so event time does not end between the two.
     """
 
     sources: tuple[Source, ...]
@@ -40,13 +40,13 @@ class HybridSource(Source):
             if not isinstance(source, Source) or source.served_by is not ServedBy.TASKS:
                 raise PlanError(
                     f"{source!r:.100} cannot be a part of a hybrid source",
-                    hint="a source that is read by tasks can: FileSource, KafkaSource",
+                    hint="use sources that tasks read: FileSource, KafkaSource",
                 )
         for source in self.sources[:-1]:
             if not source.bounded:
                 raise PlanError(
-                    f"{source.name} has no end, so no source can follow it",
-                    hint="only the last of the sources may be endless; set_bounded(…) ends Kafka's",
+                    f"{source.name} has no end, so no source can come after it",
+                    hint="only the last source may have no end; set_bounded(…) ends a KafkaSource",
                 )
         if any(source.bad_record_tag != self.bad_record_tag for source in self.sources):
             raise PlanError(
@@ -130,7 +130,7 @@ class HybridSourceBuilder:
         self._sources = sources
 
     def add_source(self, source: Source) -> HybridSourceBuilder:
-        """Read this one when those before have ended."""
+        """Read this source after those that were added before."""
         self._sources += (source,)
         return self
 

@@ -28,8 +28,8 @@ class AvroDeserializationSchema(DeserializationSchema):
     """Records from messages of Avro.
 
     Arguments:
-        schema: the reader's, which every record comes in: an ``AvroSchema``, its text, or a
-            dataclass. None: each record as it was written (with a registry, or ``writer_schema``).
+        schema: the reader's schema, to which every record is converted: an ``AvroSchema``, its
+            text, or a dataclass. None: each record has its writer's schema.
         into: what records become: dict, ``Row``, or a dataclass. The default is the dataclass that
             was given as the schema, else dict.
         registry: where the writers' schemas are. With it messages have Confluent's header.
@@ -83,7 +83,7 @@ class AvroDeserializationSchema(DeserializationSchema):
         self._prepare()
 
     def deserialize(self, data: bytes | None) -> Any:
-        """The record in the message; None for none, which is how a log says that a key is gone.
+        """The record in the message; None for None, which deletes a key in a compacted topic.
 
         Raises:
             DecodeError: there is none; the message says in one line why.
@@ -122,8 +122,8 @@ class AvroSerializationSchema(RegisteringSchema):
     Arguments:
         schema: an ``AvroSchema``, its text, or a dataclass.
         registry: where the schema is registered. With it messages have Confluent's header.
-        subject: under which subject; by default the topic's name and ``-value``.
-        register: whether a schema that is not there is registered. Else it must be there.
+        subject: the subject of the schema; by default the topic's name and ``-value``.
+        register: whether to register the schema if it is missing. If False, it must be registered.
     """
 
     def __init__(

@@ -68,9 +68,9 @@ class AvroSchema:
     def registered(registry: SchemaRegistry | str, subject: str, version: int) -> AvroSchema:
         """The schema that a registry has under a subject and a version; it is asked now.
 
-        A version is one schema for ever. What is the latest version may have changed when the
-        program is started again, and then a micro-batch that is repeated would be decoded with
-        another schema. So it must be a number.
+        The schema of a version never changes. The latest version may be another one when the
+        program is started again; then a repeated micro-batch would be decoded with another schema.
+        So the version must be a number.
 
         Raises:
             PlanError: the version is no number, or the schema there is not of Avro.
@@ -79,9 +79,9 @@ class AvroSchema:
         place, given = registry_of(registry), version
         if place is None or type(given) is not int or given < 1:
             raise PlanError(
-                f"the version {given!r} of the subject {subject!r} is no number from 1 on",
-                hint="name the version: which one is the latest may change while the job is "
-                "stopped, and its last micro-batch would be decoded with another schema",
+                f"the version {given!r} of the subject {subject!r} is not a number from 1",
+                hint="give a number: the latest version may change while the job is stopped, and "
+                "then its last micro-batch would be decoded with another schema",
             )
         client = client_of(place)
         found = client.at_version(subject, given)

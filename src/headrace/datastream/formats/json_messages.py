@@ -80,10 +80,10 @@ class JsonDeserializationSchema(DeserializationSchema):
     """Records from messages of JSON.
 
     Arguments:
-        into: dict (any JSON object), or a dataclass: by the fields' names, values by their types;
-            fields that the class does not have are dropped.
-        registered: whether messages have Confluent's header. The registry itself is not asked: JSON
-            says what is in it.
+        into: dict (any JSON object), or a dataclass. Fields are found by name, and values converted
+            to the fields' types. Fields that the class does not have are dropped.
+        registered: whether messages have Confluent's header. The registry is not asked: JSON needs
+            no schema to be read.
     """
 
     def __init__(self, into: type = dict, registered: bool = False) -> None:
@@ -94,7 +94,7 @@ class JsonDeserializationSchema(DeserializationSchema):
         return (_json_schema, (self._into, self._registered, all_hints(self._into)))
 
     def deserialize(self, data: bytes | None) -> Any:
-        """The record in the message; None for none, which is how a log says that a key is gone.
+        """The record in the message; None for None, which deletes a key in a compacted topic.
 
         Raises:
             DecodeError: there is none.

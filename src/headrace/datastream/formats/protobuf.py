@@ -46,7 +46,7 @@ class ProtobufDeserializationSchema(DeserializationSchema):
         self._into, self._registered = into, registered
 
     def deserialize(self, data: bytes | None) -> Any:
-        """The record in the message; None for none, which is how a log says that a key is gone.
+        """The record in the message; None for None, which deletes a key in a compacted topic.
 
         Raises:
             DecodeError: there is none.

@@ -56,7 +56,7 @@ class Registered:
         if found is not None:
             return Registered(found, strategy_of(subject), register)
         if subject is not None:
-            raise PlanError("a subject is of use with a registry only", hint="pass registry=…")
+            raise PlanError("a subject needs a registry", hint="pass registry=…")
         return None
 
     def header(

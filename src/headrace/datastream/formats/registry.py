@@ -1,8 +1,8 @@
-"""A schema registry: where it is, under which subject a schema lies, and the header of a message.
+"""A schema registry: its address, the subjects of schemas, and the header of a message.
 
 The wire format is Confluent's: a byte 0, four bytes with the id of the writer's schema (most
-significant first), then the record. An id stands for one schema for ever, so a replay decodes as
-before.
+significant first), then the record. The schema of an id never changes, so a replay decodes
+as before.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _USER_INFO = "basic.auth.user.info"
 
 
 class SchemaRegistry:
-    """Where a schema registry is, and how to reach it.
+    """The address of a schema registry, and how to reach it.
 
     ``config`` are properties of confluent-kafka's client: ``basic.auth.user.info`` (user:password),
     ``ssl.ca.location``, ``bearer.auth.token``, ``timeout``, … A user and password in the address
-    are taken out of it. What may be secret is never shown.
+    are taken out of it. Secrets are never shown.
 
-    ``config`` may also be a function without arguments that returns the properties: then secrets
-    are read where the job runs, and do not travel with the program.
+    ``config`` may also be a function without arguments that returns the properties. It is called on
+    the workers, so secrets are not sent with the program.
 
     ``max_outage``: how long a task waits for a registry that does not answer, before the job fails.
     """
@@ -179,15 +179,15 @@ def strategy_of(subject: Any) -> SubjectStrategy:
     if isinstance(subject, SubjectStrategy):
         return subject
     raise PlanError(
-        f"{subject!r:.120} names no subject",
-        hint="pass a subject, or TopicNameStrategy('orders'), say",
+        f"{subject!r:.120} is no subject",
+        hint="pass a subject's name, or for example TopicNameStrategy('orders')",
     )
 
 
 def _known(topic: str | None) -> str:
     if topic is None:
         raise PlanError(
-            "the subject of a schema follows from the topic, and no topic is known here",
+            "the subject is named by the topic, and no topic is known here",
             hint="pass subject='orders-value', or TopicNameStrategy('orders')",
         )
     return topic

@@ -1,4 +1,4 @@
-"""What a process knows of a schema registry: one client and one cache for each."""
+"""The clients of schema registries: one for each registry in a process, with a cache."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from headrace.datastream.formats.registry import SchemaRegistry
 from headrace.errors import DecodeError, JobError
 
 UNKNOWN_FOR_S = 10.0
-"""So long an unknown id is not asked for again: a topic full of them would ask for each record."""
+"""How long an unknown id is not asked for again: a topic full of them would ask each time."""
 
 TIMEOUT_S = 30.0
-"""For so long one answer is waited for, unless the properties say otherwise."""
+"""How long to wait for one answer, unless the properties say otherwise."""
 
 T = TypeVar("T")
 
@@ -221,9 +221,9 @@ class RegistryClient:
             if status is None
             else status in _TRY_LATER or status >= _SERVER_ERRORS
         )
-        hint = "look at the subject's schemas and its compatibility, and at who may write there"
+        hint = "check the subject's schemas, its compatibility rule, and the right to write to it"
         if away or status is None:
-            hint = "is it running, and can it be reached from where the job runs?"
+            hint = "check that it runs, and that the workers can reach it"
         return (RegistryAway if away else JobError)(
             f"{doing} failed: {told}", where={"registry": self._registry.url}, hint=hint
         )

@@ -38,7 +38,7 @@ def command(value: Any) -> RedisCommand:
     [
         (lambda: PostgresSink(URL), "either table and columns, or sql and values"),
         (lambda: PostgresSink(URL, table="t", sql="x"), "either table and columns"),
-        (lambda: PostgresSink(URL, table="t"), "columns of t to write to are missing"),
+        (lambda: PostgresSink(URL, table="t"), "columns= is missing"),
         (lambda: PostgresSink(URL, table="t", columns="ab"), "a list of names"),
         (lambda: PostgresSink(URL, table="t", columns=["a"], key=["b"]), "'b' is not among"),
         (lambda: PostgresSink(URL, sql="x", columns=["a"], values=list), "neither columns nor key"),
@@ -49,13 +49,13 @@ def command(value: Any) -> RedisCommand:
         (lambda: PostgresSnapshotSource(URL, ""), "the table must be"),
         (lambda: PostgresLookup(URL, ""), "the query"),
         (lambda: PostgresLookup(URL, "SELECT 1", key=7), "key of a PostgresLookup"),  # type: ignore[arg-type]
-        (lambda: RedisSink("http://:s3cret@db", command), "is not the URL of a Redis"),
+        (lambda: RedisSink("http://:s3cret@db", command), "is not a URL of Redis"),
         (lambda: RedisSink(REDIS, 7), "command must be a function"),  # type: ignore[arg-type]
         (lambda: RedisLookup(REDIS, read="HGET"), "reads with GET"),
         (lambda: RedisLookup(REDIS, read="DEL"), "not with 'DEL'"),
         (lambda: RedisLookup(REDIS, join=7), "join of a RedisLookup"),  # type: ignore[arg-type]
         (lambda: HttpLookup("http://prices/"), "no place for the key"),
-        (lambda: HttpLookup("ftp://prices/{}"), "not an address of HTTP"),
+        (lambda: HttpLookup("ftp://prices/{}"), "not an HTTP address"),
         (lambda: HttpLookup("http://ann:s3cret@prices/{}"), "has a user in it"),
     ],
 )
@@ -165,9 +165,9 @@ def test_commands(given: RedisCommand, arguments: tuple[Any, ...]) -> None:
     [
         (lambda: RedisCommand.set("a", None), "not None"),  # type: ignore[arg-type]
         (lambda: RedisCommand.set("a", True), "not True"),
-        (lambda: RedisCommand.hset("a", {"b": [1]}), "turn it into"),  # type: ignore[dict-item]
+        (lambda: RedisCommand.hset("a", {"b": [1]}), "convert it first"),  # type: ignore[dict-item]
         (lambda: RedisCommand.hset("a", {}), "a dict with a field"),
-        (lambda: RedisCommand(), "begins with its name"),
+        (lambda: RedisCommand(), "begin with its name"),
     ],
 )
 def test_commands_that_are_refused(make: Callable[[], Any], words: str) -> None:
@@ -204,7 +204,7 @@ def test_work_is_repeated_until_the_server_is_back() -> None:
     with pytest.raises(ConnectionError) as told:
         until_back(work, away, Outage(120, "db", clock), clock.sleep)
     assert clock.now_s == pytest.approx(120)
-    assert told.value.__notes__ == ["db was waited for, for 120 s"]
+    assert told.value.__notes__ == ["db was tried again for 120 s"]
 
 
 def test_an_outage_is_told_once_whoever_waits(caplog: pytest.LogCaptureFixture) -> None:
@@ -217,7 +217,7 @@ def test_an_outage_is_told_once_whoever_waits(caplog: pytest.LogCaptureFixture) 
         for outage in waiting:
             outage.over()
     words = [record.message.rpartition(": ")[2] for record in caplog.records]
-    assert words == ["away", "works again"] * 2
+    assert words == ["away", "db works again"] * 2
 
 
 def test_an_outage_is_told_again_when_all_that_waited_gave_up(

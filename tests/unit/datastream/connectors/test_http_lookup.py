@@ -79,6 +79,7 @@ def looked_up(keys: list[Any], lookup: HttpLookup) -> list[Any]:
     return run_pipeline(program, cuts=[2] * 9).only
 
 
+@pytest.mark.capability("Lookups in Redis, in PostgreSQL and over HTTP", runners="local")
 def test_answers_over_connections_that_stay_open(service: Service) -> None:
     lookup = HttpLookup(
         f"{service.url}/price/{{}}",
@@ -155,4 +156,4 @@ def test_patience_ends() -> None:
     lookup = HttpLookup(f"{url}/{{}}", max_outage=Time.milliseconds(60))
     with pytest.raises(ConnectionRefusedError) as told:
         looked_up(["a"], lookup)
-    assert f"{url}/a was waited for, for 0.06 s" in told.value.__notes__
+    assert f"{url}/a was tried again for 0.06 s" in told.value.__notes__

@@ -88,15 +88,15 @@ def test_addresses_and_groups_may_be_properties() -> None:
     [
         ({"bootstrap_servers": ""}, "address of a broker"),
         ({"topics": ()}, "topics, or topics that match"),
-        ({"topics": [("a", "b")]}, "named by a text"),
-        ({"topics": ""}, "named by a text"),
+        ({"topics": [("a", "b")]}, "is a str that is not empty"),
+        ({"topics": ""}, "is a str that is not empty"),
         ({"properties": {"isolation.level": "dirty"}}, "isolation.level is one of"),
         ({"topic_pattern": "x"}, "topics, or topics that match"),
         ({"deserializer": None}, "needs a deserialization schema"),
         ({"deserializer": str}, "needs a deserialization schema"),
         ({"starting_offsets": KafkaOffsetsInitializer.committed_offsets()}, "no group is set"),
         ({"bounded": True}, "where to stop"),
-        ({"on_changed_topic": "latst"}, "none of the policies"),
+        ({"on_changed_topic": "latst"}, "is no policy"),
         ({"topics": (), "topic_pattern": "("}, "no regular expression"),
     ],
 )
@@ -188,7 +188,7 @@ def test_a_secret_may_stay_where_it_is(tmp_path: Path, monkeypatch: pytest.Monke
     found = made.properties.for_admin()
     assert found == {"sasl.username": "ann", "sasl.password": "s3cr3t"}
     monkeypatch.delenv("KAFKA_USER")
-    with pytest.raises(ConfigurationError, match=r"sasl\.username refers to something") as told:
+    with pytest.raises(ConfigurationError, match=r"sasl\.username refers to a value") as told:
         made.properties.for_admin()
     assert told.value.where == {"environment variable": "KAFKA_USER"}
 

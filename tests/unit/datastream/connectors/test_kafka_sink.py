@@ -277,7 +277,7 @@ def test_a_transaction_that_was_open_for_too_long_is_told_and_run_again(cluster:
     task = writer(made, worker)
     task.write(["a"], [None])
     cluster.expire()
-    with pytest.raises(JobError, match=r"was open for 0 s, and the brokers abort one after 0 s"):
+    with pytest.raises(JobError, match=r"was open for 0 s, but the brokers abort it after 0 s"):
         task.prepare_commit()
     assert cluster.values == []
     write(made, worker, 0, "a")
@@ -401,6 +401,7 @@ def test_a_missing_topic_is_told(cluster: Cluster) -> None:
             write(sink(guarantee), WorkerResources(), 0, "a")
 
 
+@pytest.mark.capability("Kafka to Kafka, exactly once", runners="local")
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_program_writes_each_result_once(cluster: Cluster, restarts: bool) -> None:
     def program(env: StreamExecutionEnvironment) -> Any:

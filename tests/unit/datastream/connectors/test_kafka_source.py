@@ -175,7 +175,7 @@ def test_a_broker_that_does_not_know_yet_is_asked_again(broker: Broker) -> None:
 def test_a_partition_that_nobody_serves_at_the_start_is_told(broker: Broker) -> None:
     broker.create("t", 2)
     broker.leaderless = {("t", 1)}
-    with pytest.raises(JobError, match="cannot say which offsets it has") as failed:
+    with pytest.raises(JobError, match="does not say which offsets a partition has") as failed:
         Walk(source()).begin()
     assert type(failed.value) is JobError and 10 <= broker.paused_s < 11
     assert failed.value.where == {"topic": "t", "partition": "1"}

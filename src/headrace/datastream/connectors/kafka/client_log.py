@@ -1,4 +1,4 @@
-"""What librdkafka has to say goes to Python's ``logging``, and not to stderr."""
+"""librdkafka's messages go to Python's ``logging``, and not to stderr."""
 
 from __future__ import annotations
 

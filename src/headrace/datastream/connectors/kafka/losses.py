@@ -1,4 +1,4 @@
-"""What a job does, by its policies, where records or topics are gone: it fails, or it says so."""
+"""What a job does if records or topics are gone: by its policies it fails, or logs it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def missing(policy: Policy, name: str, offset: int, first: int, end: int) -> Non
         raise JobError(
             message,
             where=where,
-            hint="on_missing_offsets('earliest') or ('latest') goes on with what is there",
+            hint="on_missing_offsets('earliest') or ('latest') lets the job skip them and go on",
         )
     _log.warning("%s (%s); the job goes on at the %s offset", message, where, policy)
 
@@ -53,7 +53,7 @@ def changed(policy: Policy, name: str, what: str, offset: int, end: int | None) 
                 "partition": str(split.partition),
                 "read up to offset": str(offset),
             },
-            hint="on_changed_topic('earliest') or ('latest') goes on with what is there",
+            hint="on_changed_topic('earliest') or ('latest') lets the job go on with the new topic",
         )
     _log.warning(
         "%s: the topic %s; it was read up to offset %d, and its end was %s",

@@ -58,12 +58,12 @@ class KafkaOffsetsInitializer:
     def committed_offsets(
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
     ) -> KafkaOffsetsInitializer:
-        """What the group has committed; of a partition without, what the strategy says."""
+        """The offsets that the group has committed; without one, what the strategy says."""
         return KafkaOffsetsInitializer(_Kind.COMMITTED, offset_reset_strategy)
 
     @staticmethod
     def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
-        """The first record with this Kafka timestamp (ms) or a later one; the end without one."""
+        """The first record with this Kafka timestamp (ms) or a later one; without one, the end."""
         if not _is_whole(timestamp):
             raise PlanError(
                 f"the timestamp of an offset is a whole number of milliseconds, not {timestamp!r}",
@@ -78,9 +78,10 @@ class KafkaOffsetsInitializer:
         offsets: Mapping[KafkaTopicPartition, int],
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
     ) -> KafkaOffsetsInitializer:
-        """These offsets. The strategy counts for an offset that is not in the partition.
+        """These offsets. The strategy is for offsets that are not in the partition.
 
-        A partition that is not named begins at what the group has committed, or by the strategy.
+        A partition that is not named begins at the offset that the group has committed; without
+        one, by the strategy.
         """
         for place, offset in offsets.items():
             if not isinstance(place, tuple) or len(place) != len(KafkaTopicPartition._fields):
@@ -179,8 +180,8 @@ def all_of(found: Mapping[Place, int], wanted: Iterable[Place]) -> dict[Place, i
     for topic, partition in wanted:
         if (topic, partition) not in found:
             raise Unsettled(
-                "a partition cannot say which offsets it has: it may have no leader",
+                "Kafka does not say which offsets a partition has: it may have no leader",
                 where={"topic": topic, "partition": str(partition)},
-                hint="start the job again when all partitions are served",
+                hint="start the job again when all partitions have a leader",
             )
     return {place: found[place] for place in wanted}

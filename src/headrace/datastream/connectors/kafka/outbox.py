@@ -31,8 +31,10 @@ FIRST_CALL_S = 2.0
 """So long may a call take before a client was answered once: then it says what it has heard."""
 REFUSED_S = 5.0
 """A login that a new client was refused for so long is not taken for brokers that just start."""
-TOPIC_S = 10.0
-"""For so long a topic may be missing: brokers may create it when they are asked for it."""
+TOPIC_S = 3.0
+"""For so long a topic may be missing: a broker may be about to create it, or to learn of it.
+
+Spark runs a task that failed again, up to four times, so a job waits for a multiple of this."""
 METADATA_AGE_S = 300.0
 MOST_TOLD = 100
 
@@ -113,7 +115,7 @@ class Outbox:
                 raise JobError(
                     f"the queue of Kafka's producer stays full: {self._heard or 'no answer'}",
                     where={"topic": record.topic, "waiting": f"{length} records"},
-                    hint="are the brokers there? set_unreachable_timeout says for how long "
+                    hint="check that the brokers run; set_unreachable_timeout sets how long "
                     "a sink waits",
                 )
 
@@ -221,7 +223,7 @@ class Outbox:
             if time.monotonic() >= end:
                 raise JobError(
                     f"there is no topic {topic!r} to write to",
-                    hint="create it: how many partitions it has is yours to say",
+                    hint="create it first: a KafkaSink does not create topics",
                 )
             self._serve(PAUSE_S)
 

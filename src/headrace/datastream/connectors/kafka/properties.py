@@ -66,7 +66,7 @@ class Properties:
         """
         for key in properties:
             if not isinstance(key, str):
-                raise ConfigurationError(f"a Kafka property is named by a text, not {key!r:.100}")
+                raise ConfigurationError(f"the name of a Kafka property is a str, not {key!r:.100}")
         found = Properties(tuple((key, _text(value)) for key, value in properties.items()))
         found.translated()
         return found
@@ -122,7 +122,7 @@ def _login(jaas: str) -> dict[str, str]:
     found = {name: quoted or plain for name, quoted, plain in _LOGIN.findall(jaas)}
     if "username" not in found or "password" not in found:
         raise ConfigurationError(
-            "sasl.jaas.config has no username and password: its form is read by Java alone",
+            "sasl.jaas.config has no username and password: only Java can read this form",
             hint="set sasl.mechanism, sasl.username and sasl.password, as librdkafka names them",
         )
     return {"sasl.username": found["username"], "sasl.password": found["password"]}
@@ -157,9 +157,9 @@ def looked_up(key: str, value: str) -> str:
         except (KeyError, OSError):
             what = "environment variable" if kind == "env" else "file"
             raise ConfigurationError(
-                f"the Kafka property {key} refers to something that is not there",
+                f"the Kafka property {key} refers to a value that does not exist",
                 where={what: name},
-                hint="it must be there in the user's process and on every worker",
+                hint="it must exist where the program runs, and on every worker",
             ) from None
 
     return _REFERENCE.sub(found, value)

@@ -1,4 +1,4 @@
-"""From Kafka's records to the job's: deserialization schemas, and records that resist them."""
+"""From Kafka's records to the job's: deserialization schemas, and bad records."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class KafkaRecord(NamedTuple):
 
 
 class KafkaRecordDeserializationSchema(ABC):
-    """Makes the job's records of Kafka's. Subclasses are picklable."""
+    """Makes a record of the job from a record of Kafka. Subclasses are picklable."""
 
     @abstractmethod
     def deserialize(self, record: KafkaRecord) -> Any:
-        """The job's record, or None for none.
+        """The job's record; None leaves the record out.
 
         Raises:
             DecodeError: it cannot be decoded; the engine reports it, or stops, as configured.

@@ -34,8 +34,8 @@ REFUSED = {"_AUTHENTICATION", "_SSL"}
 _PURGED = {"_PURGE_QUEUE", "_PURGE_INFLIGHT"}
 
 _HINTS = {
-    "MSG_SIZE_TOO_LARGE": "the sink's message.max.bytes and the topic's max.message.bytes say "
-    "how large a record may be",
+    "MSG_SIZE_TOO_LARGE": "the sink's message.max.bytes and the topic's max.message.bytes limit "
+    "the size of a record",
     "INVALID_TRANSACTION_TIMEOUT": "the sink's transaction.timeout.ms must not exceed the brokers' "
     "transaction.max.timeout.ms (15 minutes unless they say otherwise)",
     "TOPIC_AUTHORIZATION_FAILED": "the sink needs Write on its topics; for exactly once Read, too, "
@@ -85,15 +85,15 @@ def told(doing: str, error: Any, heard: str = "", where: dict[str, str] | None =
             "another producer has taken over the transactional id of this one, and Kafka refuses "
             "its records",
             where=places,
-            hint="the job runs twice, or two sinks have one transactional id prefix. Nothing of "
-            "this transaction is visible to readers of committed records",
+            hint="the job runs twice, or two sinks have the same transactional id prefix. Readers "
+            "of committed records see nothing of this transaction",
         )
     if may_pass(error):
         return NoAnswer(
             f"no Kafka broker answers: {heard or error.str()}",
             where=places,
             hint="the micro-batch can be run again when brokers are back; "
-            "set_unreachable_timeout says for how long a sink waits",
+            "set_unreachable_timeout sets how long a sink waits",
         )
     return JobError(f"Kafka refuses: {error.str()}", where=places, hint=_HINTS.get(error.name()))
 
@@ -122,7 +122,7 @@ def undelivered(records: list[Undelivered], heard: str, more: int = 0) -> JobErr
             f"a record could not be delivered to Kafka in time: {heard or first.error.str()}",
             where=where,
             hint="the micro-batch can be run again when brokers are back; "
-            "message.timeout.ms says for how long a record waits",
+            "message.timeout.ms sets how long a record waits",
         )
     reason = first.error.str().removeprefix("Unable to produce message: ")
     return JobError(f"Kafka refuses a record: {reason}", where=where, hint=_HINTS.get(name))
@@ -150,10 +150,10 @@ def untaken(record: Any, error: Exception | None) -> JobError:
 def timed_out(open_s: float, timeout_s: float, met: JobError) -> JobError:
     """The exception for a transaction that was open for too long."""
     return JobError(
-        f"a Kafka transaction was open for {open_s:.0f} s, and the brokers abort one after "
+        f"a Kafka transaction was open for {open_s:.0f} s, but the brokers abort it after "
         f"{timeout_s:.0f} s",
         where={"met": met.message},
-        hint="the micro-batch can be run again: nothing of it is visible. Let the sink have a "
-        "longer transaction.timeout.ms, or smaller micro-batches "
+        hint="the micro-batch can be run again: nothing of it is visible. Set a longer "
+        "transaction.timeout.ms, or smaller micro-batches "
         "(headrace.source.max-records-per-batch)",
     )

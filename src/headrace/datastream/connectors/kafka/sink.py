@@ -32,15 +32,17 @@ class KafkaSink(Sink):
     """Writes records to Kafka's topics.
 
     ``EXACTLY_ONCE``: each task writes its records of a micro-batch, and a marker, in one
-    transaction; run again, it finds the marker and drops them. Readers set ``isolation.level`` to
-    ``read_committed``. ``transactional_id_prefix`` is what the transactions' names begin with: no
-    other sink may have it while this one runs, and a job that starts without its checkpoint ends
-    what was left open under it. Without a prefix the checkpoint and the sink give one.
+    transaction. A task that is run again finds the marker and drops its records. Readers need
+    ``isolation.level=read_committed``. ``transactional_id_prefix`` is the beginning of the
+    transactional ids. No other sink may use it while this one runs. A job that starts without its
+    checkpoint ends the transactions that were left open with its prefix. Without a prefix the
+    checkpoint and the sink give one.
 
-    ``AT_LEAST_ONCE``: a micro-batch ends when Kafka has its records; one that is run again
-    writes them again. ``NONE`` is the same here.
+    ``AT_LEAST_ONCE``: a micro-batch ends when Kafka has its records; if it is run again, it
+    writes them again. ``NONE`` means the same here.
 
-    For ``unreachable_timeout`` (5 minutes) a task waits for brokers that do not answer.
+    A task waits up to ``unreachable_timeout`` (5 minutes) for brokers that do not answer. Topics
+    must exist: the sink creates none.
     """
 
     bootstrap_servers: str = ""
@@ -85,7 +87,7 @@ class KafkaSink(Sink):
         prefix = self.transactional_id_prefix
         if not isinstance(prefix, str) or len(prefix.encode()) > MAXIMUM_PREFIX_BYTES:
             raise PlanError(
-                f"a transactional id prefix is a text of at most {MAXIMUM_PREFIX_BYTES} bytes"
+                f"a transactional id prefix is a str of at most {MAXIMUM_PREFIX_BYTES} bytes"
             )
         if self.is_exact:
             self._check_transactions(properties)
@@ -165,17 +167,17 @@ class KafkaSinkBuilder:
         return self._set(bootstrap_servers=bootstrap_servers)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
-        """Set what is promised after a failure; ``NONE`` otherwise."""
+        """Set what is promised after a failure; ``NONE`` by default."""
         return self._set(delivery_guarantee=delivery_guarantee)
 
     def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:
-        """Set what the transactions' names begin with: for this sink alone, and always the same."""
+        """Set the beginning of the transactional ids: of this sink only, the same in each run."""
         return self._set(transactional_id_prefix=transactional_id_prefix)
 
     def set_record_serializer(
         self, record_serializer: KafkaRecordSerializationSchema
     ) -> KafkaSinkBuilder:
-        """Set what makes Kafka's records of the job's."""
+        """Set how a record of the job becomes a record of Kafka."""
         return self._set(record_serializer=record_serializer)
 
     def set_property(self, key: str, value: object) -> KafkaSinkBuilder:
@@ -189,7 +191,7 @@ class KafkaSinkBuilder:
         return self
 
     def set_unreachable_timeout(self, timeout: TimeAmount) -> KafkaSinkBuilder:
-        """Set for how long a task waits for brokers that do not answer; 5 minutes otherwise."""
+        """Set how long a task waits for brokers that do not answer; 5 minutes by default."""
         return self._set(unreachable_timeout=timeout)
 
     def set_producers(self, producers: Producers) -> KafkaSinkBuilder:

@@ -36,18 +36,19 @@ _WHAT = {"topics": "topics", "topic_pattern": "a topic pattern", "partitions": "
 class KafkaSource(Source):
     """Records of Kafka's topics; each partition is a split, and its offsets are in the checkpoint.
 
-    One of ``topics``, ``topic_pattern`` (a regular expression for whole names) and ``partitions``
-    is given. Without end, new topics and partitions are found each 10 s (the property
-    ``partition.discovery.interval.ms``), and read from their beginning. With ``stopping_offsets``
-    the partitions are those that are there at the start, and each ends at its offset. The input is
-    bounded then, unless ``bounded`` is False. ``deserializer`` is a ``DeserializationSchema`` for
-    values, or a ``KafkaRecordDeserializationSchema``.
+    Give one of ``topics``, ``topic_pattern`` (a regular expression for whole names) and
+    ``partitions``. A source without an end looks for new topics and partitions every 10 s (the
+    property ``partition.discovery.interval.ms``), and reads them from their beginning. With
+    ``stopping_offsets`` it reads the partitions that exist at the start, each up to its offset. The
+    input is then bounded, unless ``bounded`` is False. ``deserializer`` is a
+    ``DeserializationSchema`` for values, or a ``KafkaRecordDeserializationSchema``.
 
-    Only committed transactions are read, unless ``isolation.level`` says otherwise.
-    ``on_missing_offsets``: what happens where records were deleted before they were read, or a
-    partition lost its end. ``on_changed_topic``: what happens where a topic was deleted, or deleted
-    and created again. Either ``fail``, or go on at what is there, ``earliest`` or ``latest``.
-    For ``unreachable_timeout`` (5 minutes) the job waits for brokers that do not answer.
+    Only committed transactions are read, unless ``isolation.level`` is ``read_uncommitted``.
+    ``on_missing_offsets``: what happens if records were deleted before they were read, or a
+    partition lost its end. ``on_changed_topic``: what happens if a topic was deleted, or deleted
+    and created again. Both are ``fail``, or ``earliest`` or ``latest`` to go on at the first or
+    the last record that is there. The job waits up to ``unreachable_timeout`` (5 minutes) for
+    brokers that do not answer.
     """
 
     bootstrap_servers: str = ""
@@ -111,7 +112,9 @@ class KafkaSource(Source):
             )
         for topic in self.topics:
             if not isinstance(topic, str) or not topic:
-                raise PlanError(f"a topic is named by a text, not {topic!r:.100}")
+                raise PlanError(
+                    f"the name of a topic is a str that is not empty, not {topic!r:.100}"
+                )
         assert isinstance(self.properties, Properties)
         level = self.properties.get("isolation.level") or ISOLATION[0]
         if level not in ISOLATION and "${" not in level:
@@ -123,11 +126,11 @@ class KafkaSource(Source):
             )
         for policy in (self.on_missing_offsets, self.on_changed_topic):
             if policy not in get_args(Policy):
-                raise PlanError(f"{policy!r} is none of the policies fail, earliest and latest")
+                raise PlanError(f"{policy!r} is no policy: fail, earliest or latest")
         for rule in (self.starting_offsets, self.stopping_offsets):
             if rule is not None and rule.needs_group and not self.group_id:
                 raise PlanError(
-                    "committed offsets are those of a group, and no group is set",
+                    "committed offsets belong to a group, and no group is set",
                     hint="set_group_id('…')",
                 )
         if self.bounded and self.stopping_offsets is None:
@@ -248,7 +251,7 @@ class KafkaSourceBuilder:
     def set_starting_offsets(
         self, starting_offsets_initializer: KafkaOffsetsInitializer
     ) -> KafkaSourceBuilder:
-        """Set where a job without a checkpoint begins; ``earliest()`` otherwise."""
+        """Set where a job without a checkpoint begins; ``earliest()`` by default."""
         return self._set(starting_offsets=starting_offsets_initializer)
 
     def set_unbounded(
@@ -266,7 +269,7 @@ class KafkaSourceBuilder:
     def set_value_only_deserializer(
         self, deserialization_schema: DeserializationSchema
     ) -> KafkaSourceBuilder:
-        """Make records of the values alone."""
+        """Deserialize the values; keys and headers are not read."""
         if not isinstance(deserialization_schema, DeserializationSchema):
             raise PlanError(f"{deserialization_schema!r:.100} is no DeserializationSchema")
         return self._set(deserializer=deserialization_schema)
@@ -274,11 +277,11 @@ class KafkaSourceBuilder:
     def set_deserializer(
         self, record_deserializer: KafkaRecordDeserializationSchema
     ) -> KafkaSourceBuilder:
-        """Make records with a schema that sees key, headers, topic, offset and timestamp, too."""
+        """Deserialize with a schema that also gets key, headers, topic, offset and timestamp."""
         return self._set(deserializer=record_deserializer)
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
-        """Set what the names of the clients begin with, in the brokers' logs and quotas."""
+        """Set the beginning of the clients' names, for the brokers' logs and quotas."""
         return self._set(client_id_prefix=prefix)
 
     def set_property(self, key: str, value: object) -> KafkaSourceBuilder:
@@ -294,20 +297,20 @@ class KafkaSourceBuilder:
     def on_error(self, tag: Any) -> KafkaSourceBuilder:
         """Send records that cannot be deserialized to this ``OutputTag``, as ``BadKafkaRecord``s.
 
-        None, as without this call, lets the job fail on the first of them.
+        With None, the default, the job fails on the first of them.
         """
         return self._set(error_tag=tag)
 
     def on_missing_offsets(self, policy: str) -> KafkaSourceBuilder:
-        """Set what happens where records are gone: ``fail`` (default), ``earliest``, ``latest``."""
+        """Set what happens if records are gone: ``fail`` (default), ``earliest``, ``latest``."""
         return self._set(on_missing_offsets=policy)
 
     def on_changed_topic(self, policy: str) -> KafkaSourceBuilder:
-        """Set what happens where a topic was deleted, or created again; as above."""
+        """Set what happens if a topic was deleted or created again; as ``on_missing_offsets``."""
         return self._set(on_changed_topic=policy)
 
     def set_unreachable_timeout(self, timeout: TimeAmount) -> KafkaSourceBuilder:
-        """Set for how long the job waits for brokers that do not answer; 5 minutes otherwise."""
+        """Set how long the job waits for brokers that do not answer; 5 minutes by default."""
         return self._set(unreachable_timeout=timeout)
 
     def set_clients(self, clients: Clients | None) -> KafkaSourceBuilder:

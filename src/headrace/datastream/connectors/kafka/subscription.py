@@ -48,7 +48,7 @@ class Subscription:
             if topic not in topics:
                 raise NotThere(
                     f"there is no topic {topic!r} to read",
-                    hint="create it, or let set_topic_pattern find it when it is there",
+                    hint="create it first; set_topic_pattern also finds later topics",
                 )
         for topic, partition in self.partitions:
             if (topic, partition) not in places:

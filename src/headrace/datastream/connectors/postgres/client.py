@@ -56,7 +56,7 @@ class PostgresConnection:
         """
         read = library("psycopg.conninfo", "postgres", "PostgreSQL").conninfo_to_dict
         if not isinstance(given, str):
-            raise PlanError(f"a connection string is wanted, not {given!r}")
+            raise PlanError(f"the connection must be a str, not {given!r}")
         try:
             found = {k: str(v) for k, v in read(given).items() if v is not None}
         except psycopg().ProgrammingError:

@@ -93,5 +93,5 @@ class SnapshotClient:
         return CheckpointError(
             "the snapshot that the job began to read has ended; the table may have changed since",
             where={"database": self._database.place},
-            hint="PostgreSQL keeps it as long as the program runs; begin with an empty checkpoint",
+            hint="it lasts as long as the program that created the source; --fresh starts anew",
         )

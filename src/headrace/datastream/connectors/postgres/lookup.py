@@ -20,17 +20,17 @@ from headrace.datastream.connectors.postgres.client import (
 
 
 class PostgresLookup(AsyncFunction[Any, Any]):
-    """The rows that a query gives for a record; give it to ``AsyncDataStream``.
+    """Looks up the rows that a query returns for a record; give it to ``AsyncDataStream``.
 
     Fields:
         connection: ``postgresql://user@host:port/database``, or ``key=value`` pairs as for libpq.
         sql: a query with a ``%s`` for each part of the key.
-        key: gives a record's key, a tuple or a single value; without it the record is the key.
-        join: gives the results for a record and the rows. Without it the rows are emitted.
+        key: returns a record's key, a tuple or a single value; without it the record is the key.
+        join: returns the results from a record and the rows. Without it the rows are emitted.
         password: in place of one in ``connection``.
-        connections: so many are opened at most, by each task of the operator.
-        max_outage: how long a record waits for a database that has gone away, if the operator's
-            timeout allows it.
+        connections: how many each task of the operator opens at most.
+        max_outage: how long a record waits for a database that has gone away. The operator's
+            timeout ends the wait earlier.
 
     Rows are ``Row`` with the query's column names.
     """

@@ -26,20 +26,21 @@ TRIED_AGAIN = 3
 
 @dataclass(frozen=True, repr=False)
 class PostgresSink(Sink):
-    """Records as rows of PostgreSQL, exactly once; a table is named, or a statement given.
+    """Writes records as rows of PostgreSQL, exactly once: into a table, or with a statement.
 
     Fields:
         connection: ``postgresql://user@host:port/database``, or ``key=value`` pairs as for libpq.
-        table, columns: the records' fields of these names go into it. With ``key``, columns with a
-            unique constraint, a row with the same key is changed; without one, rows are added.
+        table, columns: the fields of a record with these names go into the table.
+        key: columns with a unique constraint. A row with the same key is replaced; without ``key``
+            rows are only added.
         sql: a statement with a ``%s`` for each value, in place of table and columns.
         values: gives the values of a record, in order.
         password: in place of one in ``connection``.
-        batch_rows: so many rows are sent at once; 0 for all that the transaction has.
+        batch_rows: how many rows are sent at once; 0 for all rows of the transaction.
         max_outage: how long a task waits for a database that has gone away, before the job fails.
-        max_retries: how often a transaction is tried again that met a deadlock or the like.
+        max_retries: how often a transaction is tried again after a deadlock or a similar error.
         guarantee: AT_LEAST_ONCE needs no table of markers.
-        markers: the table of markers; it is made if it is not there.
+        markers: the table of markers; it is created if it does not exist.
 
     The rows of one task and micro-batch, and their marker, are one transaction.
 
@@ -72,7 +73,7 @@ class PostgresSink(Sink):
         for name in ("columns", "key"):
             given = getattr(self, name)
             if isinstance(given, str) or not all(isinstance(each, str) for each in given):
-                raise PlanError(f"{name} of a PostgresSink are a list of names, not {given!r}")
+                raise PlanError(f"{name} of a PostgresSink must be a list of names, not {given!r}")
             object.__setattr__(self, name, tuple(given))
         if self.values is not None and not callable(self.values):
             raise WrongFunctionError(f"values must be a function, not {self.values!r}")
@@ -94,7 +95,7 @@ class PostgresSink(Sink):
                     hint='PostgresSink(url, sql="... VALUES (%s)", values=lambda r: [r.id])',
                 )
         elif not self.columns:
-            raise PlanError(f"the columns of {self.table} to write to are missing")
+            raise PlanError(f"columns= is missing: which columns of {self.table} are written")
         elif unknown := [name for name in self.key if name not in self.columns]:
             raise PlanError(f"the key's column {unknown[0]!r} is not among the columns")
 
@@ -219,8 +220,8 @@ def _make_markers(connection: Any, name: str) -> None:
             connection.execute(sql)
     except psycopg().errors.InsufficientPrivilege as error:
         raise JobError(
-            f"the table {name} for the markers of exactly-once sinks cannot be made",
+            f"the table {name} for the markers of exactly-once sinks cannot be created",
             where={"database says": str(error).strip()},
-            hint=f"let someone who may make it: {' '.join(sql.split())}; "
-            "or guarantee=DeliveryGuarantee.AT_LEAST_ONCE",
+            hint=f"let a user with the right run: {' '.join(sql.split())}; "
+            "or set guarantee=DeliveryGuarantee.AT_LEAST_ONCE",
         ) from None

@@ -35,7 +35,7 @@ CHUNK_ROWS = 1000
 
 @dataclass(frozen=True, repr=False)
 class PostgresSnapshotSource(Source):
-    """The rows of a table, as they are when the source is made; a bounded source.
+    """Reads the rows of a table as they are when the source is created; a bounded source.
 
     Fields:
         connection: ``postgresql://user@host:port/database``, or ``key=value`` pairs as for libpq.
@@ -46,9 +46,9 @@ class PostgresSnapshotSource(Source):
         type_info: the type of the records, for the stream after it.
 
     Records are ``Row`` with the columns' names. All tasks read in one snapshot. The process that
-    made the source keeps it, until it ends or ``close`` is called; PostgreSQL's vacuum leaves what
-    the snapshot sees. A job that is started again by another process cannot go on reading, and
-    says so.
+    created the source keeps the snapshot, until the process ends or calls ``close``. Until then
+    PostgreSQL's vacuum keeps the rows of the snapshot. Another process cannot go on reading: the
+    job then fails with an error that says this.
 
     Raises:
         PlanError: there is no such table or key.
@@ -69,7 +69,7 @@ class PostgresSnapshotSource(Source):
         for name in ("columns", "key"):
             given = getattr(self, name)
             if isinstance(given, str) or not all(isinstance(each, str) for each in given):
-                raise PlanError(f"{name} are a list of names, not {given!r}")
+                raise PlanError(f"{name} must be a list of names, not {given!r}")
             object.__setattr__(self, name, tuple(given))
         if not isinstance(self.connection, PostgresConnection):
             made = PostgresConnection.of(self.connection, password=password)
@@ -83,7 +83,7 @@ class PostgresSnapshotSource(Source):
             raise
 
     def close(self) -> None:
-        """Let the snapshot go. Jobs that read it have ended by then."""
+        """End the snapshot. Call it after the jobs that read it."""
         HELD.end(self.snapshot)
 
     @property

@@ -1,4 +1,4 @@
-"""Redis: a sink that counts once, and a lookup."""
+"""Redis: a sink that writes exactly once, and a lookup."""
 
 from headrace.datastream.connectors.redis.command import RedisCommand
 from headrace.datastream.connectors.redis.lookup import RedisLookup

@@ -23,7 +23,7 @@ def checked_url(url: object) -> str:
     if not isinstance(url, str) or urlsplit(url).scheme not in _SCHEMES:
         shown = without_secrets(url) if isinstance(url, str) else repr(url)
         raise PlanError(
-            f"{shown} is not the URL of a Redis",
+            f"{shown} is not a URL of Redis",
             hint="redis://[[user]:password@]host:port/0, rediss:// over TLS, unix://path",
         )
     return url

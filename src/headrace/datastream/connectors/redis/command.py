@@ -28,10 +28,10 @@ class RedisCommand:
                 raise TypeMismatchError(
                     f"Redis takes str, bytes, int and float, not {argument!r}",
                     where={"command": " ".join(map(str, arguments[:2]))},
-                    hint="turn it into one of these first; json.dumps() for what has parts",
+                    hint="convert it first; a list or a dict with json.dumps()",
                 )
         if not arguments or not isinstance(arguments[0], str):
-            raise TypeMismatchError("a command of Redis begins with its name, a str")
+            raise TypeMismatchError("a command of Redis must begin with its name, a str")
         self.arguments = arguments
 
     @staticmethod

@@ -24,13 +24,13 @@ class RedisLookup(AsyncFunction[Any, Any]):
     """What Redis has for a record; give it to ``AsyncDataStream``.
 
     Fields:
-        url: where Redis is.
-        key: gives the key in Redis of a record; without it the record is the key. It may also give
-            a ``RedisCommand`` that reads.
+        url: the address of Redis.
+        key: returns the key in Redis for a record; without it the record is the key. It may also
+            return a ``RedisCommand`` that reads.
         read: "GET" for texts, "HGETALL" for hashes as dicts, "HGET" with ``field``.
-        join: gives the results for a record and what was found, a list of one or none. Without it
-            what was found is emitted.
-        decode: texts instead of bytes.
+        join: returns the results, a list, from a record and from what was found, a list of one
+            or none. Without it what was found is emitted.
+        decode: gives texts, not bytes.
         max_outage: how long a record waits for a Redis that has gone away, if the operator's
             timeout allows it.
 

@@ -23,12 +23,12 @@ BATCH = b"batch"
 
 @dataclass(frozen=True, repr=False)
 class RedisSink(Sink):
-    """Commands to one Redis, exactly once: counts and stream entries too.
+    """Sends commands to one Redis, exactly once: increments and stream entries, too.
 
-    ``command`` gives the command of a record (a ``RedisCommand``), several of them, or None.
-    The commands of one task and micro-batch are one transaction (MULTI and EXEC), together with a
-    marker: a hash named ``markers`` + sink and partition. ``max_outage``: how long a task waits for
-    a Redis that has gone away, before the job fails.
+    ``command`` returns the command for a record (a ``RedisCommand``), several of them, or None.
+    The commands of one task and micro-batch, and a marker, are one transaction (MULTI and EXEC).
+    The marker is a hash named ``markers`` + sink and partition. ``max_outage``: how long a task
+    waits for a Redis that has gone away, before the job fails.
 
     Raises:
         PlanError: the URL is not one of Redis.
@@ -134,7 +134,7 @@ class RedisWriter(SinkWriter):
                 "sink": self._sink.locator,
                 "micro-batch": f"{context.batch_id}, partition {context.partition}",
             },
-            hint="mend the key or the program, and begin anew from an empty checkpoint",
+            hint="correct the key or the program, and start anew without the checkpoint (--fresh)",
         )
 
 
@@ -144,7 +144,7 @@ def _commands_in(made: Any, value: Any) -> list[RedisCommand]:
         if all(isinstance(command, RedisCommand) for command in commands):
             return commands
     raise TypeMismatchError(
-        f"a RedisCommand, several or None are wanted for a record, not {made!r}",
+        f"command must return a RedisCommand, several or None, not {made!r}",
         where={"record": repr(value)[:200]},
         hint="RedisCommand.hset(key, {field: value})",
     )
