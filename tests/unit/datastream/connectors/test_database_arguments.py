@@ -243,7 +243,7 @@ def test_an_outage_is_told_again_when_all_that_waited_gave_up(
     for _ in range(2):
         asyncio.run(given_up(3))
     assert [record.message for record in caplog.records] == [
-        "db: failed, and is tried again: gone"
+        "db failed, and is tried again for up to 60 s: gone"
     ] * 2
     assert told == Told()
 
