@@ -200,7 +200,7 @@ def test_a_topic_that_was_created_again_with_fewer_partitions(kafka_servers: str
     numbers(kafka_servers, name, 5)
     for walk in walks.values():
         assert walk.step() == []
-    with pytest.raises(JobError, match="was deleted and created again while"):
+    with pytest.raises(JobError, match="was deleted and created again"):
         walks["fail"].step()
     assert walks["earliest"].step() == ["0", "1", "2", "3", "4"] and walks["latest"].step() == []
     topics.produce(kafka_servers, name, [(None, b"more")])

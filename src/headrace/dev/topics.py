@@ -127,11 +127,13 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
     """Append (key, value) pairs to a topic; gives back how many.
 
     Raises:
-        JobError: Kafka does not take one.
+        JobError: there is no such topic, or Kafka does not take a record.
     """
     kafka = _library()
     # Without idempotence a request that is made again may come after the next one.
     producer = kafka.Producer({**_settings(servers), "linger.ms": 5, "enable.idempotence": True})
+    if producer.list_topics(topic, timeout=_ASK_S).topics[topic].error is not None:
+        raise _no_topic(topic)  # librdkafka would look for it for half a minute
     refused: list[Any] = []
 
     def heard(error: Any, message: Any) -> None:
@@ -152,8 +154,6 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
         count += 1
     producer.flush()
     if refused:
-        if refused[0].name() in ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC"):
-            raise _no_topic(topic)
         raise JobError(f"Kafka refuses a record of {topic!r}: {refused[0].str()}")
     return count
 
