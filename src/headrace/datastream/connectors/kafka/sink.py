@@ -17,9 +17,10 @@ from headrace.connector import (
     SinkWriter,
     WriterContext,
 )
+from headrace.datastream.connectors.kafka.builder import KafkaBuilder
 from headrace.datastream.connectors.kafka.produced import KafkaRecordSerializationSchema
 from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers, Producers
-from headrace.datastream.connectors.kafka.properties import HIDDEN, Properties, is_secret
+from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.datastream.connectors.kafka.writer import AtLeastOnceWriter, ExactlyOnceWriter
 from headrace.errors import ConfigurationError, MissingExtraError, PlanError
 
@@ -155,16 +156,8 @@ class _NothingToCommit(Committer):
         """Nothing is left to do."""
 
 
-class KafkaSinkBuilder:
+class KafkaSinkBuilder(KafkaBuilder):
     """Collects what a ``KafkaSink`` needs."""
-
-    def __init__(self) -> None:
-        self._given: dict[str, Any] = {}
-        self._properties: dict[str, object] = {}
-
-    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
-        """Set the brokers to ask first: ``host:port``, several with commas."""
-        return self._set(bootstrap_servers=bootstrap_servers)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
         """Set what is promised after a failure; ``NONE`` by default."""
@@ -179,11 +172,6 @@ class KafkaSinkBuilder:
     ) -> KafkaSinkBuilder:
         """Set how a record of the job becomes a record of Kafka."""
         return self._set(record_serializer=record_serializer)
-
-    def set_property(self, key: str, value: object) -> KafkaSinkBuilder:
-        """Set a property of the producers, by librdkafka's name or Java's."""
-        self._properties[key] = value
-        return self
 
     def set_kafka_producer_config(self, props: Mapping[str, object]) -> KafkaSinkBuilder:
         """Set several properties, as Flink's builder for Java does."""
@@ -207,11 +195,3 @@ class KafkaSinkBuilder:
             MissingExtraError: confluent-kafka is not installed.
         """
         return KafkaSink(**self._given, properties=self._properties)
-
-    def _set(self, **changes: Any) -> KafkaSinkBuilder:
-        self._given.update(changes)
-        return self
-
-    def __repr__(self) -> str:
-        shown = {k: HIDDEN if is_secret(k) else v for k, v in self._properties.items()}
-        return f"KafkaSinkBuilder({self._given}, properties={shown})"

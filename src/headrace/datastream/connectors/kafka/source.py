@@ -11,6 +11,7 @@ from typing import Any, get_args
 from headrace.common.serialization import DeserializationSchema
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import Source, SplitEnumerator, SplitReader
+from headrace.datastream.connectors.kafka.builder import KafkaBuilder
 from headrace.datastream.connectors.kafka.client import Clients
 from headrace.datastream.connectors.kafka.enumerator import KafkaEnumerator
 from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
@@ -19,7 +20,7 @@ from headrace.datastream.connectors.kafka.offsets import (
     KafkaOffsetsInitializer,
     KafkaTopicPartition,
 )
-from headrace.datastream.connectors.kafka.properties import HIDDEN, Properties, is_secret
+from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.datastream.connectors.kafka.reader import KafkaReader
 from headrace.datastream.connectors.kafka.records import KafkaRecordDeserializationSchema, ValueOnly
 from headrace.datastream.connectors.kafka.subscription import Subscription
@@ -221,16 +222,8 @@ class KafkaSource(Source):
         return found if found > 0 and self.stopping_offsets is None else None
 
 
-class KafkaSourceBuilder:
+class KafkaSourceBuilder(KafkaBuilder):
     """Collects what a ``KafkaSource`` needs."""
-
-    def __init__(self) -> None:
-        self._given: dict[str, Any] = {}
-        self._properties: dict[str, object] = {}
-
-    def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSourceBuilder:
-        """Set the brokers to ask first: ``host:port``, several with commas."""
-        return self._set(bootstrap_servers=bootstrap_servers)
 
     def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
         """Set the group whose offsets are committed, for people and their tools to see."""
@@ -284,11 +277,6 @@ class KafkaSourceBuilder:
         """Set the beginning of the clients' names, for the brokers' logs and quotas."""
         return self._set(client_id_prefix=prefix)
 
-    def set_property(self, key: str, value: object) -> KafkaSourceBuilder:
-        """Set a property of the clients, by librdkafka's name or Java's."""
-        self._properties[key] = value
-        return self
-
     def set_properties(self, props: Mapping[str, object]) -> KafkaSourceBuilder:
         """Set several properties."""
         self._properties.update(props)
@@ -335,11 +323,3 @@ class KafkaSourceBuilder:
                     hint="read topics, a pattern or partitions; a union takes several sources",
                 )
         return self._set(**{what: value})
-
-    def _set(self, **changes: Any) -> KafkaSourceBuilder:
-        self._given.update(changes)
-        return self
-
-    def __repr__(self) -> str:
-        shown = {k: HIDDEN if is_secret(k) else v for k, v in self._properties.items()}
-        return f"KafkaSourceBuilder({self._given}, properties={shown})"
