@@ -54,13 +54,13 @@ class TransactionalProducer:
     def _meet_brokers(self, topic: str) -> None:
         """Connect. Without a connection librdkafka looks for the coordinator each 500 ms only.
 
-        An address that was given answers the first request, and names the brokers. The second goes
-        to one of them.
+        An address that was given answers the first request, and names the brokers. The second,
+        whose answer is kept, goes to one of them.
         """
-        for _ in range(2):
-            self.outbox.insist(
-                "connecting", lambda left: self.outbox.client.list_topics(topic, timeout=left)
-            )
+        self.outbox.insist(
+            "connecting", lambda left: self.outbox.client.list_topics(topic, timeout=left)
+        )
+        self.outbox.partitions(topic)
 
     def _start(self, producers: Producers, group: str) -> None:
         """Abort what a dead predecessor left open, which would hide the marker; then read it."""
