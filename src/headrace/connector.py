@@ -400,7 +400,7 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        """Take records, in order.
+        """Take records, in order; as the sink's ``record_encoder`` made them, if it has one.
 
         Shapes: ``timestamps`` is as long as ``values``: milliseconds since the epoch, or None.
         """
@@ -483,6 +483,15 @@ class Sink(ABC):
     def commits(self) -> CommitBy:
         """Who makes the writes visible."""
         return CommitBy.DRIVER
+
+    @property
+    def record_encoder(self) -> Callable[[Any], Any] | None:
+        """Makes of a record what the writer gets; None: the writer gets the record itself.
+
+        It is called once for each record, in the task that the record comes from. So bytes travel
+        to the writer, and not an object that is taken apart and made again. It can be pickled.
+        """
+        return None
 
     @abstractmethod
     def writer(self, context: WriterContext) -> SinkWriter:

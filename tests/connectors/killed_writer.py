@@ -12,6 +12,7 @@ from typing import Any
 from headrace.common import SimpleStringSchema
 from headrace.connector import DeliveryGuarantee, WorkerResources, WriterContext
 from headrace.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
+from headrace.testing.writers import writer_of
 
 BATCHES = 60
 RECORDS = 60
@@ -45,7 +46,7 @@ def main() -> None:
     servers, topic, first = sys.argv[1:]
     made, worker = sink_to(servers, topic), WorkerResources()
     for batch in range(int(first), BATCHES):
-        task = made.writer(WriterContext(f"sink-{topic}", "job", batch, 0, "a", 1, worker))
+        task = writer_of(made, WriterContext(f"sink-{topic}", "job", batch, 0, "a", 1, worker))
         values = expected_of([batch])
         for at in range(0, RECORDS, 20):
             task.write(values[at : at + 20], [None] * 20)

@@ -23,6 +23,7 @@ from headrace.datastream.connectors.kafka import (
 from headrace.dev import topics
 from headrace.errors import JobError
 from headrace.testing.contracts import SinkContract
+from headrace.testing.writers import writer_of
 from tests.connectors.killed_writer import BATCHES, expected_of, sink_to
 
 kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
@@ -57,7 +58,7 @@ class TestExactlyOnce(SinkContract):
 
 def writer(made: Sink, worker: WorkerResources, batch: int = 0, sink_id: str = "sink-1") -> Any:
     own = f"{sink_id}-{made.locator or uuid.uuid4().hex}"  # no other test's markers count
-    return made.writer(WriterContext(own, "job", batch, 0, "a", 2, worker))
+    return writer_of(made, WriterContext(own, "job", batch, 0, "a", 2, worker))
 
 
 def write(made: Sink, batch: int, *values: Any, worker: WorkerResources | None = None) -> None:

@@ -13,6 +13,7 @@ from headrace.connector import WorkerResources, WriterContext
 from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers
 from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.errors import JobError
+from headrace.testing.writers import writer_of
 from tests.connectors.killed_writer import sink_to
 
 STARTING = "while a predecessor is fenced"
@@ -76,7 +77,7 @@ def work(orders: Connection, place: Place) -> None:
             return
         stop.moment = task.moment
         where = (place.sink, "proof", task.batch, task.partition, str(task.attempt), PARTITIONS)
-        writer = made.writer(WriterContext(*where, worker))
+        writer = writer_of(made, WriterContext(*where, worker))
         try:
             for at in range(0, RECORDS, 10):
                 writer.write(task.values[at : at + 10], [None] * 10)

@@ -21,9 +21,8 @@ from headrace.metrics.merging import MetricId, Number, Part, figures, merged
 from headrace.planner.single_key_group import single_key_group
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import (
-    Records,
+    Writing,
     committer_of,
-    write_records,
 )
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import ALL_GROUPS, Envelope, Kind, own, values_of
@@ -247,7 +246,11 @@ class LocalRun:
                     f"local-{self.batch_id}",
                     worker=self._tasks.resources,
                 )
-                committable = write_records(sink, context, map(_records, received))
+                with Writing(sink, context) as writing:
+                    for envelope in received:
+                        times = envelope.payload.timestamps
+                        writing.write(values_of(envelope.payload), times and [*times])
+                    committable = writing.prepare_commit()
             committer = self._committers.get(sink.id)
             if committer is not None:
                 with at_sink(sink, "committing"):
@@ -281,8 +284,3 @@ class LocalRun:
                 for sink in reversed(self.program.sinks):
                     if sink.id in self._committers:
                         stack.callback(self._finish, sink)
-
-
-def _records(envelope: Envelope) -> Records:
-    times = envelope.payload.timestamps
-    return values_of(envelope.payload), times and [*times]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
 
-from headrace.connector import CommitBy, Committer, CommitterContext, ServedBy, WriterContext
+from headrace.connector import (
+    CommitBy,
+    Committer,
+    CommitterContext,
+    ServedBy,
+    SinkWriter,
+    WriterContext,
+)
 from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
-
-Records = tuple[Sequence[Any], Sequence[int | None] | None]
-"""Values and timestamps (None: no record has one), equally long."""
 
 
 def served_by_committer(sink: SinkProgram) -> bool:
@@ -26,25 +31,46 @@ def committer_of(program: JobProgram, sink: SinkProgram) -> Committer:
         return made
 
 
-def write_records(sink: SinkProgram, context: WriterContext, records: Iterable[Records]) -> Any:
-    """What a sink's committer is to get after one task's records were written, or None.
+class Writing:
+    """One task's writing to one sink: any number of writes, then ``prepare_commit``.
 
-    Shapes:
-        records: any number of pairs (values, timestamps), in order.
-
-    Where writing fails, the writer is aborted. The exception keeps its type and gets a note that
-    names the sink.
+    What the writer raises keeps its type and gets a note that names the sink. In a ``with`` block
+    that fails before the end, the writer is aborted.
     """
-    place = f"micro-batch {context.batch_id}, partition {context.partition}"
-    with at_sink(sink, f"writing {place}"):
-        writer = sink.sink.writer(context)
+
+    def __init__(self, sink: SinkProgram, context: WriterContext) -> None:
+        place = f"micro-batch {context.batch_id}, partition {context.partition}"
+        self._sink, self._doing, self._ended = sink, f"writing {place}", False
+        with self._named():
+            self._writer: SinkWriter = sink.sink.writer(context)
+
+    def _named(self) -> at_sink:
+        return at_sink(self._sink, self._doing)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+        """Write records, in order. ``timestamps`` is None if no record has one."""
+        with self._named():
+            self._writer.write(values, timestamps or [None] * len(values))
+
+    def prepare_commit(self) -> Any:
+        """What the sink's committer is to get, or None."""
+        with self._named():
+            found = self._writer.prepare_commit()
+        self._ended = True
+        return found
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None or self._ended:
+            return
         try:
-            for values, timestamps in records:
-                writer.write(values, timestamps or [None] * len(values))
-            return writer.prepare_commit()
-        except BaseException as error:
-            try:
-                writer.abort()
-            except Exception as late:
-                error.add_note(f"and abort() failed: {type(late).__name__}: {late}")
-            raise
+            self._writer.abort()
+        except Exception as late:
+            error.add_note(f"and abort() failed: {type(late).__name__}: {late}")

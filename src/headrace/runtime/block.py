@@ -34,6 +34,8 @@ class Kind(IntEnum):
     """What a source task remembers for the next micro-batch (see ``source_task``)."""
     METRICS = 2
     """Counters of one task, for the driver."""
+    WRITTEN = 3
+    """What a task that has written its records itself has for the commit."""
 
 
 class Mark(NamedTuple):

@@ -34,7 +34,8 @@ def annotate(error: BaseException) -> None:
     if variables is None:
         return
     node: NodeProgram = variables["node"]
-    lines = [f"operator: {node.name} (uid={node.uid or 'none'}), built at {node.site}"]
+    built = f", built at {node.site}" if node.site else ""
+    lines = [f"{node.kind + ':':<9} {node.name} (uid={node.uid or 'none'}){built}"]
     if "key" in variables:
         lines.append(f"key:      {_shown(variables['key'])}")
     if "window" in variables:

@@ -169,7 +169,7 @@ class NodeProgram:
     """One operator of a chain.
 
     ``id``: the name of its state, in this and any later program (see ``graph.identity``).
-    ``spec`` None: a source's root.
+    ``spec`` None: a source's root, an exchange or a sink. ``kind``: what errors call it.
     """
 
     id: str
@@ -178,6 +178,7 @@ class NodeProgram:
     site: str
     spec: OperatorSpec | None
     links: tuple[Link, ...]
+    kind: str = "operator"
 
 
 ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]

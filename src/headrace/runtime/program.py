@@ -175,12 +175,18 @@ class SinkProgram:
         """True when it may hold records back between micro-batches."""
         return self.sink.served_by is ServedBy.TASKS and self.sink.keeps_state
 
+    @property
+    def node(self) -> NodeProgram:
+        """The node that an error of its encoder names."""
+        return NodeProgram(self.id, self.name, self.uid, self.site, None, (), "sink")
+
 
 @dataclass(frozen=True)
 class Unconnected:
     """Stands for a sink where nothing is written: it knows neither an address nor a password."""
 
     served_by: ServedBy
+    record_encoder: None = None
 
 
 @dataclass(frozen=True)

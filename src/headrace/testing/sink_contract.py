@@ -22,6 +22,7 @@ from headrace.connector import (
 from headrace.testing.reading import (
     counts,
 )
+from headrace.testing.writers import writer_of
 
 
 class SinkContract(ABC):
@@ -71,7 +72,7 @@ class SinkContract(ABC):
         """A new writer; in a worker process of its own, unless one is given."""
         worker = worker or WorkerResources()
         context = WriterContext(sink_id, "job", batch_id, task, attempt, tasks, worker)
-        return sink.writer(context)
+        return writer_of(sink, context)
 
     def prepare(
         self,

@@ -10,7 +10,7 @@ import pytest
 
 from headrace.connector import CommitBy, Committer, Sink, SinkWriter, WriterContext
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.runners.sinks import write_records
+from headrace.runners.sinks import Writing
 from headrace.runtime.program import SinkProgram
 from headrace.testing import run_pipeline
 
@@ -116,9 +116,12 @@ def test_what_a_committer_raises_names_the_sink() -> None:
 
 def test_an_abort_that_fails_does_not_hide_the_failure() -> None:
     sink = SinkProgram(0, "orders", None, TaskSink("write abort"))
-    with pytest.raises(ValueError, match="write failed") as caught:
-        write_records(sink, WriterContext("s", "job", 3, 1, "a"), [([1], None)])
+    with (
+        pytest.raises(ValueError, match="write failed") as caught,
+        Writing(sink, WriterContext("s", "job", 3, 1, "a")) as writing,
+    ):
+        writing.write([1], None)
     assert caught.value.__notes__ == [
-        "and abort() failed: ValueError: abort failed",
         "sink:     orders (uid=none), writing micro-batch 3, partition 1",
+        "and abort() failed: ValueError: abort failed",
     ]

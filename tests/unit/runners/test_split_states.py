@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +17,10 @@ from headrace.operators.timestamps import TimestampsSpec
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.split_states import SplitStates
-from headrace.runners.spark.query import sink
-from headrace.runners.spark.query.sink import BatchSinkWriter, StreamSinkWriter, write_task
+from headrace.runners.spark.query import writing
+from headrace.runners.spark.query.sink import BatchSinkWriter, StreamSinkWriter
 from headrace.runners.spark.query.wire import packed, to_arrow
+from headrace.runners.spark.query.writing import TaskMessage, write_task
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.coordinator import StateChanges
 from headrace.runtime.source_task import SplitState
@@ -32,18 +34,26 @@ def said(sender: int, changes: StateChanges) -> Envelope:
     return Envelope(2, 0, -1, Kind.SOURCE_STATE, sender, 0, (EPOCH, changes))
 
 
+def message(plan: Any, part: list[Envelope], epoch: int) -> TaskMessage:
+    """What one task of the sink says."""
+    found: TaskMessage = pickle.loads(
+        write_task(plan.workers, to_arrow(packed(part, 1)), epoch).data
+    )
+    return found
+
+
 def told(plan: Any, arrival: tuple[int, ...], tasks: int, writer: Any) -> int | None:
     """Commit what tasks say; the watermark."""
     envelopes = [said(n, {(0, "a"): SplitState(9, {1: f"from {n}"})}) for n in arrival]
     parts = [envelopes] if tasks == 1 else [[each] for each in envelopes]
-    messages = [write_task(plan.workers, to_arrow(packed(part, 1)), EPOCH) for part in parts]
+    messages = [message(plan, part, EPOCH) for part in parts]
     watermark: int | None = writer._save_states(messages)
     return watermark
 
 
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(sink, "worker_job", lambda ref: SimpleNamespace(program=job_of()))
+    monkeypatch.setattr(writing, "worker_job", lambda ref: SimpleNamespace(program=job_of()))
     return SimpleNamespace(
         workers=None,
         place=Place(str(tmp_path)),
@@ -72,8 +82,9 @@ def test_a_micro_batch_in_which_no_split_moved_changes_nothing(epoch: int, plan:
     if epoch:
         states.save(1, before)
     nothing = Envelope(2, 0, -1, Kind.SOURCE_STATE, 0, 0, (epoch, {}))
-    message = write_task(plan.workers, to_arrow(packed([nothing], 1)), epoch)
-    assert StreamSinkWriter(plan)._save_states([message]) == (5 if epoch else None)
+    assert StreamSinkWriter(plan)._save_states([message(plan, [nothing], epoch)]) == (
+        5 if epoch else None
+    )
     assert SplitStates(plan.place.store).load(epoch) == (before if epoch else {})
     assert states.last == epoch
 

@@ -15,9 +15,9 @@ from headrace.runners.launch import program_of
 from headrace.runners.spark.failures import TaskFailure
 from headrace.runners.spark.modules import dumps
 from headrace.runners.spark.query import worker
-from headrace.runners.spark.query.sink import sink_tasks
 from headrace.runners.spark.query.wire import payload_of, unpacked
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
+from headrace.runners.spark.query.writing import sink_tasks
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.program import JobProgram
 

@@ -22,7 +22,7 @@ if _ORJSON:
     import orjson
 
     _WRITE = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_SUBCLASS
-    _WRITE |= orjson.OPT_PASSTHROUGH_DATETIME
+    _WRITE |= orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_APPEND_NEWLINE
 
 _DIGITS = bytes(ord("0" if chr(code).isdecimal() else " ") for code in range(128)) + b" " * 128
 _LONG_NUMBER = b"0" * 19
@@ -56,10 +56,11 @@ def write_json(value: Any) -> bytes:
     """
     if _ORJSON:
         try:
-            written: bytes = orjson.dumps(value, default=plain_json, option=_WRITE)
-            # orjson writes null for NaN
-            if b"null" not in written or not _has_nan(value):
-                return written
+            line: bytes = orjson.dumps(value, plain_json, _WRITE)
+            # orjson writes null for NaN; "in" would take 0.1 µs more
+            if line.find(b"null") < 0 or not _has_nan(value):
+                # What orjson gives keeps a kilobyte of memory apart; what is cut off it does not.
+                return line[:-1]
         except TypeError:
             pass  # keys that are no strings, numbers of more than 64 bits, or what is refused
     return _LINES.encode(value)[:-1]

@@ -25,7 +25,8 @@ from headrace.runners.spark.query.dataframes import (
 )
 from headrace.runners.spark.query.driver_plan import PlanFolder, QueryPlan, Stop
 from headrace.runners.spark.query.frames import batch_frame, streaming_frame
-from headrace.runners.spark.query.source import FORMAT, HeadraceDataSource
+from headrace.runners.spark.query.sink import SINKS, HeadraceDataSink
+from headrace.runners.spark.query.source import HeadraceDataSource
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reasons import hint_for, story_of
 from headrace.runners.spark.reports import Reports
@@ -36,6 +37,7 @@ from headrace.runtime.routes import commits_by_task
 
 _POLL_SECONDS = 0.1
 _STOP_SECONDS = 20.0
+_WORKERS = "HEADRACE_WORKERS"
 
 
 @dataclass
@@ -68,7 +70,7 @@ class Attempt:
             JobError: it failed, and not in the user's code; else the user's own exception.
         """
         failure = self._unwritten = None
-        self.spark.dataSource.register(HeadraceDataSource)
+        _register(self.spark)
         try:
             if self.program.batch:
                 self._run_batch()
@@ -146,7 +148,7 @@ class Attempt:
                     lambda rows, batch: self._write_batch(rows, plan, batch)
                 )
             else:
-                writer = writer.format(FORMAT).option("plan", plan)
+                writer = writer.format(SINKS).option("plan", plan)
             query = writer.trigger(**trigger).start()
         while query.isActive:
             if self._is_to_end() or self._is_done():
@@ -221,11 +223,26 @@ class Attempt:
             if own:
                 self.checkpoint.begin()
             write_dataframes(frame, self.program, self.ref, batch)
-            writer = frame.write.format(FORMAT).option("plan", plan)
+            writer = frame.write.format(SINKS).option("plan", plan)
             writer.option("batch", str(batch)).mode("append").save()
         finally:
             if own:
                 frame.unpersist()
+
+
+def _register(spark: SparkSession) -> None:
+    """Make source and sinks known to Spark, with workers of their own.
+
+    Spark hands an idle worker to whichever task comes next, if it has the same environment. Those
+    that read keep consumers and what these have fetched ahead, and those that write keep producers.
+    """
+    spark.dataSource.register(HeadraceDataSource)
+    environment = spark.sparkContext.environment
+    environment[_WORKERS] = "sinks"
+    try:
+        spark.dataSource.register(HeadraceDataSink)
+    finally:
+        del environment[_WORKERS]
 
 
 def explained(error: BaseException) -> BaseException:

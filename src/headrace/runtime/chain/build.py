@@ -273,7 +273,7 @@ class ChainParts:
             return self.pushes[link.target]
         if link.kind == "exchange":
             return self._exchange_pushes[link.target]
-        return pushing((sink_step(self._sink(link.target)),), f"sink {link.target}")
+        return pushing((self._sink_step(link.target),), f"sink {link.target}")
 
     def _sink(self, sink_id: str) -> Endpoint:
         if sink_id not in self.sinks:
@@ -285,6 +285,11 @@ class ChainParts:
                 make = SinkEndpoint if takes_columns(self._job, sink_id) else Endpoint
             self.sinks[sink_id] = make(self._outbox, stage, sink_id, 1, False, None)
         return self.sinks[sink_id]
+
+    def _sink_step(self, sink_id: str, fresh: bool = False) -> Step:
+        # What one operator emits in a test has no sink.
+        sink = next((sink for sink in self._job.sinks if sink.id == sink_id), None)
+        return sink_step(self._sink(sink_id), sink, fresh)
 
     def _signal_after(self, node: NodeProgram) -> Signal:
         """A function that passes a node's watermarks to all that it feeds, once to each."""
@@ -353,7 +358,7 @@ class ChainParts:
                 program = next(e for e in self.program.exchanges if e.id == only.target)
                 return exchange_step(self.exchanges[only.target], program, fresh)
             if only.kind == "sink":
-                return sink_step(self._sink(only.target), fresh)
+                return self._sink_step(only.target, fresh)
         return calling(self.outputs(node).main)
 
     def rows_into(self, link: Link) -> PushAll:
@@ -363,7 +368,7 @@ class ChainParts:
             row = (exchange_step(self.exchanges[link.target], program, fresh=True),)
             return pushing_all(row, program.label)
         if link.kind == "sink":
-            return pushing_all((sink_step(self._sink(link.target), True),), f"sink {link.target}")
+            return pushing_all((self._sink_step(link.target, True),), f"sink {link.target}")
         node, step = self.program.nodes[link.target], self._steps[link.target]
         if step is None or link.target in self._input_pushes:
             return pushing_all((calling(self._push_into(link)),), node.name)

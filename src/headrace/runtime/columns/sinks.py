@@ -13,8 +13,16 @@ from headrace.runtime.program import JobProgram
 
 
 def takes_columns(job: JobProgram, sink_id: str) -> bool:
-    """Whether a sink's records may travel as columns: where a task of ours gives them to it."""
-    return any(sink.id == sink_id and sink.sink.served_by is ServedBy.TASKS for sink in job.sinks)
+    """Whether a sink's records may travel as columns.
+
+    So it is where a task of ours gives them to it, and no encoder takes them one by one.
+    """
+    return any(
+        sink.id == sink_id
+        and sink.sink.served_by is ServedBy.TASKS
+        and sink.sink.record_encoder is None
+        for sink in job.sinks
+    )
 
 
 class SinkEndpoint(Endpoint):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from headrace.common.types import Row
@@ -14,14 +15,14 @@ from headrace.runtime.key_groups import KeyGroups, always_refused
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
-from headrace.runtime.program import ExchangeProgram
+from headrace.runtime.program import ExchangeProgram, SinkProgram
 from headrace.runtime.serialized_key import SerializedKey, has_maps, with_ordered_maps
 
 
 def exchange_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
     """A step that sends each record to its receiver; ``fresh`` as in ``_gather``."""
     if program.mode == "broadcast":
-        return sink_step(endpoint, fresh)  # one buffer, whose block goes to all
+        return one_receiver_step(endpoint, fresh)  # one buffer, whose block goes to all
     make = key_step if program.mode == "key" else subtask_step
     return make(endpoint, program, fresh)
 
@@ -184,8 +185,18 @@ def _picker(endpoint: Endpoint, program: ExchangeProgram) -> Callable[[Any], int
     return next_subtask
 
 
-def sink_step(endpoint: Endpoint, fresh: bool = False) -> Step:
-    """A step that hands each record to a sink; ``fresh`` as in ``_gather``."""
+def sink_step(endpoint: Endpoint, sink: SinkProgram | None, fresh: bool = False) -> Step:
+    """A step that encodes each record for a sink and hands it on; ``fresh`` as in ``_gather``."""
+    encode = None if sink is None else sink.sink.record_encoder
+    if sink is None or encode is None:
+        return one_receiver_step(endpoint, fresh)
+    step = one_receiver_step(endpoint)  # the encoder may keep what it gave
+    lines = ("node = $node", "value = $encode(value)", *step.lines)
+    return replace(step, lines=lines, names={**step.names, "node": sink.node, "encode": encode})
+
+
+def one_receiver_step(endpoint: Endpoint, fresh: bool = False) -> Step:
+    """A step that puts each record into the only buffer; ``fresh`` as in ``_gather``."""
     lines = (
         "$buffer = $buffers[0]",
         "if $buffer is None: $buffer = $open_buffer(0)",

@@ -28,6 +28,7 @@ from headrace.datastream.connectors.kafka.writer import ExactlyOnceWriter
 from headrace.errors import ConfigurationError, HeadraceError, JobError, PlanError
 from headrace.testing import run_pipeline
 from headrace.testing.contracts import SinkContract
+from headrace.testing.writers import writer_of
 
 kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
@@ -72,7 +73,7 @@ def sink(guarantee: DeliveryGuarantee = EXACTLY, **given: Any) -> KafkaSink:
 
 
 def writer(made: Sink, worker: WorkerResources, batch: int = 0, partition: int = 0) -> Any:
-    return made.writer(WriterContext("sink-1", "job", batch, partition, "a", 2, worker))
+    return writer_of(made, WriterContext("sink-1", "job", batch, partition, "a", 2, worker))
 
 
 def write(made: Sink, worker: WorkerResources, batch: int, *values: Any) -> None:
@@ -262,7 +263,7 @@ def test_two_that_write_at_once_are_told(cluster: Cluster) -> None:
     first = writer(sink(transactional_id_prefix="p"), WorkerResources())
     first.write(["a"], [None])
     other = sink(transactional_id_prefix="p")
-    other_job = other.writer(WriterContext("sink-2", "job", 7, 0, "a", 2, WorkerResources()))
+    other_job = writer_of(other, WriterContext("sink-2", "job", 7, 0, "a", 2, WorkerResources()))
     other_job.write(["b"], [None])
     with pytest.raises(JobError, match="another producer has taken over the transactional id"):
         first.prepare_commit()
@@ -617,7 +618,7 @@ def test_secrets_are_shown_nowhere() -> None:
     builder = KafkaSink.builder().set_bootstrap_servers("b:1").set_record_serializer(serializer())
     builder.set_kafka_producer_config(given).set_delivery_guarantee(EXACTLY)
     made = builder.build()
-    task = made.writer(WriterContext("s", "job", 0, 0, "a"))
+    task = writer_of(made, WriterContext("s", "job", 0, 0, "a"))
     with pytest.raises(HeadraceError, match="refuses its properties") as told:
         task.write(["a"], [None])
     for shown in (builder, made, made.producers, told.value, str(told.value)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any
 
 from headrace.connector import Chunk
@@ -49,7 +50,7 @@ class Decoding:
         if self._of_values is None:
             return None
         data = [message.value() for message in messages]
-        if None in data:
+        if _has_none(data):
             messages = [message for message in messages if message.value() is not None]
             data = [value for value in data if value is not None]
         try:
@@ -58,9 +59,10 @@ class Decoding:
             raise  # a registry that is away: it has been waited for
         except Exception:
             return None  # the other way meets it again, and says which record it was
-        times = [message.timestamp() for message in messages]
-        timestamps = [at if kind else None for kind, at in times]
-        if any(value is None for value in found):
+        timestamps = [
+            at if kind else None for kind, at in [message.timestamp() for message in messages]
+        ]
+        if _has_none(found):
             kept = [place for place, value in enumerate(found) if value is not None]
             return Chunk([found[n] for n in kept], [timestamps[n] for n in kept])
         return Chunk(found, timestamps)
@@ -125,6 +127,11 @@ class Decoding:
             },
             hint="send such records to a side output: KafkaSource…on_error(OutputTag('bad'))",
         )
+
+
+def _has_none(values: Sequence[Any]) -> bool:
+    """Whether one of the values is None. Values may compare in ways of their own; types do not."""
+    return NoneType in {*map(type, values)}
 
 
 def _time_of(message: Any) -> int | None:

@@ -37,7 +37,7 @@ DEFAULTS = {
     "fetch.wait.max.ms": "100",
     # librdkafka waits for a second after its queue was full.
     "fetch.queue.backoff.ms": "5",
-    "queued.max.messages.kbytes": "16384",
+    "queued.max.messages.kbytes": "4096",
 }
 
 FORCED = {

@@ -111,6 +111,17 @@ class PartsOfARecord(KafkaRecordSerializationSchema):
         """Whether records have one topic, and nothing but key, value and timestamp."""
         return self.selector is None and self.headers is None and self.partitioner is None
 
+    @property
+    def encoder(self) -> Callable[[Any], Any] | None:
+        """Makes the value of a plain record, or key and value; None where there is more to make."""
+        if not self.is_plain:
+            return None
+        return self.value_schema.serialize if self.key_schema is None else self._key_and_value
+
+    def _key_and_value(self, element: Any) -> tuple[bytes | None, bytes | None]:
+        assert self.key_schema is not None
+        return self.key_schema.serialize(element), self.value_schema.serialize(element)
+
     def serialize(
         self, element: Any, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
@@ -18,7 +18,10 @@ from headrace.connector import (
     WriterContext,
 )
 from headrace.datastream.connectors.kafka.builder import KafkaBuilder
-from headrace.datastream.connectors.kafka.produced import KafkaRecordSerializationSchema
+from headrace.datastream.connectors.kafka.produced import (
+    KafkaRecordSerializationSchema,
+    PartsOfARecord,
+)
 from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers, Producers
 from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.datastream.connectors.kafka.writer import AtLeastOnceWriter, ExactlyOnceWriter
@@ -132,6 +135,12 @@ class KafkaSink(Sink):
 
     def get_transformer(self) -> None:
         """None: the topic of a record needs no step before the sink, as it does in PyFlink."""
+
+    @property
+    def record_encoder(self) -> Callable[[Any], Any] | None:
+        """Keys and values are made where records come from, if there is nothing else to make."""
+        schema = self.record_serializer
+        return schema.encoder if isinstance(schema, PartsOfARecord) else None
 
     def writer(self, context: WriterContext) -> SinkWriter:
         """A writer, whose producer lives as long as the worker."""

@@ -37,7 +37,7 @@ class KafkaWriter(SinkWriter):
         self._done_before = False
 
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        """Serialize and send.
+        """Send; what the sink's encoder has not made is serialized here.
 
         Raises:
             JobError: Kafka refuses a record, or nobody answers.
@@ -45,21 +45,23 @@ class KafkaWriter(SinkWriter):
         if self._done_before or not values:
             return
         if isinstance(self._schema, PartsOfARecord) and self._schema.is_plain:
-            self._write_plain(self._schema, values, timestamps)
+            self._write_encoded(self._schema, values, timestamps)
         else:
             self._write_each(values, timestamps)
         if self._outbox is not None:
             self._outbox.check()
 
-    def _write_plain(
-        self, schema: PartsOfARecord, values: Sequence[Any], timestamps: Sequence[int | None]
+    def _write_encoded(
+        self, schema: PartsOfARecord, found: Sequence[Any], timestamps: Sequence[int | None]
     ) -> None:
-        if self._may_send(schema.topic):
-            assert self._outbox is not None
-            key_of = schema.key_schema
-            keys = repeat(None) if key_of is None else map(key_of.serialize, values)
-            written = map(schema.value_schema.serialize, values)
-            self._outbox.send_all(schema.topic, written, keys, timestamps)
+        if not self._may_send(schema.topic):
+            return
+        assert self._outbox is not None
+        if schema.key_schema is None:
+            self._outbox.send_all(schema.topic, found, repeat(None), timestamps)
+        else:
+            keys, values = zip(*found, strict=True)
+            self._outbox.send_all(schema.topic, values, keys, timestamps)
 
     def _write_each(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
         serialize = self._schema.serialize

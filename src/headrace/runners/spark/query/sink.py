@@ -3,132 +3,34 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import (
+    DataSource,
     DataSourceArrowWriter,
     DataSourceStreamArrowWriter,
     WriterCommitMessage,
 )
 
-from headrace.connector import ServedBy, WriterContext
-from headrace.metrics.merging import MetricId, Part, merge
+from headrace.metrics.merging import merge
 from headrace.runners import program_classes
-from headrace.runners.delivery import Delivery
-from headrace.runners.sinks import (
-    Records,
-    committer_of,
-    served_by_committer,
-    write_records,
-)
+from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.checkpoint.checkpoint import commit_of
 from headrace.runners.spark.checkpoint.progress import all_sources_ended
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.link import BatchReport, send_report
-from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan
-from headrace.runners.spark.query.spill import SpilledEnvelopes
-from headrace.runners.spark.query.wire import payload_of, unpacked
-from headrace.runners.spark.query.worker import (
-    ProgramRef,
-    WorkerJob,
-    attempt_name,
-    batch_id,
-    partition_id,
-    worker_job,
-)
-from headrace.runtime.block import Envelope, Kind, values_of
+from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan, read_plan
+from headrace.runners.spark.query.worker import batch_id
+from headrace.runners.spark.query.writing import SentMessage, TaskMessage, write_task
 from headrace.runtime.coordinator import StateChanges, States, merge_states
 from headrace.runtime.failure import at_sink
-from headrace.runtime.program import JobProgram, SinkProgram
+from headrace.runtime.program import JobProgram
 
-
-@dataclass
-class SentMessage(WriterCommitMessage):
-    """A ``TaskMessage``, pickled: Spark reads messages before the program is there."""
-
-    data: bytes
-
-
-@dataclass
-class TaskMessage:
-    """What one task of the sink has for the commit."""
-
-    committables: dict[str, Any] = field(default_factory=dict)
-    delivered: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
-    states: list[tuple[int, int, StateChanges]] = field(default_factory=list)
-    """Sender, epoch, what it says."""
-    metrics: list[dict[MetricId, Part]] = field(default_factory=list)
-
-
-def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -> TaskMessage:
-    """Write one task's records to every sink."""
-    job = worker_job(ref)
-    program = job.program
-    message = TaskMessage()
-    rows: SpilledEnvelopes[str] = SpilledEnvelopes()
-    for arrow in batches:
-        for packet in arrow.column("payload").to_pylist():
-            for envelope in unpacked(packet):
-                if envelope.kind == Kind.SOURCE_STATE:
-                    epoch, states = payload_of(envelope.kind, envelope.payload)
-                    message.states.append((envelope.sender, epoch, states))
-                elif envelope.kind == Kind.METRICS:
-                    message.metrics.append(payload_of(envelope.kind, envelope.payload))
-                elif program.sink(envelope.target).sink.served_by is not ServedBy.SPARK:
-                    rows.add(envelope.target, envelope)  # Spark writes its own
-    for target in rows.readers():
-        received = rows.take(target)
-        sink = program.sink(target)
-        if Delivery.takes(sink):
-            message.delivered[target] = [
-                (envelope.group, values_of(payload_of(Kind.DATA, envelope.payload)))
-                for envelope in received
-            ]
-        else:
-            message.committables[target] = write_to(job, sink, received, batch)
-    rows.close()
-    return message
-
-
-def sent(message: TaskMessage) -> SentMessage:
-    """The message as it travels."""
-    return SentMessage(pickle.dumps(message, 5))
-
-
-def write_to(job: WorkerJob, sink: SinkProgram, received: Iterable[Envelope], batch: int) -> Any:
-    """Write one task's records to one sink; gives what its committer is to have."""
-    program = job.program
-    context = WriterContext(
-        program.sink_id(sink),
-        program.name,
-        batch,
-        partition_id(),
-        attempt_name(),
-        sink_tasks(program),
-        job.resources,
-    )
-    return write_records(sink, context, map(_records, received))
-
-
-def _records(envelope: Envelope) -> Records:
-    block = payload_of(Kind.DATA, envelope.payload)
-    return values_of(block), block.timestamps and [*block.timestamps]
-
-
-def sink_tasks(program: JobProgram) -> int:
-    """How many tasks write to the sinks in a micro-batch, at most; DataFrames not counted.
-
-    After a keyed stage they are its partitions. Without one they are the source tasks: one more
-    may announce new splits, and one sends the time.
-    """
-    if program.stages:
-        return program.partitions
-    return max(program.parallelism, 1) + 1 + int(program.needs_ticks)
+SINKS = "headrace-sinks"
 
 
 class _Commit:
@@ -212,7 +114,7 @@ class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
     @encoded
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one task's part of a micro-batch."""
-        return sent(write_task(self._ref, iterator, self._first_batch + batch_id()))
+        return write_task(self._ref, iterator, self._first_batch + batch_id())
 
     @encoded
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
@@ -239,7 +141,7 @@ class BatchSinkWriter(_Commit, DataSourceArrowWriter):
     @encoded
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one task's part."""
-        return sent(write_task(self._ref, iterator, self._batch))
+        return write_task(self._ref, iterator, self._batch)
 
     @encoded
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
@@ -250,3 +152,21 @@ class BatchSinkWriter(_Commit, DataSourceArrowWriter):
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Discard the batch."""
         self._discard(messages, self._batch)
+
+
+class HeadraceDataSink(DataSource):
+    """All sinks of every job; the option ``plan`` is the path of a ``PlanFolder``."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return SINKS
+
+    def streamWriter(self, schema: Any, overwrite: bool) -> StreamSinkWriter:
+        """The writer of all sinks of a streaming query."""
+        return StreamSinkWriter(read_plan(self.options["plan"]).query)
+
+    def writer(self, schema: Any, overwrite: bool) -> Any:
+        """The writer of all sinks of a batch."""
+        batch = int(self.options.get("batch", "0"))
+        return BatchSinkWriter(read_plan(self.options["plan"]), batch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,9 +22,10 @@ from headrace.runners.spark.checkpoint.generations import Origin
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encoded
 from headrace.runners.spark.query.driver_plan import DriverPlan, read_plan
-from headrace.runners.spark.query.sink import BatchSinkWriter, StreamSinkWriter
 from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
-from headrace.runners.spark.query.worker import ProgramRef, wire_rows, worker_job
+from headrace.runners.spark.query.worker import ProgramRef, batch_id, wire_rows, worker_job
+from headrace.runners.spark.query.writing import writes_where_it_reads, written
+from headrace.runtime.block import Envelope
 from headrace.runtime.coordinator import Coordinator, States
 from headrace.runtime.offset import Offset
 from headrace.runtime.pacing import Pacer
@@ -66,19 +67,28 @@ def _no_states(epoch: int) -> States:
     return {}
 
 
-def _read(ref: ProgramRef, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+def _read(
+    ref: ProgramRef, partition: InputPartition, writing: int | None
+) -> Iterator[pa.RecordBatch]:
+    """A task's packets. ``writing``: the micro-batch that it writes itself, if it does."""
     assert isinstance(partition, TaskPartition)
     job = worker_job(ref)
     task: SourceTaskInput = pickle.loads(partition.data)
 
-    def envelopes() -> Iterator[Any]:
+    def envelopes() -> Iterator[Envelope]:
         yield from job.source().run(task)
         metrics = job.metrics_envelope(task.sender, 0)
         if metrics is not None:
             yield metrics
 
+    def sent() -> Iterator[Envelope]:
+        if writing is None:
+            yield from envelopes()
+        else:
+            yield written(job, task.sender, envelopes(), writing)
+
     yield empty_batch()
-    yield from to_arrow(wire_rows(job, envelopes()))
+    yield from to_arrow(wire_rows(job, sent()))
 
 
 class StreamReader(DataSourceStreamReader):
@@ -91,9 +101,14 @@ class StreamReader(DataSourceStreamReader):
         pace = plan.program.settings.pace
         self._pacer = None if pace is None else Pacer(pace)
         self._origin: Origin | None = plan.query.generation.origin
+        self._writes = writes_where_it_reads(plan.program)
+        self._first_batch = plan.query.generation.first_batch
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_plan": None, "_ref": self._ref, "_made": None, "_pacer": None, "_origin": None}
+        return {
+            **{"_plan": None, "_made": None, "_pacer": None, "_origin": None},
+            **{"_ref": self._ref, "_writes": self._writes, "_first_batch": self._first_batch},
+        }
 
     @property
     def _coordinator(self) -> Coordinator:
@@ -148,7 +163,8 @@ class StreamReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The envelopes of one source task."""
-        return _read(self._ref, partition)
+        batch = self._first_batch + batch_id() if self._writes else None
+        return _read(self._ref, partition, batch)
 
     @encoded
     def commit(self, end: dict[str, Any]) -> None:
@@ -162,9 +178,10 @@ class BatchReader(DataSourceReader):
     def __init__(self, plan: DriverPlan) -> None:
         self._plan: DriverPlan | None = plan
         self._ref = plan.query.workers
+        self._writing = 0 if writes_where_it_reads(plan.program) else None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_plan": None, "_ref": self._ref}
+        return {"_plan": None, "_ref": self._ref, "_writing": self._writing}
 
     @encoded
     def partitions(self) -> Sequence[InputPartition]:
@@ -187,11 +204,11 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The envelopes of one source task."""
-        return _read(self._ref, partition)
+        return _read(self._ref, partition, self._writing)
 
 
 class HeadraceDataSource(DataSource):
-    """Source and sink of every job; the option ``plan`` is the path of a ``PlanFolder``."""
+    """The source of every job; the option ``plan`` is the path of a ``PlanFolder``."""
 
     @classmethod
     def name(cls) -> str:
@@ -202,22 +219,10 @@ class HeadraceDataSource(DataSource):
         """Packets of envelopes."""
         return WIRE_DDL
 
-    def _driver_plan(self) -> DriverPlan:
-        options: Mapping[str, str] = self.options
-        return read_plan(options["plan"])
-
     def streamReader(self, schema: Any) -> StreamReader:
         """A reader for a streaming query."""
-        return StreamReader(self._driver_plan())
+        return StreamReader(read_plan(self.options["plan"]))
 
     def reader(self, schema: Any) -> BatchReader:
         """A reader for a batch."""
-        return BatchReader(self._driver_plan())
-
-    def streamWriter(self, schema: Any, overwrite: bool) -> StreamSinkWriter:
-        """The writer of all sinks of a streaming query."""
-        return StreamSinkWriter(self._driver_plan().query)
-
-    def writer(self, schema: Any, overwrite: bool) -> Any:
-        """The writer of all sinks of a batch."""
-        return BatchSinkWriter(self._driver_plan(), int(self.options.get("batch", "0")))
+        return BatchReader(read_plan(self.options["plan"]))

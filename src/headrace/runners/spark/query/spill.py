@@ -103,7 +103,7 @@ class SpilledOverflow:
 
 
 class SpilledEnvelopes(Generic[Reader]):
-    """Envelopes by their reader, in the order of (sender, seq). Their payloads are bytes."""
+    """Envelopes by their reader, in the order of (sender, seq). Their payloads become bytes."""
 
     def __init__(self) -> None:
         self._spill = Spill()
@@ -111,7 +111,8 @@ class SpilledEnvelopes(Generic[Reader]):
 
     def add(self, reader: Reader, envelope: Envelope) -> None:
         """Keep an envelope for a reader (a group, or a sink)."""
-        found = self._spill.put(envelope.payload)
+        payload = envelope.payload
+        found = self._spill.put(payload if isinstance(payload, Part) else payload_bytes(envelope))
         kept = envelope.sender, envelope.seq, envelope._replace(payload=None), found
         self._by_reader.setdefault(reader, []).append(kept)
 

@@ -1,0 +1,168 @@
+"""What one task writes to the job's sinks, and what it says of it to their committers.
+
+Where nothing lies between source and sinks but the chain, the task that reads also writes: what it
+says is all that travels on, through the JVM, to the sink's worker, which hands it to Spark.
+Elsewhere the sink's worker gets the records and writes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import WriterCommitMessage
+
+from headrace.connector import ServedBy, WriterContext
+from headrace.metrics.merging import MetricId, Part
+from headrace.runners.delivery import Delivery
+from headrace.runners.sinks import Writing, served_by_committer
+from headrace.runners.spark.query.dataframes import has_dataframes
+from headrace.runners.spark.query.spill import SpilledEnvelopes
+from headrace.runners.spark.query.wire import payload_of, unpacked
+from headrace.runners.spark.query.worker import (
+    ProgramRef,
+    WorkerJob,
+    attempt_name,
+    partition_id,
+    worker_job,
+)
+from headrace.runtime.block import Envelope, Kind, values_of
+from headrace.runtime.columns.shared import Part as ColumnsPart
+from headrace.runtime.coordinator import StateChanges
+from headrace.runtime.program import JobProgram
+
+
+@dataclass
+class SentMessage(WriterCommitMessage):
+    """A ``TaskMessage``, pickled: Spark reads messages before the program is there."""
+
+    data: bytes
+
+
+@dataclass
+class TaskMessage:
+    """What one task of the sink has for the commit."""
+
+    committables: dict[str, Any] = field(default_factory=dict)
+    delivered: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
+    states: list[tuple[int, int, StateChanges]] = field(default_factory=list)
+    """Sender, epoch, what it says."""
+    metrics: list[dict[MetricId, Part]] = field(default_factory=list)
+
+
+def writes_where_it_reads(program: JobProgram) -> bool:
+    """Whether a task that reads also writes: Spark does nothing of its own in between.
+
+    ``program`` is the driver's, which knows its sources.
+    """
+    return not program.stages and not has_dataframes(program)
+
+
+def written(job: WorkerJob, sender: int, envelopes: Iterable[Envelope], batch: int) -> Envelope:
+    """Write what a task has read; what it says to the committers, on its way to them."""
+    message = _write(job, envelopes, batch, in_order=True)
+    return Envelope(job.program.sink_stage, 0, "", Kind.WRITTEN, sender, 0, message)
+
+
+def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -> SentMessage:
+    """Write one task's records to every sink, unless the task that read them has done it."""
+    envelopes = _envelopes(batches)
+    first = next(envelopes, None)
+    if first is not None and first.kind == Kind.WRITTEN:
+        return SentMessage(first.payload)
+    rest = envelopes if first is None else _with(first, envelopes)
+    return SentMessage(pickle.dumps(_write(worker_job(ref), rest, batch), 5))
+
+
+def _envelopes(batches: Iterator[pa.RecordBatch]) -> Iterator[Envelope]:
+    for arrow in batches:
+        for packet in arrow.column("payload").to_pylist():
+            yield from unpacked(packet)
+
+
+def _with(first: Envelope, rest: Iterator[Envelope]) -> Iterator[Envelope]:
+    yield first
+    yield from rest
+
+
+def _write(
+    job: WorkerJob, envelopes: Iterable[Envelope], batch: int, in_order: bool = False
+) -> TaskMessage:
+    """Write the records of one task, each sink's in the order of (sender, seq).
+
+    ``in_order``: they come in an order that is always the same. Then they are written as they come,
+    but not where the sink commits by task: it may hold a transaction open, which shall not wait for
+    what is read or computed.
+    """
+    program, message = job.program, TaskMessage()
+    rows: SpilledEnvelopes[str] = SpilledEnvelopes()
+    with contextlib.ExitStack() as stack:
+        stack.callback(rows.close)
+        open_now: dict[str, Writing] = {}
+
+        def write(envelope: Envelope) -> None:
+            sink_id, block = envelope.target, _content(envelope)
+            if sink_id not in open_now:
+                writing = Writing(program.sink(sink_id), _context(job, sink_id, batch))
+                open_now[sink_id] = stack.enter_context(writing)
+            times = block.timestamps and [*block.timestamps]
+            open_now[sink_id].write(values_of(block), times)
+
+        for envelope in envelopes:
+            if envelope.kind == Kind.SOURCE_STATE:
+                epoch, states = _content(envelope)
+                message.states.append((envelope.sender, epoch, states))
+            elif envelope.kind == Kind.METRICS:
+                message.metrics.append(_content(envelope))
+            elif in_order and served_by_committer(program.sink(envelope.target)):
+                write(envelope)
+            elif program.sink(envelope.target).sink.served_by is not ServedBy.SPARK:
+                rows.add(envelope.target, envelope)  # Spark writes its own
+        for sink_id in rows.readers():
+            received = rows.take(sink_id)
+            if Delivery.takes(program.sink(sink_id)):
+                message.delivered[sink_id] = [
+                    (envelope.group, values_of(_content(envelope))) for envelope in received
+                ]
+            else:
+                for envelope in received:
+                    write(envelope)
+        for sink_id, writing in open_now.items():
+            message.committables[sink_id] = writing.prepare_commit()
+    return message
+
+
+def _content(envelope: Envelope) -> Any:
+    """The payload, from the wire or as the chain gave it."""
+    payload = envelope.payload
+    if isinstance(payload, bytes | ColumnsPart):
+        return payload_of(envelope.kind, payload)
+    return payload
+
+
+def _context(job: WorkerJob, sink_id: str, batch: int) -> WriterContext:
+    program = job.program
+    return WriterContext(
+        program.sink_id(program.sink(sink_id)),
+        program.name,
+        batch,
+        partition_id(),
+        attempt_name(),
+        sink_tasks(program),
+        job.resources,
+    )
+
+
+def sink_tasks(program: JobProgram) -> int:
+    """How many tasks write to the sinks in a micro-batch, at most; DataFrames not counted.
+
+    After a keyed stage they are its partitions. Without one they are the source tasks: one more
+    may announce new splits, and one sends the time.
+    """
+    if program.stages:
+        return program.partitions
+    return max(program.parallelism, 1) + 1 + int(program.needs_ticks)
