@@ -167,6 +167,11 @@ def test_a_program_that_comes_back_is_told_from_the_one_that_it_was(tmp_path: Pa
     assert [identity(each) for each in (one, other, one)] == ["one-2", "other-3", "one-2"]
     spark_commits(folder / "spark", 1)
     assert [identity(each) for each in (other, one)] == ["other-3", "one-4"]
+    # An older build, that ran another program last, wrote this down with its micro-batches only.
+    with Checkpoint.open(str(tmp_path), one, fresh=False) as checkpoint:
+        replace(checkpoint._facts, identity="").write(checkpoint.place.store)
+    (folder / "spark" / "offsets" / "1").write_text(offset_at(2, identity="other"))
+    assert identity(one) == "one-1"
 
 
 def test_the_states_of_an_operator_that_is_gone_are_named(tmp_path: Path) -> None:

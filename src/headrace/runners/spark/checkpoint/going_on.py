@@ -107,9 +107,11 @@ def _going_on(
     log = progress.log_of(folder)
     planned = log.planned or (origin.planned if origin is not None else None)
     repeats = planned is not None
-    if planned is not None:
-        # Who came after the program that planned it has changed no state.
-        facts = replace(facts, identity=planned["program"] or facts.identity)
+    # Who came after the program that planned it has changed no state. Older builds wrote down
+    # nowhere else which program ran last.
+    last = planned or (None if facts.identity else log.end)
+    if last is not None:
+        facts = replace(facts, identity=last["program"])
     if facts.routes or routes(program) or facts.moves(program):
         if repeats:
             check_repetition(facts, program, place.directory)
