@@ -144,9 +144,17 @@ ENDED_BEFORE = Program(
 """One source has ended when an exchange is put in that only it feeds."""
 
 
+GONE_AND_BACK = Program(
+    (((0, 0, 1000),), ((0, 0, 1000),) * 4),
+    (*[Step("map", (0, 0), 0)] * 3, Step("as_of_join", (0, 4), 0)),
+)
+"""An exchange is put in, left out and put in again, and the source that feeds it has ended."""
+
+
 @settings(max_examples=15)
 @example(ENDED_BEFORE, [1, 1, 1, 1, 4], [[3]], [(1, 1)], "heap")
 @example(BRANCHES_MEET_AND_PART, [4, 1, 7], [[1]], [(1, 1)], "heap")
+@example(GONE_AND_BACK, [1, 1, 1], [[3]], [(1, 1)], "heap")
 @given(programs, cuts, versions, spreads, st.sampled_from(["heap", "paged"]))
 def test_the_law_of_changed_programs(
     program: Program,

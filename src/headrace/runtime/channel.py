@@ -8,7 +8,10 @@ ALL_TASKS = -1
 """The ``group`` of a channel that all tasks of a DataFrame share."""
 
 ALL_SPLITS = ""
-"""The ``split`` of a channel that stands for those of a source that ended: they are forgotten."""
+"""The ``split`` of a channel that stands for all that receivers know of a source: they forget them.
+
+Its mark with the least watermark comes before those of the splits that there are. Its mark with the
+greatest says that there are none: the source has ended."""
 
 
 class Channel(NamedTuple):

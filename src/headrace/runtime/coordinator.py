@@ -101,7 +101,7 @@ class Coordinator:
         tick = wanted and now_ms - start.now_ms >= settings.tick_ms
         if not moved and not tick:
             return start
-        return Offset(start.epoch + 1, now_ms, self._cut, sources, self._job.fingerprint)
+        return Offset(start.epoch + 1, now_ms, self._cut, sources, self._job.identity)
 
     def ended(self, offset: Offset) -> bool:
         """True when every source planned here has ended, and none is to read on."""
@@ -162,8 +162,9 @@ class Coordinator:
         """The source tasks of the micro-batch between two offsets, in the order of senders."""
         states = self._load_states(start.epoch)
         # Another program has other receivers, so every split is announced to them like a new one.
-        others = not start.program == end.program == self._job.fingerprint
+        others = not start.program == end.program == self._job.identity
         works: list[SplitWork] = []
+        opening: list[SplitWork] = []
         for source in self._sources.values():
             before, after = start.source(source.id), end.source(source.id)
             found: list[SplitWork] = []
@@ -174,10 +175,13 @@ class Coordinator:
             ends = after.ended and not after.suspended
             if not found and ends and (others or before.suspended or not before.ended):
                 found = [SplitWork(source.id, ALL_SPLITS, finished=True)]
+            elif others and start.program and source_key(source.id) in start.sources:
+                # A receiver that an earlier program had may wait for a split that ended since.
+                opening.append(SplitWork(source.id, ALL_SPLITS, announce=True))
             works.extend(found)
         # A receiver must know of every new split before any other split makes it advance: what
         # the first task sends is read first.
-        opening = [
+        opening += [
             SplitWork(work.source, work.split, announce=True) for work in works if work.announce
         ]
         tasks = [tuple(task) for task in spread(works, end.cut.tasks, self._sources)]

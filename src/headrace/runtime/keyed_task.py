@@ -149,9 +149,10 @@ class KeyedTask:
             cell.backend, cell.entry = backend, None
         chain.restore(header.get("nodes", {}))
         if self._may_go_on(header):
+            header.pop("finished", None)
             chain.reopen()
         try:
-            if header.get("program", self.job.fingerprint) != self.job.fingerprint:
+            if header.get("program", self.job.identity) != self.job.identity:
                 # Receivers may be others than before, so the time is sent to them again.
                 chain.announce()
                 chain.signal(watermark, self._watermarks.idle)
@@ -173,7 +174,7 @@ class KeyedTask:
             raise
         self._leave_broadcast()
         header["channels"] = self._watermarks.stored()
-        header["program"] = self.job.fingerprint
+        header["program"] = self.job.identity
         header["watermark"] = self._watermarks.current
         if self._inputs is not None:
             header["inputs"] = self._inputs.reached()
@@ -195,7 +196,7 @@ class KeyedTask:
         One that had ended may go on: if it does not, its end is sent again.
         """
         state: ChannelState = header.get("channels", {})
-        if header.get("program") != self.job.fingerprint:
+        if header.get("program") != self.job.identity:
             exchanges, expected = self.job.exchanges_to(self.vertex), self.vertex.input_channels
             state = {
                 channel: at
@@ -211,7 +212,7 @@ class KeyedTask:
         if self._inputs is None:
             return ChannelWatermarks(state, current)
         reached = header.get("inputs", ())
-        if header.get("program") != self.job.fingerprint:
+        if header.get("program") != self.job.identity:
             reached = [before_the_end(at) for at in reached]
         self._inputs.restart(state, current, reached)
         return self._inputs
@@ -219,7 +220,7 @@ class KeyedTask:
     def _may_go_on(self, header: Mapping[str, Any]) -> bool:
         """True where the input had ended under another program: this one may read more."""
         ended: bool = header.get("watermark", MIN_WATERMARK) >= MAX_WATERMARK
-        return ended and header.get("program") != self.job.fingerprint
+        return ended and header.get("program") != self.job.identity
 
     @property
     def _keyed_uses_clock(self) -> bool:
@@ -332,7 +333,9 @@ class KeyedTask:
     def _mark(self, mark: Mark) -> Iterator[Envelope]:
         watermarks = self._watermarks
         if mark.channel[1] == ALL_SPLITS:  # channels of a header are plain tuples
-            self._end_of_splits(mark.channel[0])
+            watermarks.forget_splits(mark.channel[0])
+            if mark.watermark < MAX_WATERMARK:
+                return  # those that there are come next
         elif self._quiet.stays(watermarks, mark):
             return
         if not watermarks.update(mark.channel, mark.watermark, mark.idle):
@@ -348,12 +351,6 @@ class KeyedTask:
                     if outbox.weight_bytes >= BYTES_GATHERED or outbox.overflow:
                         yield from chain.drain()
         chain.signal(watermark, watermarks.idle)
-
-    def _end_of_splits(self, exchange: str) -> None:
-        """Forget the splits of a source that ended while a program without this exchange ran."""
-        kept = self._watermarks.state.items()
-        state = {c: at for c, at in kept if c[0] != exchange or c[1] is None}
-        self._watermarks.restart(state, self._watermarks.current)
 
     def _fire_processing_timers(self, now_ms: int) -> Iterator[Envelope]:
         if self._keyed is None:

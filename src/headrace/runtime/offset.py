@@ -2,7 +2,7 @@
 
     {"version": 1,
      "epoch": n, "now_ms": ms,
-     "program": text,                  the fingerprint of the program that planned this epoch
+     "program": text,                  the identity of the program that planned this epoch
      "cut": {"tasks": n,               into how many tasks this epoch's work is cut at most
              "chunk_records": n},      how far apart watermarks are
      "sources": {"<id>": {

@@ -216,8 +216,9 @@ class JobProgram:
 
     ``run_id`` differs for every start of the job; ``scope`` for every new checkpoint, so that a
     sink never takes one run's micro-batch for a repetition of another's. ``partitions``: Spark's,
-    for every keyed stage. ``fingerprint`` differs if exchanges, stages or numbers of groups do. A
-    task that finds another fingerprint in its state sends all watermarks again.
+    for every keyed stage. ``fingerprint`` differs if exchanges, stages or numbers of groups do.
+    ``changes``: how often another program took the job's state over. A task that finds another
+    ``identity`` in its state sends all watermarks again.
     """
 
     name: str
@@ -232,6 +233,25 @@ class JobProgram:
     fingerprint: str = ""
     scope: str = ""
     partitions: int = 1
+    changes: int = 0
+
+    @property
+    def identity(self) -> str:
+        """The fingerprint, and the number of changes.
+
+        A program that comes back after another one is no longer the same: tasks that the other one
+        did not have kept the state that they had before, and their receivers heard of others.
+        """
+        return f"{self.fingerprint}-{self.changes}" if self.changes else self.fingerprint
+
+    def following(self, identity: str, copied: bool = False) -> JobProgram:
+        """This program where the last one on the job's state had an identity (empty: not known).
+
+        ``copied``: the state was taken from elsewhere, where others may have run on it since.
+        """
+        before, _, changes = identity.partition("-")
+        changed = bool(before) and (copied or before != self.fingerprint)
+        return replace(self, changes=int(changes or 0) + changed)
 
     def exchanges_to(self, vertex: VertexProgram) -> frozenset[str]:
         """The ids of the exchanges that lead to a vertex."""

@@ -53,6 +53,16 @@ class ChannelWatermarks:
             if at[0] < MAX_WATERMARK or channel[1] is None
         }
 
+    def forget_splits(self, exchange: str) -> None:
+        """Drop the splits that an exchange has brought; the watermark stays.
+
+        If they alone were idle, or not idle, the next ``update`` says so.
+        """
+        idle = self.idle
+        state = {c: at for c, at in self.state.items() if c[0] != exchange or c[1] is None}
+        self.restart(state, self.current)
+        self.idle = idle
+
     def update(self, channel: Channel, watermark: int, idle: bool = False) -> bool:
         """Take one mark; True when the combined watermark or the idleness changed."""
         known = self.state.get(channel)

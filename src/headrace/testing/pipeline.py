@@ -307,7 +307,8 @@ class _Runs:
         if neutral:
             form = written_and_read(self._form())
             self._stores, self._heap = {}, {}
-        after = self._start(pickle.loads(job))
+        following: JobProgram = pickle.loads(job)
+        after = self._start(following.following(before.program.identity, copied=neutral))
         check(_kept_by(before.program), _kept_by(after.program), ignore_unclaimed=True)
         if neutral:
             restore(form, after.program, self._backend)

@@ -148,6 +148,32 @@ def test_another_way_to_a_sink_that_commits_by_task_waits_for_the_end_of_a_micro
     assert "begun anew" not in capsys.readouterr().err
 
 
+def test_a_program_that_comes_back_is_told_from_the_one_that_it_was(tmp_path: Path) -> None:
+    """Its tasks would take what another one has left for their own."""
+    one = replace(program(), fingerprint="one")
+    other = replace(one, fingerprint="other")
+
+    def identity(started: JobProgram) -> str:
+        with Checkpoint.open(str(tmp_path), started, fresh=False) as checkpoint:
+            return checkpoint.program.identity
+
+    folder = committed(tmp_path, one)
+    spark_commits(folder / "spark", 0)
+    assert [identity(each) for each in (one, one, other, other)] == ["one"] * 2 + ["other-1"] * 2
+    assert [identity(each) for each in (one, one, other)] == ["one-2", "one-2", "other-3"]
+    # What was planned and not completed is repeated by who planned it as it was, as far as it can:
+    # nobody has changed any state since.
+    (folder / "spark" / "offsets" / "1").write_text(offset_at(2, identity="one-2"))
+    assert [identity(each) for each in (one, other, one)] == ["one-2", "other-3", "one-2"]
+    spark_commits(folder / "spark", 1)
+    assert [identity(each) for each in (other, one)] == ["other-3", "one-4"]
+    # An older build, that ran another program last, wrote this down with its micro-batches only.
+    with Checkpoint.open(str(tmp_path), one, fresh=False) as checkpoint:
+        replace(checkpoint._facts, identity="").write(checkpoint.place.store)
+    (folder / "spark" / "offsets" / "1").write_text(offset_at(2, identity="other"))
+    assert identity(one) == "one-1"
+
+
 def test_the_states_of_an_operator_that_is_gone_are_named(tmp_path: Path) -> None:
     folder, before = committed(tmp_path, program(uid="sums")), program(uid="sums")
     spark_commits(folder / "spark", 0, 1)
@@ -181,10 +207,10 @@ def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Pa
         Checkpoint.open(str(tmp_path), program(), fresh=False, ignore_unclaimed=True)
 
 
-def offset_at(epoch: int, ended: Sequence[str] = ()) -> str:
+def offset_at(epoch: int, ended: Sequence[str] = (), identity: str = "") -> str:
     """Spark's file of a planned micro-batch, in which some sources have ended."""
     sources = {source: replace(NOT_ASKED, ended=True) for source in ended}
-    return "v1\n{}\n" + json.dumps(Offset(epoch, epoch, Cut(1, 1), sources).to_json())
+    return "v1\n{}\n" + json.dumps(Offset(epoch, epoch, Cut(1, 1), sources, identity).to_json())
 
 
 def other_stages(made_by: JobProgram) -> JobProgram:

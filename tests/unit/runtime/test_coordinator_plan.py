@@ -194,6 +194,22 @@ def test_another_program_hears_of_every_split() -> None:
     assert not any(work.announce for work in works(desk.step(budget=Budget(1, 10**9))))
 
 
+@pytest.mark.parametrize("changed", [{"fingerprint": "another"}, {"changes": 2}])
+def test_receivers_that_an_earlier_program_had_forget_what_they_knew(changed: Any) -> None:
+    """Also where the same program comes back: a split may have ended meanwhile."""
+    desk = Desk(Folder({"a": 30, "b": 30}, bounded=False), Folder({"c": 30}, bounded=False))
+    job = desk.coordinator._job = replace(desk.coordinator._job, fingerprint="one")
+    opening, *_ = desk.step(budget=Budget(20, 10**9))
+    assert [work.split for work in opening.work] == ["a", "b", "c"], "there is nothing to forget"
+    assert not any(work.announce for work in works(desk.step(budget=Budget(2, 10**9))))
+    desk.coordinator._job = replace(job, **changed)
+    opening, *_ = desk.step()
+    told = [(work.source, work.split) for work in opening.work]
+    assert told == [(0, ALL_SPLITS), (1, ALL_SPLITS), (0, "a"), (0, "b"), (1, "c")]
+    assert all(work.only_announces for work in opening.work)
+    assert not any(work.announce for work in works(desk.step(budget=Budget(1, 10**9))))
+
+
 def test_a_micro_batch_of_the_program_before_is_told_anew_as_well() -> None:
     desk = Desk(Folder({"a": 30}, bounded=False))
     desk.step(budget=Budget(10, 10**9))

@@ -13,6 +13,7 @@ from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.operators.process import ProcessSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.runtime.block import Block
+from headrace.runtime.channel import ALL_SPLITS
 from headrace.runtime.keyed_task import TaskInput, sender_of
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.user_function import UserFunction
@@ -353,13 +354,17 @@ def test_channels_that_have_ended_are_forgotten() -> None:
     assert desk.backend(0).header["watermark"] == MAX_WATERMARK
 
 
-def test_in_another_program_a_task_tells_the_time_again() -> None:
-    """Its receivers may be others than before; what it knows of its own inputs stays."""
+@pytest.mark.parametrize("changed", [{"fingerprint": "another"}, {"changes": 2}])
+def test_in_another_program_a_task_tells_the_time_again(changed: Any) -> None:
+    """Its receivers may be others than before; what it knows of its own inputs stays.
+
+    Where the same program comes back, they have heard of others in the meantime.
+    """
     desk = Desk(Timers(), "0", paged=True)
     root = node(1, desk.vertex.chain.nodes[1].spec, to_exchange(5))
     desk.vertex = replace(desk.vertex, chain=chain_of(root, exchanges=[exchange(5)]))
     desk.advance(block(marks=[Mark(0, "0", 40), Mark(0, "gone:x", 50)]))
-    desk.job = replace(desk.job, fingerprint="another", stages=((feeding("0"), desk.vertex),))
+    desk.job = replace(desk.job, **changed, stages=((feeding("0"), desk.vertex),))
     desk.task = desk.new_task()
     found = desk.task.advance(TaskInput(0, [block()], 0), desk.backend(0))
     blocks = [envelope.payload for envelope in found]
@@ -384,6 +389,33 @@ def test_time_begins_again_where_another_program_reads_on_after_the_end() -> Non
     assert desk.backend(0).header["watermark"] == 40
     desk.advance(block(marks=[Mark(0, "0:new", MAX_WATERMARK)]))
     assert desk.backend(0).header["watermark"] == MAX_WATERMARK
+
+
+def test_what_goes_on_after_the_end_can_end_again() -> None:
+    """Timers that were set to a time which has passed fire at each end."""
+    desk = Desk(Timers(), paged=True)
+    desk.advance(reached(MAX_WATERMARK, "0:a"), now_ms=1000)
+    desk.job = replace(desk.job, fingerprint="another", stages=((feeding("0"), desk.vertex),))
+    marks = [Mark(0, "0:b", 30), Mark(1, "0:b", MAX_WATERMARK)]
+    assert fired(desk.advance(block(by_clock(900), keys=["a"], marks=marks), now_ms=1000)) == [
+        ("a", 900)
+    ]
+
+
+def test_splits_that_ended_in_the_meantime_are_not_waited_for() -> None:
+    """Those that there are come after the mark for all of them; until then nothing advances."""
+    desk = Desk(Timers(), "1", paged=True)
+    known = [Mark(0, "0:a", 40), Mark(0, "0:b", 50), Mark(0, "1", 70)]
+    desk.advance(block(marks=known))
+    least = [Mark(0, f"0:{split}", MIN_WATERMARK) for split in (ALL_SPLITS, "b")]
+    desk.advance(block(marks=[*least, Mark(0, "1", 80)]))
+    header = desk.backend(0).header
+    assert [*header["channels"]] == [channel("1"), channel("0:b")]
+    assert header["watermark"] == 40
+    desk.advance(block(marks=[Mark(0, "0:b", 60)]))
+    assert desk.backend(0).header["watermark"] == 60
+    desk.advance(block(marks=[Mark(0, f"0:{ALL_SPLITS}", MAX_WATERMARK)]))
+    assert desk.backend(0).header["watermark"] == 80
 
 
 def feeding(exchange_id: str) -> VertexProgram:

@@ -132,6 +132,24 @@ def test_the_end_of_one_while_others_are_idle_is_not_the_end() -> None:
     assert (watermarks.current, watermarks.idle) == (9, False)
 
 
+def test_who_forgets_splits_still_says_that_they_were_idle() -> None:
+    """Those that there are now may be active: receivers must hear that, or they would not wait."""
+    known = {channel("0:a"): (5, True), channel("0:b"): (7, True)}
+    watermarks = ChannelWatermarks(known, 7)
+    assert watermarks.idle
+    watermarks.forget_splits("0")
+    assert (watermarks.state, watermarks.current) == ({}, 7)
+    assert watermarks.update(channel("0:a"), MIN_WATERMARK)
+    assert (watermarks.current, watermarks.idle) == (7, False)
+
+
+def test_splits_of_one_exchange_are_forgotten_and_nothing_else() -> None:
+    watermarks = tracker(*map(channel, ("0:a", "1:a", "2")))
+    watermarks.forget_splits("0")
+    watermarks.forget_splits("2")
+    assert [*watermarks.state] == [channel("1:a"), channel("2")]
+
+
 def test_since_holds_while_nothing_passes_it() -> None:
     """A task that was replaced does not fall behind what it had said before."""
     watermarks = ChannelWatermarks({"a": (3, False)}, current=50)

@@ -108,6 +108,7 @@ def begin_from(
                 hint="choose another pipeline.name or another execution.checkpointing.dir",
             )
         place.clear()
+        program = program.following(form.manifest.offset["program"], copied=True)
         facts = Facts.of(program)
         program = replace(program, scope=facts.scope, partitions=facts.partitions)
         restored.write(place, _parquet(records_of(form, program)))

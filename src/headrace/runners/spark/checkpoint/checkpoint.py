@@ -33,7 +33,7 @@ class Checkpoint:
     ) -> None:
         self._place, self._ownership, self._facts = place, ownership, facts
         self.program = program
-        """The program that goes on from it, with instances as they are there."""
+        """The program that goes on from it: instances are as they are there, changes counted."""
         self._sources = frozenset(source.id for source in program.sources)
         self._closed = False
 
@@ -72,7 +72,7 @@ class Checkpoint:
             ownership.release()
             place.remove()
             raise
-        return cls(place, ownership, facts, program)
+        return cls(place, ownership, facts, program.following(facts.identity))
 
     @property
     def directory(self) -> str:

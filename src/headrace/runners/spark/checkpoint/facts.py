@@ -33,6 +33,8 @@ class Facts:
     must leave as it is to repeat a micro-batch (``runtime.routes``). ``dataframes``: the streaming
     DataFrames in the order of Spark's query, which knows them by their number; None in checkpoints
     of older builds. ``places``: by the ids of sinks that may hold records back, where they write.
+    ``identity``: that of the program (``JobProgram.identity``); empty in checkpoints of older
+    builds.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Facts:
     routes: dict[str, str] = field(default_factory=dict)
     dataframes: list[str] | None = None
     places: dict[str, str] = field(default_factory=dict)
+    identity: str = ""
 
     @classmethod
     def of(cls, program: JobProgram, with_contents: bool = True) -> Facts:
@@ -57,6 +60,7 @@ class Facts:
             routes=routes(program),
             dataframes=streaming_dataframes(program),
             places=_places(program),
+            identity=program.identity,
         )
 
     def following(self, program: JobProgram, repeats: bool = False) -> Facts:
@@ -74,6 +78,7 @@ class Facts:
             contents=[*known.values()],
             routes=ways,
             places={**self.places, **_places(program)},
+            identity=program.following(self.identity).identity,
             dataframes=streaming_dataframes(program)
             if self._reads_others(program)
             else self.dataframes,

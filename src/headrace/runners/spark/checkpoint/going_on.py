@@ -104,10 +104,15 @@ def _going_on(
         states = partial(_kept_states, place, facts, read_states)
     check(facts, program, place.directory, ignore_unclaimed, states)
     _check_stops(folder, facts, program, place.directory)
-    repeats = False
+    log = progress.log_of(folder)
+    planned = log.planned or (origin.planned if origin is not None else None)
+    repeats = planned is not None
+    # Who came after the program that planned it has changed no state. Older builds wrote down
+    # nowhere else which program ran last.
+    last = planned or (None if facts.identity else log.end)
+    if last is not None:
+        facts = replace(facts, identity=last["program"])
     if facts.routes or routes(program) or facts.moves(program):
-        log = progress.log_of(folder)
-        repeats = log.planned is not None or (origin is not None and origin.planned is not None)
         if repeats:
             check_repetition(facts, program, place.directory)
         if facts.moves(program):
