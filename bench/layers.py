@@ -29,7 +29,7 @@ from headrace.datastream.connectors.function import FunctionSink
 from headrace.graph.stream_graph import StreamGraph
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.launch import program_of
-from headrace.runners.sinks import write_records
+from headrace.runners.sinks import Writing
 from headrace.runners.spark.query.wire import packed, payload_of, unpacked
 from headrace.runtime.block import Block, Envelope, Kind, pickled_plain, values_of
 from headrace.runtime.context import TaskFacts
@@ -206,8 +206,10 @@ class _Desk:
         sink = self.program.sinks[0]
         before = sink.sink.target.records
         blocks = (payload_of(Kind.DATA, envelope.payload) for envelope in received)
-        records = ((values_of(block), block.timestamps) for block in blocks)
-        write_records(sink, WriterContext("sink", "a", 0, 0, "bench"), records)
+        with Writing(sink, WriterContext("sink", "a", 0, 0, "bench")) as writing:
+            for block in blocks:
+                writing.write(values_of(block), block.timestamps)
+            writing.prepare_commit()
         return sink.sink.target.records - before
 
 

@@ -25,7 +25,7 @@ from headrace.runtime.capture import (
     Replay,
     failed_call,
 )
-from headrace.runtime.failure import annotate, original
+from headrace.runtime.failure import annotate, is_of_sink, original
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.stage_call import StageCall
@@ -71,6 +71,8 @@ class Captures:
         except (Exception, SystemExit) as error:
             found = original(error)
             annotate(found)  # its note comes first
+            if is_of_sink(found):
+                raise  # a file has no sinks
             shared = groups.broadcast(task.vertex) if task.vertex.broadcast else None
             found.add_note(self._told(task, given, backend, blocks, unwritten, found, shared))
             raise

@@ -51,6 +51,12 @@ def annotate(error: BaseException) -> None:
     error._headrace_noted = True  # type: ignore[attr-defined]
 
 
+def is_of_sink(error: BaseException) -> bool:
+    """Whether it came out of what encodes records for a sink, at the end of a chain."""
+    variables = _at_work(error.__traceback__)
+    return variables is not None and variables["node"].kind == "sink"
+
+
 def original(error: BaseException) -> BaseException:
     """The exception that a user raised, where Python made another of it on its way.
 

@@ -183,6 +183,25 @@ def test_a_chain_in_the_source_leaves_no_file(tmp_path: Path) -> None:
     assert not [*tmp_path.iterdir()]
 
 
+@dataclass(frozen=True)
+class Dividing(FunctionSink):
+    @property
+    def record_encoder(self) -> Any:
+        return lambda value: 1 / value
+
+
+def test_a_sinks_encoder_leaves_no_file(tmp_path: Path) -> None:
+    """There would be no sink in it."""
+    settings = {"execution.target": "local", FAILURE_CAPTURE_DIR.key: str(tmp_path)}
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
+    env.from_collection([0]).key_by(lambda n: n).sum().sink_to(Dividing(len)).name("divided")
+    with pytest.raises(ZeroDivisionError) as raised:
+        env.execute("divide")
+    (note,) = raised.value.__notes__
+    assert note.startswith("sink:     divided")
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
