@@ -33,7 +33,7 @@ from headrace.runners.spark.query.worker import (
 from headrace.runtime.block import Envelope, Kind, values_of
 from headrace.runtime.columns.shared import Part as ColumnsPart
 from headrace.runtime.coordinator import StateChanges
-from headrace.runtime.program import JobProgram
+from headrace.runtime.program import JobProgram, SinkProgram
 
 
 @dataclass
@@ -89,6 +89,62 @@ def _with(first: Envelope, rest: Iterator[Envelope]) -> Iterator[Envelope]:
     yield from rest
 
 
+class _Sinks:
+    """What one task has for the sinks: it is taken, written, and told of in ``message``.
+
+    ``stack`` closes what is open when the task is over.
+    """
+
+    def __init__(
+        self, job: WorkerJob, batch: int, in_order: bool, stack: contextlib.ExitStack
+    ) -> None:
+        self._job, self._batch, self._in_order, self._stack = job, batch, in_order, stack
+        self._open: dict[str, Writing] = {}
+        self._kept: SpilledEnvelopes[str] = SpilledEnvelopes()
+        stack.callback(self._kept.close)
+        self.message = TaskMessage()
+
+    def take(self, envelope: Envelope) -> None:
+        """Take what comes."""
+        if envelope.kind == Kind.SOURCE_STATE:
+            epoch, states = _content(envelope)
+            self.message.states.append((envelope.sender, epoch, states))
+        elif envelope.kind == Kind.METRICS:
+            self.message.metrics.append(_content(envelope))
+        else:
+            sink = self._job.program.sink(envelope.target)
+            if self._in_order and served_by_committer(sink):
+                self._write(envelope)
+            elif sink.sink.served_by is not ServedBy.SPARK:  # Spark writes its own
+                self._kept.add(sink.id, envelope)
+
+    def end(self) -> None:
+        """All has come: write what was kept, and prepare the commit."""
+        for sink_id in self._kept.readers():
+            received = self._kept.take(sink_id)
+            if Delivery.takes(self._job.program.sink(sink_id)):
+                found = [(each.group, values_of(_content(each))) for each in received]
+                self.message.delivered[sink_id] = found
+            else:
+                for envelope in received:
+                    self._write(envelope)
+                self._prepare(sink_id)
+        for sink_id in [*self._open]:
+            self._prepare(sink_id)
+
+    def _write(self, envelope: Envelope) -> None:
+        sink_id, block = envelope.target, _content(envelope)
+        if sink_id not in self._open:
+            sink = self._job.program.sink(sink_id)
+            writing = Writing(sink, _context(self._job, sink, self._batch))
+            self._open[sink_id] = self._stack.enter_context(writing)
+        times = block.timestamps and [*block.timestamps]
+        self._open[sink_id].write(values_of(block), times)
+
+    def _prepare(self, sink_id: str) -> None:
+        self.message.committables[sink_id] = self._open.pop(sink_id).prepare_commit()
+
+
 def _write(
     job: WorkerJob, envelopes: Iterable[Envelope], batch: int, in_order: bool = False
 ) -> TaskMessage:
@@ -98,42 +154,12 @@ def _write(
     but not where the sink commits by task: it may hold a transaction open, which shall not wait for
     what is read or computed.
     """
-    program, message = job.program, TaskMessage()
-    rows: SpilledEnvelopes[str] = SpilledEnvelopes()
     with contextlib.ExitStack() as stack:
-        stack.callback(rows.close)
-        open_now: dict[str, Writing] = {}
-
-        def write(envelope: Envelope) -> None:
-            sink_id, block = envelope.target, _content(envelope)
-            if sink_id not in open_now:
-                writing = Writing(program.sink(sink_id), _context(job, sink_id, batch))
-                open_now[sink_id] = stack.enter_context(writing)
-            times = block.timestamps and [*block.timestamps]
-            open_now[sink_id].write(values_of(block), times)
-
+        sinks = _Sinks(job, batch, in_order, stack)
         for envelope in envelopes:
-            if envelope.kind == Kind.SOURCE_STATE:
-                epoch, states = _content(envelope)
-                message.states.append((envelope.sender, epoch, states))
-            elif envelope.kind == Kind.METRICS:
-                message.metrics.append(_content(envelope))
-            elif in_order and served_by_committer(program.sink(envelope.target)):
-                write(envelope)
-            elif program.sink(envelope.target).sink.served_by is not ServedBy.SPARK:
-                rows.add(envelope.target, envelope)  # Spark writes its own
-        for sink_id in rows.readers():
-            received = rows.take(sink_id)
-            if Delivery.takes(program.sink(sink_id)):
-                message.delivered[sink_id] = [
-                    (envelope.group, values_of(_content(envelope))) for envelope in received
-                ]
-            else:
-                for envelope in received:
-                    write(envelope)
-        for sink_id, writing in open_now.items():
-            message.committables[sink_id] = writing.prepare_commit()
-    return message
+            sinks.take(envelope)
+        sinks.end()
+    return sinks.message
 
 
 def _content(envelope: Envelope) -> Any:
@@ -144,10 +170,10 @@ def _content(envelope: Envelope) -> Any:
     return payload
 
 
-def _context(job: WorkerJob, sink_id: str, batch: int) -> WriterContext:
+def _context(job: WorkerJob, sink: SinkProgram, batch: int) -> WriterContext:
     program = job.program
     return WriterContext(
-        program.sink_id(program.sink(sink_id)),
+        program.sink_id(sink),
         program.name,
         batch,
         partition_id(),
