@@ -22,12 +22,12 @@ FLINK = partial(Contender, "pyflink-process", "flink_job", "pyflink")
 
 CONTENDERS: Mapping[str, tuple[tuple[Contender, tuple[int, int]], ...]] = {
     STATELESS: (
-        (HEADRACE(options=AT_LEAST), (1 * MILLION, 4 * MILLION)),
+        (HEADRACE(options=AT_LEAST), (2 * MILLION, 8 * MILLION)),
         (
             Contender("headrace-exactly-once", "headrace_job", options=EXACTLY),
-            (1 * MILLION, 4 * MILLION),
+            (2 * MILLION, 8 * MILLION),
         ),
-        (Contender("confluent-kafka", "plain_loop"), (1 * MILLION, 4 * MILLION)),
+        (Contender("confluent-kafka", "plain_loop"), (2 * MILLION, 8 * MILLION)),
         (QUIX(options=AT_LEAST), (200 * THOUSAND, 1 * MILLION)),
         (FLINK(options=AT_LEAST), (200 * THOUSAND, 1 * MILLION)),
     ),
