@@ -67,8 +67,21 @@ def listed(servers: str) -> list[TopicFacts]:
 
 
 def _offsets(admin: Any, places: list[Any], spec: Any) -> list[int]:
-    asked = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=_ASK_S)
-    return [answer.result().offset for answer in asked.values()]
+    """The offsets of partitions. A broker that has just started may not know their leaders yet.
+
+    Raises:
+        JobError: it does not tell them.
+    """
+    machine = this_machine()
+    until = machine.seconds() + _ASK_S
+    while True:
+        asked = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=_ASK_S)
+        try:
+            return [answer.result().offset for answer in asked.values()]
+        except _library().KafkaException as error:
+            if machine.seconds() >= until:
+                raise JobError(f"cannot read offsets: {error.args[0].str()}") from None
+        machine.sleep(_POLL_S)
 
 
 def create(servers: str, name: str, partitions: int = 1, **settings: str) -> None:

@@ -86,3 +86,37 @@ def test_a_record_is_one_line_without_control_characters(servers: str) -> None:
 def test_what_kafka_refuses_is_told(servers: str) -> None:
     with pytest.raises(JobError, match="refuses a record of 't'"):
         topics.produce(servers, "t", [(None, b"x" * 999_999_0)])
+
+
+class Started:
+    """A broker that learns of its partitions' leader a little after it has started."""
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals, self.now_s = refusals, 0.0
+
+    def list_offsets(self, places: dict[str, Any], request_timeout: float) -> dict[str, Any]:
+        self.refusals -= 1
+        return {place: SimpleNamespace(result=self.answer) for place in places}
+
+    def answer(self) -> Any:
+        import confluent_kafka
+
+        if self.refusals >= 0:
+            error = confluent_kafka.KafkaError(confluent_kafka.KafkaError.UNKNOWN_LEADER_EPOCH)
+            raise confluent_kafka.KafkaException(error)
+        return SimpleNamespace(offset=7)
+
+    def seconds(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+def test_a_broker_that_has_just_started_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    broker = Started(3)
+    monkeypatch.setattr(topics, "this_machine", lambda: broker)
+    assert topics._offsets(broker, ["place"], None) == [7]
+    broker.refusals = 10_000
+    with pytest.raises(JobError, match=r"cannot read offsets: .*eader epoch"):
+        topics._offsets(broker, ["place"], None)
