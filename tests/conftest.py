@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -22,6 +22,18 @@ settings.register_profile("headrace", deadline=None, print_blob=True)
 settings.load_profile("headrace")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def disk_is_not_waited_for() -> Iterator[None]:
+    """``fsync`` only looks whether the file is open: no test takes the machine's power away.
+
+    Thousands of waits for the disk were seconds of the whole. That files are synced, and in which
+    order, tests/contract/test_object_store.py finds by the calls.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)
+        yield
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Keep what collection made out of every later garbage collection.
@@ -36,6 +48,7 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.collect()
         gc.freeze()
+        gc.set_threshold(5000)  # tests make many objects and few circles
 
 
 def missing_becomes_failure(report: Any, environ: Any = os.environ) -> None:
