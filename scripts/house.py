@@ -15,12 +15,14 @@ from __future__ import annotations
 import argparse
 import ast
 import sys
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 Graph = Mapping[str, Set[str]]
 """What imports what: every name is there as a key."""
+Named = Set[tuple[str, str]]
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 120, 32, 24, 46, 20
 
@@ -32,7 +34,7 @@ def imports(source: Path, *, types: bool = False) -> Graph:
     """
     modules = {_module_name(source, path): path for path in sorted(source.rglob("*.py"))}
     return {
-        name: _imported(ast.parse(path.read_text("utf-8")), modules.keys(), types) - {name}
+        name: _imported(path.read_text("utf-8"), modules.keys(), types) - {name}
         for name, path in modules.items()
     }
 
@@ -120,16 +122,27 @@ def _module_name(source: Path, path: Path) -> str:
     return ".".join(names[:-1] if names[-1] == "__init__" else names)
 
 
-def _imported(tree: ast.AST, modules: Set[str], types: bool) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(tree) if types else _run(tree):
+def _imported(text: str, modules: Set[str], types: bool) -> set[str]:
+    at_run_time, with_types = _named(text)
+    named = with_types if types else at_run_time
+    return {inner if inner in modules else outer for outer, inner in named} & modules
+
+
+@cache
+def _named(text: str) -> tuple[Named, Named]:
+    """What a file imports as it runs, and with what only type checkers see; parsed once."""
+    tree = ast.parse(text)
+    return frozenset(_imports(_run(tree))), frozenset(_imports(ast.walk(tree)))
+
+
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """The module of each import, and what the name is if that is a module as well."""
+    for node in nodes:
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            yield from ((alias.name, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                found.add(inner if inner in modules else node.module)
-    return found & modules
+                yield node.module, f"{node.module}.{alias.name}"
 
 
 def _run(node: ast.AST) -> Iterator[ast.AST]:

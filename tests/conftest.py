@@ -1,9 +1,10 @@
-"""What all tests share: the rule for skips, and Hypothesis without deadlines."""
+"""What all tests share: the rule for skips, Hypothesis without deadlines, a heap that is frozen."""
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -19,6 +20,35 @@ pytest.register_assert_rewrite(
 # Shared cores make single examples slow at random; a failure prints how to play it again.
 settings.register_profile("headrace", deadline=None, print_blob=True)
 settings.load_profile("headrace")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def disk_is_not_waited_for() -> Iterator[None]:
+    """``fsync`` only looks whether the file is open: no test takes the machine's power away.
+
+    Thousands of waits for the disk were seconds of the whole. That files are synced, and in which
+    order, tests/contract/test_object_store.py finds by the calls.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep what collection made out of every later garbage collection.
+
+    The modules and the thousands of tests live to the end, and each full collection went through
+    all of them: a tenth of the processor's time. What a test makes is collected as ever.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(5000)  # tests make many objects and few circles
 
 
 def missing_becomes_failure(report: Any, environ: Any = os.environ) -> None:

@@ -102,7 +102,7 @@ class ObjectStoreContract(ABC):
 
         reader = threading.Thread(target=read)
         reader.start()
-        for turn in range(200):
+        for turn in range(60):
             store.put("n", whole[turn % 4])
         done.set()
         reader.join()

@@ -22,6 +22,8 @@ from headrace.datastream.connectors.redis import RedisCommand, RedisLookup, Redi
 from headrace.testing import run_pipeline
 from tests.servers import Server, serving
 
+pytestmark = pytest.mark.spark
+
 AWAY_S = 0.2
 _strikes: dict[int, Callable[[], None]] = {}
 """What is done when a record of this number passes. The program's functions are copied."""

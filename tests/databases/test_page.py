@@ -11,6 +11,8 @@ import pytest
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 
+pytestmark = pytest.mark.spark
+
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "databases.md"
 REDIS = "redis://localhost:6379/0"
 DATABASE = "postgresql://headrace@localhost:5432/postgres"

@@ -39,6 +39,8 @@ from headrace.errors import CheckpointError, JobError, PlanError
 from headrace.testing import run_pipeline
 from headrace.testing.contracts import SinkContract, SourceContract, read_source
 
+pytestmark = pytest.mark.spark
+
 PRICES = "CREATE TABLE prices (id int PRIMARY KEY, price double precision)"
 
 

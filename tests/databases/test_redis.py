@@ -19,6 +19,8 @@ from headrace.testing import run_pipeline
 from headrace.testing.contracts import SinkContract
 from tests.servers import serving
 
+pytestmark = pytest.mark.spark
+
 
 def entry(value: Any) -> list[RedisCommand]:
     """Two commands that count twice what is sent twice."""

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import typer
-from rich.console import Console
+from typing import TYPE_CHECKING
 
-from headrace.cli.findings import Finding, collect
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from headrace.cli.findings import Finding
 
 _MARKS = {"ok": "[green]ok[/]", "note": "[yellow]--[/]", "missing": "[bold red]no[/]"}
 
 
 def doctor() -> None:
     """Print what this machine has (Python, Java, Spark, memory); exit with 1 if no job can run."""
+    from rich.console import Console
+
+    from headrace.cli.findings import collect
+
     console = Console(highlight=False, soft_wrap=True)
     findings = collect()
     print_findings(console, findings)

@@ -26,6 +26,7 @@ def made(folder: Path, *arguments: str) -> str:
     return result.stdout
 
 
+@pytest.mark.spark  # no Spark, but two more interpreters: the second part has room for them
 def test_a_new_project_runs_and_passes(tmp_path: Path) -> None:
     folder = tmp_path / "at" / "lifts"
     assert made(folder).splitlines() == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,7 @@ def test_every_page_is_in_the_navigation() -> None:
     assert {str(page.relative_to(DOCS)) for page in PAGES} == listed
 
 
+@cache
 def defined_in(file: Path) -> set[str]:
     """The names of a file's functions and classes."""
     return {

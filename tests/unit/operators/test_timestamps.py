@@ -165,7 +165,8 @@ def fired(keys: str, strategy: WatermarkStrategy, steps: int) -> list[list[int]]
     from headrace.runners.delivery import Delivery
     from headrace.runners.local import LocalRun
 
-    configuration = Configuration()
+    # Few key groups to go through, and each of the keys a to f is in one of its own.
+    configuration = Configuration.from_dict({"pipeline.max-parallelism": "32"})
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(1)
     source = DataGeneratorSource(
