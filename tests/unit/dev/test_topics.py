@@ -27,6 +27,7 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     del producer
 
 
+@pytest.mark.spark
 def test_lines_become_records_and_records_lines(servers: str) -> None:
     asked = CliRunner()
     assert (
@@ -72,17 +73,20 @@ def test_a_broker_that_goes_away_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [each.closed for each in SILENT] == [True]
 
 
+@pytest.mark.spark
 def test_bytes_that_are_no_text_are_escaped(servers: str) -> None:
     assert topics.produce(servers, "t", [(None, b"\xff"), (b"k", None)]) == 2
     shown = CliRunner().invoke(app, ["dev", "consume", "t"]).output.splitlines()
     assert sorted(shown) == ["", "\\xff"]
 
 
+@pytest.mark.spark
 def test_a_record_is_one_line_without_control_characters(servers: str) -> None:
     topics.produce(servers, "t", [(None, b"a\n\x00\x1b[2J\tb\xc3\xa9")])
     assert CliRunner().invoke(app, ["dev", "consume", "t"]).output == "a\\n\\x00\\x1b[2J\tb\u00e9\n"
 
 
+@pytest.mark.spark
 def test_what_kafka_refuses_is_told(servers: str) -> None:
     with pytest.raises(JobError, match="refuses a record of 't'"):
         topics.produce(servers, "t", [(None, b"x" * 999_999_0)])

@@ -18,6 +18,8 @@ from headrace.errors import JobError
 
 kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
+pytestmark = pytest.mark.spark
+
 EXACTLY, AT_LEAST = DeliveryGuarantee.EXACTLY_ONCE, DeliveryGuarantee.AT_LEAST_ONCE
 
 
