@@ -72,8 +72,10 @@ def database_for_rows(connection: Any, name: str) -> tuple[str, str]:
 def sessions(connection: Any, database: str) -> int:
     """How many connections a database has had, but for the one that made its table.
 
-    PostgreSQL counts them at their end at the latest: workers close theirs soon after the job.
+    PostgreSQL counts them at their end at the latest, and workers outlive the job.
     """
+    end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+    connection.execute(end, (database,))
     left = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
     until = time.monotonic() + 30
     while connection.execute(left, (database,)).fetchone()[0] and time.monotonic() < until:
