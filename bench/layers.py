@@ -31,7 +31,7 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.launch import program_of
 from headrace.runners.sinks import Writing
 from headrace.runners.spark.query.wire import packed, payload_of, unpacked
-from headrace.runtime.block import Block, Envelope, Kind, pickled_plain, values_of
+from headrace.runtime.block import Block, Envelope, Kind, pickled_plain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import JobProgram
@@ -208,7 +208,7 @@ class _Desk:
         blocks = (payload_of(Kind.DATA, envelope.payload) for envelope in received)
         with Writing(sink, WriterContext("sink", "a", 0, 0, "bench")) as writing:
             for block in blocks:
-                writing.write(values_of(block), block.timestamps)
+                writing.write(block)
             writing.prepare_commit()
         return sink.sink.target.records - before
 

@@ -248,8 +248,7 @@ class LocalRun:
                 )
                 with Writing(sink, context) as writing:
                     for envelope in received:
-                        times = envelope.payload.timestamps
-                        writing.write(values_of(envelope.payload), times and [*times])
+                        writing.write(envelope.payload)
                     committable = writing.prepare_commit()
             committer = self._committers.get(sink.id)
             if committer is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,6 +13,7 @@ from headrace.connector import (
     SinkWriter,
     WriterContext,
 )
+from headrace.runtime.block import Block, values_of
 from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
@@ -40,24 +40,22 @@ class Writing:
 
     def __init__(self, sink: SinkProgram, context: WriterContext) -> None:
         place = f"micro-batch {context.batch_id}, partition {context.partition}"
-        self._sink, self._doing, self._ended = sink, f"writing {place}", False
-        with self._named():
+        self._at_sink, self._ended = at_sink(sink, f"writing {place}"), False
+        with self._at_sink:
             self._writer: SinkWriter = sink.sink.writer(context)
-
-    def _named(self) -> at_sink:
-        return at_sink(self._sink, self._doing)
 
     def __enter__(self) -> Self:
         return self
 
-    def write(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
-        """Write records, in order. ``timestamps`` is None if no record has one."""
-        with self._named():
-            self._writer.write(values, timestamps or [None] * len(values))
+    def write(self, block: Block) -> None:
+        """Write a block's records, in order."""
+        with self._at_sink:
+            values, times = values_of(block), block.timestamps
+            self._writer.write(values, [*times] if times else [None] * len(values))
 
     def prepare_commit(self) -> Any:
         """What the sink's committer is to get, or None."""
-        with self._named():
+        with self._at_sink:
             found = self._writer.prepare_commit()
         self._ended = True
         return found

@@ -11,6 +11,7 @@ import pytest
 from headrace.connector import CommitBy, Committer, Sink, SinkWriter, WriterContext
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.runners.sinks import Writing
+from headrace.runtime.block import Block
 from headrace.runtime.program import SinkProgram
 from headrace.testing import run_pipeline
 
@@ -120,7 +121,7 @@ def test_an_abort_that_fails_does_not_hide_the_failure() -> None:
         pytest.raises(ValueError, match="write failed") as caught,
         Writing(sink, WriterContext("s", "job", 3, 1, "a")) as writing,
     ):
-        writing.write([1], None)
+        writing.write(Block(None, [1], None, False, [], None, 0))
     assert caught.value.__notes__ == [
         "sink:     orders (uid=none), writing micro-batch 3, partition 1",
         "and abort() failed: ValueError: abort failed",

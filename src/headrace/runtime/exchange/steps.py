@@ -187,12 +187,12 @@ def _picker(endpoint: Endpoint, program: ExchangeProgram) -> Callable[[Any], int
 
 def sink_step(endpoint: Endpoint, sink: SinkProgram | None, fresh: bool = False) -> Step:
     """A step that encodes each record for a sink and hands it on; ``fresh`` as in ``_gather``."""
-    encode = None if sink is None else sink.sink.record_encoder
-    if sink is None or encode is None:
+    if sink is None or sink.sink.record_encoder is None:
         return one_receiver_step(endpoint, fresh)
     step = one_receiver_step(endpoint)  # the encoder may keep what it gave
     lines = ("node = $node", "value = $encode(value)", *step.lines)
-    return replace(step, lines=lines, names={**step.names, "node": sink.node, "encode": encode})
+    names = {**step.names, "node": sink.node, "encode": sink.sink.record_encoder}
+    return replace(step, lines=lines, names=names)
 
 
 def one_receiver_step(endpoint: Endpoint, fresh: bool = False) -> Step:

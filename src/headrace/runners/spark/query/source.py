@@ -106,8 +106,13 @@ class StreamReader(DataSourceStreamReader):
 
     def __getstate__(self) -> dict[str, Any]:
         return {
-            **{"_plan": None, "_made": None, "_pacer": None, "_origin": None},
-            **{"_ref": self._ref, "_writes": self._writes, "_first_batch": self._first_batch},
+            "_plan": None,
+            "_ref": self._ref,
+            "_made": None,
+            "_pacer": None,
+            "_origin": None,
+            "_writes": self._writes,
+            "_first_batch": self._first_batch,
         }
 
     @property

@@ -11,6 +11,7 @@ import contextlib
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -74,19 +75,14 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
     first = next(envelopes, None)
     if first is not None and first.kind == Kind.WRITTEN:
         return SentMessage(first.payload)
-    rest = envelopes if first is None else _with(first, envelopes)
-    return SentMessage(pickle.dumps(_write(worker_job(ref), rest, batch), 5))
+    all_of_them = envelopes if first is None else chain([first], envelopes)
+    return SentMessage(pickle.dumps(_write(worker_job(ref), all_of_them, batch), 5))
 
 
 def _envelopes(batches: Iterator[pa.RecordBatch]) -> Iterator[Envelope]:
     for arrow in batches:
         for packet in arrow.column("payload").to_pylist():
             yield from unpacked(packet)
-
-
-def _with(first: Envelope, rest: Iterator[Envelope]) -> Iterator[Envelope]:
-    yield first
-    yield from rest
 
 
 class _Sinks:
@@ -133,13 +129,12 @@ class _Sinks:
             self._prepare(sink_id)
 
     def _write(self, envelope: Envelope) -> None:
-        sink_id, block = envelope.target, _content(envelope)
+        sink_id = envelope.target
         if sink_id not in self._open:
             sink = self._job.program.sink(sink_id)
             writing = Writing(sink, _context(self._job, sink, self._batch))
             self._open[sink_id] = self._stack.enter_context(writing)
-        times = block.timestamps and [*block.timestamps]
-        self._open[sink_id].write(values_of(block), times)
+        self._open[sink_id].write(_content(envelope))
 
     def _prepare(self, sink_id: str) -> None:
         self.message.committables[sink_id] = self._open.pop(sink_id).prepare_commit()
