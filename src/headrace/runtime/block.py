@@ -215,7 +215,14 @@ def values_of(block: Block) -> list[Any]:
 
 
 def encode(block: Block) -> bytes:
-    """The bytes of a block.
+    """The bytes of a block (see ``encode_into``)."""
+    out = io.BytesIO()
+    encode_into(block, out)
+    return out.getvalue()
+
+
+def encode_into(block: Block, out: io.BytesIO) -> None:
+    """Write the bytes of a block after what is in ``out``; nothing is written if that fails.
 
     If nobody has checked the records, and the first one could be changed, each is isolated. That
     keeps an object that a record holds twice as one object.
@@ -224,22 +231,26 @@ def encode(block: Block) -> bytes:
         TypeError, pickle.PicklingError, AttributeError: a record cannot be pickled.
     """
     if not isinstance(block.values, list):
-        return pickle.dumps(as_plain(block), 5)
+        pickle.dump(as_plain(block), out, 5)
+        return
     if not block.checked and block.values:
         first = block.values[0]
         if not is_plain(first) or not _is_bare(first):
             block = own(block)
+    start = out.tell()
     try:
         samples = [
             values[0]
             for values in (block.values, block.keys)
             if isinstance(values, list) and values
         ]
-        return pickled_plain(as_plain(block), samples)
-    except (ValueError, RecursionError):
-        if block.isolated:
+        _pickle_plain(as_plain(block), samples, out)
+    except BaseException as error:
+        out.seek(start)
+        out.truncate()
+        if block.isolated or not isinstance(error, ValueError | RecursionError):
             raise
-        return encode(_isolated(block))  # a record that contains itself
+        encode_into(_isolated(block), out)  # a record that contains itself
 
 
 def pickled_plain(value: Any, samples: Iterable[Any]) -> bytes:
@@ -249,9 +260,15 @@ def pickled_plain(value: Any, samples: Iterable[Any]) -> bytes:
     time to write and to read. But every object of a class is then written with the name of its
     class, which takes twice the time.
     """
-    if all(map(_is_bare, samples)):
-        return pickled_flat(value)
-    return pickle.dumps(value, 5)
+    out = io.BytesIO()
+    _pickle_plain(value, samples, out)
+    return out.getvalue()
+
+
+def _pickle_plain(value: Any, samples: Iterable[Any], out: io.BytesIO) -> None:
+    pickler = pickle.Pickler(out, 5)
+    pickler.fast = all(map(_is_bare, samples))
+    pickler.dump(value)
 
 
 def _is_bare(value: Any) -> bool:
@@ -262,15 +279,6 @@ def _is_bare(value: Any) -> bool:
     if kind is tuple or kind is list:
         return only_atoms(map(type, value)) or all(map(_is_bare, value))
     return kind in ATOMS
-
-
-def pickled_flat(value: Any) -> bytes:
-    """The value, pickled without pickle's memo. No object in it may contain itself."""
-    out = io.BytesIO()
-    pickler = pickle.Pickler(out, 5)
-    pickler.fast = True
-    pickler.dump(value)
-    return out.getvalue()
 
 
 def as_plain(block: Block) -> tuple[Any, ...]:
@@ -292,7 +300,7 @@ def as_plain(block: Block) -> tuple[Any, ...]:
     return (*block._replace(**plain), [(*channel,) for channel in numbers])
 
 
-def decode(data: bytes) -> Block:
+def decode(data: bytes | memoryview) -> Block:
     """The block that ``encode`` made these bytes of."""
     return from_plain(pickle.loads(data))
 

@@ -8,7 +8,7 @@ pyarrow and numpy are imported when the first ``Columns`` is made, so other jobs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pickle import PickleBuffer
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.types import Row, RowKind
@@ -179,13 +179,25 @@ class Columns:
             and bool(self.batch.schema.equals(other.batch.schema))
         )
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return from_buffer, (
-            pickled(to_buffer(self), protocol),
-            self.shape,
-            self.row_kind,
-            self.whole._times is not None,
-        )
+    def write_into(self, out: BytesIO) -> None:
+        """Write one Arrow message after what is in ``out``: the batch, and with it the timestamps.
+
+        ``from_buffer`` reads it again.
+        """
+        import pyarrow as pa
+
+        batch = self.batch
+        if self.times is not None:
+            batch = pa.RecordBatch.from_arrays(
+                [*batch.columns, self.times], names=[*batch.schema.names, _TIMES]
+            )
+        with pa.ipc.new_stream(out, batch.schema) as writer:
+            writer.write_batch(batch)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        out = BytesIO()
+        self.write_into(out)
+        return from_buffer, (out.getvalue(), self.shape, self.row_kind, self.times is not None)
 
 
 class Timestamps(Sequence[int | None]):
@@ -262,35 +274,6 @@ def of_rows(
     return Columns(batch, NamedRows(), row_kind if any(kinds) else None, times)
 
 
-def to_buffer(columns: Columns) -> Any:
-    """One Arrow message, as a pyarrow buffer: the batch, and with it the timestamps."""
-    import pyarrow as pa
-
-    batch = columns.batch
-    if columns.times is not None:
-        batch = pa.RecordBatch.from_arrays(
-            [*batch.columns, columns.times], names=[*batch.schema.names, _TIMES]
-        )
-    # Written twice, first to nowhere: a buffer that grows is copied each time.
-    measured = pa.MockOutputStream()
-    _write(batch, measured)
-    buffer = pa.allocate_buffer(measured.size())
-    _write(batch, pa.FixedSizeBufferWriter(buffer))
-    return buffer
-
-
-def _write(batch: Any, out: Any) -> None:
-    import pyarrow as pa
-
-    with pa.ipc.new_stream(out, batch.schema) as writer:
-        writer.write_batch(batch)
-
-
-def pickled(data: Any, protocol: int) -> Any:
-    """A buffer in the form that pickle gets: it is written as bytes, with one copy if possible."""
-    return PickleBuffer(memoryview(data).toreadonly()) if protocol >= 5 else bytes(data)
-
-
 def from_buffer(data: Any, shape: Shape, row_kind: str | None, timed: bool) -> Columns:
     """The columns of a message (bytes or a buffer); they use its memory."""
     import pyarrow as pa
@@ -327,5 +310,4 @@ __all__ = [
     "joined",
     "of_rows",
     "python_values",
-    "to_buffer",
 ]

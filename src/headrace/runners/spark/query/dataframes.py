@@ -21,7 +21,8 @@ from headrace.errors import PlanError, TypeMismatchError
 from headrace.runners.spark.checkpoint.spark_files import check_whole
 from headrace.runners.spark.failures import raise_encoded
 from headrace.runners.spark.query.appended import FORMATS, Folder, append_once
-from headrace.runners.spark.query.wire import WIRE_DDL, payload_of, to_arrow, unpacked
+from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
+from headrace.runners.spark.query.wire import WIRE_DDL, rows_of, to_arrow
 from headrace.runners.spark.query.worker import (
     ProgramRef,
     WorkerJob,
@@ -232,11 +233,10 @@ class _Decode:
     def _decoded(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = to_arrow_schema(StructType.fromJson(json.loads(self._schema_json)))
         for batch in batches:
-            for packet in batch.column("payload").to_pylist():
-                for envelope in unpacked(packet):
+            for row in rows_of(batch):
+                for envelope in envelopes_in(InMemory(row.payload), row.stage):
                     if envelope.kind == Kind.DATA and envelope.target == self._sink_id:
-                        values = values_of(payload_of(Kind.DATA, envelope.payload))
-                        yield from self._rows(values, schema)
+                        yield from self._rows(values_of(payload_of(envelope)), schema)
 
     def _rows(self, values: list[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         if values:

@@ -145,13 +145,14 @@ def batch_id(default: int = 0) -> int:
     return int(value) if value is not None else default
 
 
-def wire_rows(job: WorkerJob, envelopes: Iterator[Envelope], reader: int = 1) -> Iterator[Row]:
+def wire_rows(job: WorkerJob, sent: Iterator[Envelope | Row], reader: int = 1) -> Iterator[Row]:
     """What an attempt of a task sends, as rows: sorted by Spark in a batch, else few.
 
-    ``reader``: the stage that is next to read.
+    Rows among the envelopes are packets that the task passes on. ``reader``: the stage that is next
+    to read.
 
     A worker process runs one attempt at a time; this is where one begins.
     """
     job.metrics.begin_attempt()
     make = one_by_one if job.program.batch else packed
-    return telling(make(envelopes, job.program.partitions, reader))
+    return telling(make(sent, job.program.partitions, reader))
