@@ -291,13 +291,24 @@ def as_plain(block: Block) -> tuple[Any, ...]:
     def number(channel: Channel) -> int:
         return numbers.setdefault(channel, len(numbers))
 
-    plain: dict[str, Any] = {
-        "marks": [(at, number(channel), *rest) for at, channel, *rest in block.marks],
-        "openings": [(at, number(channel)) for at, channel in block.openings],
-        "merged_channel": block.merged_channel and number(block.merged_channel),
-        "checked": True,
-    }
-    return (*block._replace(**plain), [(*channel,) for channel in numbers])
+    keys, values, timestamps, isolated, marks, first, now_ms, merged, _, layouts, openings, at = (
+        block
+    )
+    return (
+        keys,
+        values,
+        timestamps,
+        isolated,
+        [(place, number(channel), *rest) for place, channel, *rest in marks],
+        first,
+        now_ms,
+        None if merged is None else number(merged),
+        True,
+        layouts,
+        [(place, number(channel)) for place, channel in openings],
+        at,
+        [(*channel,) for channel in numbers],
+    )
 
 
 def decode(data: bytes | memoryview) -> Block:
@@ -307,19 +318,27 @@ def decode(data: bytes | memoryview) -> Block:
 
 def from_plain(plain: tuple[Any, ...]) -> Block:
     """The block that ``as_plain`` made this of."""
-    *fields, named = plain
-    if len(fields) < len(Block._fields):  # written before a field was added
-        fields = [*Block(*fields)]
-    block: Any = _block(fields)
-    channels = [*map(Channel._make, named)]
-    made: Block = block._replace(
-        marks=[_mark((at, channels[number], *rest)) for at, number, *rest in block.marks],
-        openings=tuple((at, channels[number]) for at, number in block.openings),
+    keys, values, timestamps, isolated, marks, *between, openings, at, named = plain
+    first, now_ms, merged, checked, layouts = between
+    channels = [*map(_channel, named)]
+    return _block(
+        (
+            keys,
+            values,
+            timestamps,
+            isolated,
+            [_mark((place, channels[number], *rest)) for place, number, *rest in marks],
+            first,
+            now_ms,
+            None if merged is None else channels[merged],
+            checked,
+            layouts,
+            tuple([(place, channels[number]) for place, number in openings]),
+            at,
+        )
     )
-    if block.merged_channel is None:
-        return made
-    return made._replace(merged_channel=channels[block.merged_channel])
 
 
 _mark = partial(tuple.__new__, Mark)  # twice as fast as Mark(...)
 _block = partial(tuple.__new__, Block)
+_channel = partial(tuple.__new__, Channel)

@@ -38,14 +38,14 @@ class Content(Protocol):
 class InMemory:
     """The bytes of a packet, or of a payload, in memory."""
 
-    __slots__ = ("_data",)
+    __slots__ = ("_view",)
 
     def __init__(self, data: bytes) -> None:
-        self._data = data
+        self._view = memoryview(data)
 
     def view(self) -> memoryview:
         """The bytes."""
-        return memoryview(self._data)
+        return self._view
 
 
 class Encoded:
