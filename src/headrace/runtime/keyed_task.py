@@ -18,7 +18,7 @@ from headrace.runtime.exchange.outbox import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator
 from headrace.runtime.ordering.batches import batch_order, channels_of
-from headrace.runtime.ordering.runs import Read
+from headrace.runtime.ordering.run import Read, Run
 from headrace.runtime.ordering.streams import stream_order
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
@@ -161,7 +161,7 @@ class KeyedTask:
                 if isinstance(step, Mark):
                     yield from self._mark(step)
                 else:
-                    self._records(step.block, step.values, step.start, step.stop)
+                    self._records(step)
                     if chain.is_full:
                         yield from chain.drain()
             chain.complete()
@@ -261,20 +261,20 @@ class KeyedTask:
         if self._shared is not None:
             self._shared.take_back(self._changes)
 
-    def _broadcast_records(self, block: Block, start: int, values: list[Any], stamps: Any) -> None:
+    def _broadcast_records(self, run: Run) -> None:
         """Run the operator on broadcast records, or repeat the changes that it made."""
-        given, shared, place = self._given, self._shared, (block.input, start)
+        given, shared, place = self._given, self._shared, (run.input, run.start)
         assert given is not None and shared is not None
         if self._runs_broadcast:
-            self._records_in.inc(len(values))
-            self._run_broadcast(block.input, values, stamps)
+            self._records_in.inc(len(run.values))
+            self._run_broadcast(run)
             changes = shared.taken()
             given.note(place, changes, shared.asked_all_groups)
         else:
             if given.is_for_all(place):
                 shared.repeating = True
                 try:
-                    self._run_broadcast(block.input, values, stamps)
+                    self._run_broadcast(run)
                 finally:
                     shared.repeating = False
                 shared.take_back(shared.taken())  # those of the first group count
@@ -282,9 +282,10 @@ class KeyedTask:
             shared.make(changes)
         self._changes += changes
 
-    def _run_broadcast(self, number: int, values: list[Any], stamps: Any) -> None:
+    def _run_broadcast(self, run: Run) -> None:
         shared = self._shared
         assert shared is not None
+        values: Any = run.values
         if not self._chain.outbox.object_reuse:
             values = [*map(copied, values)]  # others of the task's groups may get them, too
         self._chain.cell.key = self._chain.cell.entry = None
@@ -292,22 +293,20 @@ class KeyedTask:
         shared.writable, shared.asked_all_groups = True, False
         try:
             if self._keyed is not None:
-                self._processors[number]([], values, stamps)
+                self._processors[run.input]([], values, run.timestamps)  # type: ignore[arg-type]
             else:
-                self._chain.push_alls[number](values, stamps)
+                self._chain.push_alls[run.input](values, run.timestamps)
         finally:
             shared.writable = False
 
-    def _records(self, block: Block, values: Any, start: int, stop: int) -> None:
-        keys: Any = block.keys
-        timestamps: Any = block.timestamps
-        if start or stop != len(values):
-            values = values[start:stop]
-            keys = keys[start:stop] if keys is not None else None
-            timestamps = timestamps[start:stop] if timestamps is not None else None
-        if self._given is not None and block.input in self.vertex.broadcast:
-            self._broadcast_records(block, start, values, timestamps)
+    def _records(self, run: Run) -> None:
+        if self._given is not None and run.input in self.vertex.broadcast:
+            self._broadcast_records(run)
             return
+        keys: Any
+        values: Any
+        timestamps: Any
+        keys, values, timestamps, number, _ = run
         self._records_in.inc(len(values))
         if type(values) is not list:
             if self._takes_columns:
@@ -318,9 +317,9 @@ class KeyedTask:
             timestamps = timestamps and [*timestamps]
         if self._keyed is not None:
             assert keys is not None
-            self._processors[block.input](keys, values, timestamps)
+            self._processors[number](keys, values, timestamps)
             return
-        self._chain.push_alls[block.input](values, timestamps)
+        self._chain.push_alls[number](values, timestamps)
 
     def _columns(self, keys: ColumnKeys, columns: Columns) -> None:
         if self._keyed is not None:

@@ -12,7 +12,7 @@ from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block
 from headrace.runtime.block import Mark as RealMark
 from headrace.runtime.ordering.batches import batch_order
-from headrace.runtime.ordering.runs import Run
+from headrace.runtime.ordering.run import Run
 from headrace.runtime.ordering.streams import one_lane, stream_order
 from headrace.runtime.watermarks import ChannelWatermarks
 from tests.unit.runtime.programs import Mark, block, channel
@@ -28,7 +28,7 @@ def read(blocks: Sequence[Block], senders: Sequence[int], **reached: int) -> lis
     found: list[Any] = []
     for each in stream_order(blocks, senders, before):
         if isinstance(each, Run):
-            found.append("".join(map(str, each.values[each.start : each.stop])))
+            found.append("".join(map(str, each.values)))
         else:
             found.append((each.channel.exchange, each.watermark))
     return found
@@ -168,7 +168,7 @@ def test_what_any_order_must_keep(sending: tuple[list[Block], list[int]]) -> Non
         if isinstance(step, RealMark):
             watermarks.update(step.channel, step.watermark)
         else:
-            for record in step.values[step.start : step.stop]:
+            for record in step.values:
                 assert watermarks.state[channel(record[1])][0] == own[record]
                 seen.append(record)
     sent = [record for each in blocks for record in each.values]
@@ -182,7 +182,7 @@ def test_a_batch_of_two_inputs_is_merged_by_time_the_first_input_first() -> None
     records = block(*"acd", stamps=[10, 30, 30])
     facts = block(*"qpr", stamps=[30, 10, None])._replace(input=1)
     runs = [
-        ("".join(run.values[run.start : run.stop]), run.block.input)
+        ("".join(run.values), run.input)
         for run in batch_order([facts, records], [])
         if isinstance(run, Run)
     ]
@@ -192,7 +192,7 @@ def test_a_batch_of_two_inputs_is_merged_by_time_the_first_input_first() -> None
 def test_without_time_a_batch_has_the_first_input_first() -> None:
     blocks = [block("p")._replace(input=1), block("a"), block("q")._replace(input=1), block("b")]
     runs = [run for run in batch_order(blocks, []) if isinstance(run, Run)]
-    assert [(run.values, run.block.input) for run in runs] == [(["a", "b"], 0), (["p", "q"], 1)]
+    assert [(run.values, run.input) for run in runs] == [(["a", "b"], 0), (["p", "q"], 1)]
 
 
 def test_inputs_are_merged_by_watermark_however_the_input_is_cut() -> None:
@@ -219,7 +219,7 @@ def test_runs_that_are_put_together_keep_their_input() -> None:
         for value in "pq"
     ]
     runs = [run for run in stream_order(sent, [1, 2], {}) if isinstance(run, Run)]
-    assert [(run.values, run.block.input) for run in runs] == [(["p", "q"], 1)]
+    assert [(run.values, run.input) for run in runs] == [(["p", "q"], 1)]
 
 
 def test_one_lane_has_the_order_of_a_stream_and_keeps_the_channels() -> None:
