@@ -70,8 +70,9 @@ def _place(value: Any) -> int:
     """
     if value != value:
         return 1
-    is_zero = isinstance(value, Number) and value == 0
-    return -1 if is_zero and math.copysign(1.0, value) < 0 else 0  # type: ignore[arg-type]
+    if value == 0 and isinstance(value, Number) and math.copysign(1.0, value) < 0:  # type: ignore[arg-type]
+        return -1
+    return 0
 
 
 _OPERATIONS: dict[Combine, Literal["sum", "min", "max"]] = {
