@@ -168,11 +168,66 @@ def test_commands(given: RedisCommand, arguments: tuple[Any, ...]) -> None:
         (lambda: RedisCommand.hset("a", {"b": [1]}), "convert it first"),  # type: ignore[dict-item]
         (lambda: RedisCommand.hset("a", {}), "a dict with a field"),
         (lambda: RedisCommand(), "begin with its name"),
+        (lambda: RedisCommand(" ", 1), "begin with its name"),
+        (lambda: RedisCommand(b"SELECT", 1), "begin with its name"),
     ],
 )
 def test_commands_that_are_refused(make: Callable[[], Any], words: str) -> None:
     with pytest.raises(TypeMismatchError, match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("SELECT", 1), "SELECT changes the connection"),
+        (("select 1",), "SELECT changes the connection"),  # the client splits the name at spaces
+        ((" Select ", 1), "SELECT changes the connection"),
+        (("CLIENT", "REPLY", "OFF"), "CLIENT changes the connection"),
+        (("QUIT",), "QUIT changes the connection"),
+        (("RESET",), "RESET changes the connection"),
+        (("AUTH", "ann", "s3cret"), "AUTH changes the connection"),
+        (("HELLO", 3, "AUTH", "ann", "s3cret"), "HELLO changes the connection"),
+        (("SUBSCRIBE", "news"), "SUBSCRIBE changes the connection"),
+        (("PUNSUBSCRIBE",), "PUNSUBSCRIBE changes the connection"),
+        (("MONITOR",), "MONITOR changes the connection"),
+        (("SCRIPT", "DEBUG", "YES"), "SCRIPT DEBUG changes the connection"),
+        (("EXEC",), "EXEC belongs to a transaction"),
+        (("DISCARD",), "DISCARD belongs to a transaction"),
+        (("MULTI",), "MULTI belongs to a transaction"),
+        (("WATCH", "a"), "WATCH belongs to a transaction"),
+        (("UNWATCH",), "UNWATCH belongs to a transaction"),
+        (("BLPOP", "a", 0), "BLPOP waits"),
+        (("WAIT", 1, 0), "WAIT waits"),
+        (("XREAD", "block", 0, "STREAMS", "s", "$"), "XREAD with BLOCK waits"),
+        (("XREADGROUP", "GROUP", "g", "c", b"BLOCK", 0, "STREAMS", "s", ">"), "BLOCK waits"),
+        (("SHUTDOWN", "NOSAVE"), "SHUTDOWN stops or moves the server"),
+        (("REPLICAOF", "NO", "ONE"), "REPLICAOF stops or moves the server"),
+        (("FLUSHALL",), "FLUSHALL removes the markers"),
+        (("SWAPDB", 0, 1), "SWAPDB removes the markers"),
+    ],
+)
+def test_commands_that_a_sink_or_lookup_cannot_send(given: Any, words: str) -> None:
+    with pytest.raises(PlanError, match=words) as told:
+        RedisCommand(*given)
+    assert told.value.hint and "s3cret" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("EVAL", "return 1", 0),
+        ("SCRIPT", "LOAD", "return 1"),
+        ("PUBLISH", "news", "select"),
+        ("XREAD", "STREAMS", "block", 0),
+        ("XREADGROUP", "GROUP", "g", "block", "STREAMS", "s", ">"),
+        ("SET", "exec", "SELECT"),
+        ("DEL", "a"),
+        ("LMPOP", 1, "a", "LEFT"),
+    ],
+)
+def test_commands_that_only_look_alike_are_taken(given: Any) -> None:
+    assert RedisCommand(*given).arguments == given
 
 
 class Clock:
