@@ -23,6 +23,7 @@ from headrace.datastream.connectors.postgres import (
 from headrace.datastream.connectors.postgres.client import is_outage, psycopg
 from headrace.datastream.connectors.postgres.statements import FieldsOf, append_sql, upsert_sql
 from headrace.datastream.connectors.redis import RedisCommand, RedisLookup, RedisSink
+from headrace.datastream.connectors.redis.client import checked_url
 from headrace.errors import MissingExtraError, PlanError, TypeMismatchError
 
 URL = "postgresql://ann:s3cret@db/shop"
@@ -50,6 +51,21 @@ def command(value: Any) -> RedisCommand:
         (lambda: PostgresLookup(URL, ""), "the query"),
         (lambda: PostgresLookup(URL, "SELECT 1", key=7), "key of a PostgresLookup"),  # type: ignore[arg-type]
         (lambda: RedisSink("http://:s3cret@db", command), "is not a URL of Redis"),
+        *(
+            (lambda make=make, url=url: make(url), words)
+            for make in (lambda url: RedisSink(url, command), RedisLookup)
+            for url, words in (
+                ("redis://:s3cret@db/notadb", "'notadb' is not the number of a database"),
+                ("redis://:s3cret@db/0/1", "'0/1' is not the number"),
+                ("redis://:s3cret@db/-1", "'-1' is not the number"),
+                ("rediss://:s3cret@db?db=x", "'x' is not the number"),
+                ("unix://:s3cret@/run/redis.sock?db=x", "'x' is not the number"),
+                ("redis://:s3cret@db:port/0", "is not a URL of Redis"),
+                ("redis://:s3cret#@db/0", "is not a URL of Redis"),
+                ("redis://:63/s3cret@db/0", r"\*\*\* is not the number"),
+                ("unix://:s3cret@", "is not a URL of Redis"),
+            )
+        ),
         (lambda: RedisSink(REDIS, 7), "command must be a function"),  # type: ignore[arg-type]
         (lambda: RedisLookup(REDIS, read="HGET"), "reads with GET"),
         (lambda: RedisLookup(REDIS, read="DEL"), "not with 'DEL'"),
@@ -78,6 +94,21 @@ def test_refused_when_they_are_made(make: Callable[[], Any], words: str) -> None
 )
 def test_secrets_are_not_shown(made: Any) -> None:
     assert "s3cret" not in repr(made) + str(made) + getattr(made, "locator", "")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://cache",
+        "redis://cache/",
+        "redis://cache:6379/15",
+        "rediss://ann:s3cret@cache/?db=2",
+        "unix:///run/redis.sock?db=1",
+        "redis://[::1]:6379/0",
+    ],
+)
+def test_urls_of_redis_that_are_taken(url: str) -> None:
+    assert checked_url(url) == url
 
 
 def test_addresses() -> None:
