@@ -480,13 +480,13 @@ def test_all_parts_of_a_record(cluster: Cluster) -> None:
         )
     )
     task = writer(made, WorkerResources())
-    task.write([b"a1", b"b-", b"a2"], [1000, None, -5])
+    task.write([b"a1", b"b-", b"a2"], [1000, None, 1])
     task.prepare_commit()
     headers = (("size", "2"), ("none", None))
     assert cluster.log == [
         Written("a", b"a1", b"a", 0, 1000, headers),
         Written("b", None, b"b", 3, 0, headers),
-        Written("a", b"a2", b"a", 0, 0, headers),
+        Written("a", b"a2", b"a", 0, 1, headers),
     ]
     assert seen[1] == (b"b-", b"b", None, "b", [0, 1, 2, 3])
 
