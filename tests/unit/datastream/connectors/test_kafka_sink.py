@@ -64,12 +64,13 @@ def serializer() -> KafkaRecordSerializationSchema:
 
 def sink(guarantee: DeliveryGuarantee = EXACTLY, **given: Any) -> KafkaSink:
     settings = {
+        "bootstrap_servers": "fake:9092",
         "record_serializer": serializer(),
         "producers": FakeProducers("fake"),
         "unreachable_timeout": 50,
         **given,
     }
-    return KafkaSink(bootstrap_servers="fake:9092", delivery_guarantee=guarantee, **settings)
+    return KafkaSink(delivery_guarantee=guarantee, **settings)
 
 
 def writer(made: Sink, worker: WorkerResources, batch: int = 0, partition: int = 0) -> Any:
@@ -415,6 +416,46 @@ def test_a_program_writes_each_result_once(cluster: Cluster, restarts: bool) -> 
     results = run_pipeline(program, cuts=[7] * 5, backends="paged", restarts=restarts)
     assert sorted(cluster.values) == sorted(results.only) and len(cluster.values) == 40
     assert len(cluster.made) == (6 if restarts else 1)
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["one sink", "two sinks"])
+def test_two_sinks_with_one_prefix_are_refused_when_the_program_is_built(
+    cluster: Cluster, same: bool
+) -> None:
+    def program(env: StreamExecutionEnvironment) -> Any:
+        first = sink(transactional_id_prefix="orders")
+        texts = env.from_collection(["a", "b"])
+        texts.sink_to(first).name("first")
+        texts.sink_to(first if same else sink(transactional_id_prefix="orders")).name("second")
+        return texts
+
+    with pytest.raises(PlanError, match="two sinks use the transactional id prefix 'ord") as told:
+        run_pipeline(program)
+    assert told.value.where["first"].startswith("first, built at ")
+    assert told.value.where["second"].startswith("second, built at ")
+    assert "union" in str(told.value.hint) and not cluster.made
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"transactional_id_prefix": "other"},
+        {"transactional_id_prefix": ""},
+        {"transactional_id_prefix": "orders", "guarantee": AT_LEAST},
+        {"transactional_id_prefix": "orders", "bootstrap_servers": "other:9092"},
+    ],
+)
+def test_sinks_that_do_not_share_transactional_ids_are_taken(
+    cluster: Cluster, others: dict[str, Any]
+) -> None:
+    def program(env: StreamExecutionEnvironment) -> Any:
+        texts = env.from_collection(["a"])
+        texts.sink_to(sink(transactional_id_prefix="orders"))
+        texts.sink_to(sink(**others))
+        return texts
+
+    run_pipeline(program)
+    assert cluster.values == ["a", "a"]
 
 
 # At least once.

@@ -143,6 +143,14 @@ class KafkaSink(Sink):
         assert self.record_serializer is not None
         return self.record_serializer.topic
 
+    @property
+    def exclusive_name(self) -> str:
+        """The prefix of the transactional ids, and the brokers that know them."""
+        if not self.is_exact or not self.transactional_id_prefix:
+            return ""
+        prefix = self.transactional_id_prefix
+        return f"transactional id prefix {prefix!r} at {self.bootstrap_servers}"
+
     def get_transformer(self) -> None:
         """None: the topic of a record needs no step before the sink, as it does in PyFlink."""
 
