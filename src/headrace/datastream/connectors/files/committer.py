@@ -337,7 +337,15 @@ class FileCommitter(Committer):
                 f"the bucket {found!r} lies outside of the sink's base path",
                 where={"base path": self.base_path},
             )
-        return posixpath.normpath(found) if found else ""
+        path = posixpath.normpath(found)
+        hidden = os.path.relpath(self.staging, self.base_path).split(os.sep)[0]
+        if path.split("/")[0] == hidden:
+            raise JobError(
+                f"the bucket {found!r} lies in the folder for files that are not yet published",
+                where={"base path": self.base_path},
+                hint=f"let the bucket assigner give another name than {hidden}",
+            )
+        return path if found else ""
 
     def _discard(self, journal: Journal, staged: Sequence[StagedFile]) -> None:
         kept = {piece.file for piece in journal.pieces}
