@@ -519,6 +519,14 @@ class Sink(ABC):
         return ""
 
     @property
+    def exclusive_name(self) -> str:
+        """A name in the system that it writes to, which no other sink may use; empty for none.
+
+        A program with two sinks that have the same one is refused.
+        """
+        return ""
+
+    @property
     def keeps_state(self) -> bool:
         """True if it may hold records back, which a later program must not lose.
 

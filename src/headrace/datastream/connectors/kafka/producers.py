@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.datastream.connectors.kafka.client import is_own
-from headrace.datastream.connectors.kafka.library import library, made
+from headrace.datastream.connectors.kafka.library import library, made, text_of
 from headrace.datastream.connectors.kafka.properties import Properties, looked_up
 from headrace.errors import ConfigurationError
 
@@ -27,6 +28,8 @@ _RENAMED = {"max.request.size": "message.max.bytes"}
 
 
 _WRITING = "writing to"
+
+_log = logging.getLogger(__name__)
 
 
 class Producers(Protocol):
@@ -51,6 +54,9 @@ class Producers(Protocol):
 
     def group_metadata(self, group: str) -> Any:
         """What ``send_offsets_to_transaction`` knows the group by."""
+
+    def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
+        """The settings of a topic, by name; none where they may not be read, or nobody answers."""
 
     def setting(self, key: str, otherwise: int) -> int:
         """A number among the properties that were given."""
@@ -109,6 +115,18 @@ class LibrdkafkaProducers:
             return consumer.consumer_group_metadata()
         finally:
             consumer.close()
+
+    def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
+        """Ask for what the topic has, whoever has set it."""
+        kafka = library(_WRITING)
+        asked = kafka.admin.ConfigResource(kafka.admin.ConfigResource.Type.TOPIC, topic)
+        with made(kafka.admin.AdminClient, self._admin()) as admin:
+            (answer,) = admin.describe_configs([asked], request_timeout=timeout_s).values()
+            try:
+                return {name: entry.value for name, entry in answer.result().items()}
+            except kafka.KafkaException as error:
+                _log.info("the settings of the topic %r are not known: %s", topic, text_of(error))
+                return {}
 
     def setting(self, key: str, otherwise: int) -> int:
         """A number among the properties.

@@ -18,8 +18,15 @@ from headrace.datastream.connectors.postgres.client import (
     psycopg,
     table_name,
 )
+from headrace.datastream.connectors.postgres.refused import (
+    copy_rows,
+    is_about_a_row,
+    is_not_adapted,
+    mismatch,
+    name_refused,
+)
 from headrace.datastream.connectors.postgres.statements import FieldsOf, append_sql, upsert_sql
-from headrace.errors import JobError, PlanError, TypeMismatchError, WrongFunctionError
+from headrace.errors import HeadraceError, JobError, PlanError, WrongFunctionError
 
 TRIED_AGAIN = 3
 
@@ -129,9 +136,20 @@ class PostgresWriter(SinkWriter):
         self._values = sink.values or FieldsOf(tuple(sink.columns))
         self._rows: list[Sequence[Any]] = []
         self._left = sink.max_retries
+        self._sent = slice(0)
+        self._statement = sink.sql
+        if sink.key:
+            self._statement = upsert_sql(sink.table or "", sink.columns, sink.key)
 
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        self._rows += map(self._values, values)
+        add, values_of = self._rows.append, self._values
+        for value in values:
+            try:
+                add(values_of(value))
+            except Exception as error:
+                if not isinstance(error, HeadraceError):  # which has the record
+                    error.add_note(f"the record: {value!r:.200}")
+                raise
 
     def prepare_commit(self) -> None:
         if not self._rows:
@@ -159,8 +177,20 @@ class PostgresWriter(SinkWriter):
         It may be called again when the connection was lost, even during the commit: where another
         attempt's transaction is open, writing the marker waits for its end.
         """
+        connection = self._context.shared("connection", self._connected)
+        try:
+            self._write_once(connection)
+        except Exception as error:
+            if not is_about_a_row(error):
+                raise
+            if self._statement is not None:
+                name_refused(error, connection, self._statement, self._rows, self._sent)
+            if is_not_adapted(error):
+                raise mismatch(error, self._sink.locator) from error
+            raise
+
+    def _write_once(self, connection: Any) -> None:
         sink, context = self._sink, self._context
-        connection = context.shared("connection", self._connected)
         with connection.transaction(), connection.cursor() as cursor:
             if sink.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
                 row = (context.sink_id, context.partition, context.batch_id)
@@ -171,20 +201,13 @@ class PostgresWriter(SinkWriter):
 
     def _write_rows(self, cursor: Any) -> None:
         sink, rows = self._sink, self._rows
-        try:
-            if sink.table is not None and not sink.key:
-                with cursor.copy(append_sql(sink.table, sink.columns)) as copy:
-                    for row in rows:
-                        copy.write_row(row)
-                return
-            sql = sink.sql or upsert_sql(sink.table or "", sink.columns, sink.key)
-            step = sink.batch_rows or len(rows)
-            for at in range(0, len(rows), step):
-                cursor.executemany(sql, rows[at : at + step])
-        except psycopg().ProgrammingError as error:
-            if error.sqlstate is None:  # psycopg's own: it cannot adapt a value
-                raise TypeMismatchError(str(error), where={"sink": sink.locator}) from error
-            raise
+        if self._statement is None:
+            copy_rows(cursor, append_sql(sink.table or "", sink.columns), rows)
+            return
+        step = sink.batch_rows or len(rows)
+        for at in range(0, len(rows), step):
+            self._sent = slice(at, at + step)
+            cursor.executemany(self._statement, rows[self._sent])
 
     def _connected(self) -> Any:
         connection = self._sink._reached.open()
