@@ -24,6 +24,7 @@ from headrace.datastream.connectors.kafka.produced import (
 )
 from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers, Producers
 from headrace.datastream.connectors.kafka.properties import Properties
+from headrace.datastream.connectors.kafka.transaction import last_batch
 from headrace.datastream.connectors.kafka.writer import AtLeastOnceWriter, ExactlyOnceWriter
 from headrace.errors import ConfigurationError, MissingExtraError, PlanError
 
@@ -154,6 +155,18 @@ class KafkaSink(Sink):
                 context, self.record_serializer, self.producers, timeout_s, prefix
             )
         return AtLeastOnceWriter(context, self.record_serializer, self.producers, timeout_s)
+
+    def last_batch(self, context: CommitterContext) -> int | None:
+        """The greatest marker; None where records are not written exactly once.
+
+        Raises:
+            JobError: Kafka refuses, or nobody answers.
+        """
+        if not self.is_exact:
+            return None
+        assert self.producers is not None
+        assert isinstance(self.unreachable_timeout, int)
+        return last_batch(self.producers, context.sink_id, self.unreachable_timeout / 1000)
 
     def committer(self, context: CommitterContext) -> Committer:
         """A committer with nothing to do: what was written is visible."""

@@ -17,7 +17,7 @@ from headrace.datastream.connectors.kafka.produced import (
 )
 from headrace.datastream.connectors.kafka.producers import Producers
 from headrace.datastream.connectors.kafka.refusals import NoAnswer, Stuck
-from headrace.datastream.connectors.kafka.transaction import TransactionalProducer
+from headrace.datastream.connectors.kafka.transaction import TransactionalProducer, groups_of
 from headrace.errors import JobError
 
 
@@ -153,7 +153,7 @@ class ExactlyOnceWriter(KafkaWriter):
     ) -> None:
         super().__init__(context, schema, producers, timeout_s)
         self._name = f"{prefix or 'headrace-' + context.sink_id}-{context.partition}"
-        self._group = f"headrace-{context.sink_id}-{context.partition}"
+        self._group = f"{groups_of(context.sink_id)}{context.partition}"
         self._key = ("transactions", context.partition)
         self._is_new = False
         self._producer: TransactionalProducer | None = None
