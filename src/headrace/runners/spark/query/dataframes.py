@@ -21,6 +21,7 @@ from headrace.errors import PlanError, TypeMismatchError
 from headrace.runners.spark.checkpoint.spark_files import check_whole
 from headrace.runners.spark.failures import raise_encoded
 from headrace.runners.spark.query.appended import FORMATS, Folder, append_once, last_appended
+from headrace.runners.spark.query.delta_log import last_transaction, location_of
 from headrace.runners.spark.query.wire import WIRE_DDL, payload_of, to_arrow, unpacked
 from headrace.runners.spark.query.worker import (
     ProgramRef,
@@ -193,6 +194,10 @@ def last_written(spark: SparkSession, sink: SinkProgram, sink_id: str) -> int | 
     description: Any = sink.sink
     if _is_appended_once(spark, description):
         return last_appended(Folder(spark, description.path), sink_id)
+    if description.format == "delta":
+        table = description.table
+        path = description.path if table is None else location_of(spark, table)
+        return -1 if path is None else last_transaction(spark, path, sink_id)
     return None
 
 
