@@ -352,7 +352,8 @@ class WriterContext:
     """Where a writer runs.
 
     Fields:
-        sink_id: equal for all runs on one checkpoint, different for every other sink.
+        sink_id: equal for all runs on one checkpoint, different for every other sink. A job that
+            goes on from an older copy of its checkpoint may get another one (see ``Sink``).
         batch_id: the number of the micro-batch; those that are committed count from 0 without
             gaps, and one that is run again keeps its number.
         partition: the number of the task, from 0.
@@ -481,7 +482,8 @@ class Sink(ABC):
 
     **Older copies.** A checkpoint may be replaced by a copy of an earlier moment. Then the next
     micro-batches have numbers that the sink has already committed, and other records. The engine
-    notices this by ``last_batch``, before anything is planned or written.
+    notices this by ``last_batch``, before anything is planned or written. The job is refused; or
+    the user's configuration lets it go on, and all its sinks get another ``sink_id``.
     """
 
     @property
