@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -110,6 +111,13 @@ class FakeProducers:
         found = [to for (of, *_), to in cluster.offsets.items() if of == group]
         return max(found, default=-1)
 
+    def last_marker(self, beginning: str, timeout_s: float) -> int:
+        cluster = CLUSTERS[self.name]
+        cluster.meet("last_marker")
+        own = re.compile(re.escape(beginning) + "[0-9]+")
+        found = [to for (of, *_), to in cluster.offsets.items() if own.fullmatch(of)]
+        return max(found, default=-1)
+
     def group_metadata(self, group: str) -> Any:
         return group
 
@@ -135,9 +143,9 @@ class FakeProducer:
     def __len__(self) -> int:
         return len(self.queue) + len(self.reports)
 
-    def list_topics(self, topic: str, timeout: float = -1) -> Any:
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> Any:
         self.cluster.meet("list_topics")
-        count = self.cluster.topics.get(topic)
+        count = self.cluster.topics.get(topic) if topic else None
         error = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART) if count is None else None
         found = SimpleNamespace(error=error, partitions={n: None for n in range(count or 0)})
         return SimpleNamespace(topics={topic: found})

@@ -50,6 +50,9 @@ class TestExactlyOnce(SinkContract):
         names = [*given[:6], f"{given[6] if len(given) > 6 else sink_id}-{self.name}"]
         return super().writer(*names[:-1], sink_id=names[-1], **more)
 
+    def last_batch(self, sink: Sink, sink_id: str = "sink-1") -> int | None:
+        return super().last_batch(sink, f"{sink_id}-{self.name}")
+
     def values(self, count: int) -> list[str]:
         return [f"record {index}" for index in range(count)]
 

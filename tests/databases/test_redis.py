@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -57,7 +58,8 @@ class TestSink(SinkContract):
 
     def published(self, folder: Path) -> list[Any]:
         entries = [fields["value"] for _, fields in self.redis.xrange("log")]
-        assert self.redis.hgetall("counts") == dict.fromkeys(entries, "1")
+        counted = {value: int(count) for value, count in self.redis.hgetall("counts").items()}
+        assert counted == Counter(entries)
         return entries
 
 

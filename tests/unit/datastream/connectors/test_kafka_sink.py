@@ -13,7 +13,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headrace.common import ByteArraySchema, SimpleStringSchema
-from headrace.connector import CommitBy, DeliveryGuarantee, Sink, WorkerResources, WriterContext
+from headrace.connector import (
+    CommitBy,
+    CommitterContext,
+    DeliveryGuarantee,
+    Sink,
+    WorkerResources,
+    WriterContext,
+)
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.kafka import (
     KafkaProducerRecord,
@@ -346,6 +353,40 @@ def test_brokers_that_do_not_answer_are_waited_for_and_told(cluster: Cluster) ->
     assert told.value.where == {"doing": "connecting"}
     with pytest.raises(JobError, match="no Kafka broker answers"):
         write(sink(AT_LEAST), WorkerResources(), 0, "a")
+
+
+def test_the_last_micro_batch_is_asked_for_until_brokers_answer(cluster: Cluster) -> None:
+    made, context = sink(unreachable_timeout=60_000), CommitterContext("sink-1", "job")
+    write(made, WorkerResources(), 4, "a")
+    asked: list[str] = []
+
+    def comes_back(place: str) -> None:
+        asked.append(place)
+        if len(asked) < 4:
+            raise failure(kafka.KafkaError._TRANSPORT)
+
+    cluster.meet = comes_back
+    assert made.last_batch(context) == 4
+    assert asked == ["list_topics"] * 4 + ["last_marker"]
+    asked.clear()
+    with pytest.raises(JobError, match="no Kafka broker answers") as told:
+        sink().last_batch(context)
+    assert told.value.where == {"doing": "connecting"}
+    assert sink(AT_LEAST).last_batch(context) is None
+
+
+def test_the_last_micro_batch_is_that_of_any_partition_and_topic(cluster: Cluster) -> None:
+    """Also of partitions that only an earlier run had; an open transaction does not count."""
+    made = sink()
+    for partition, batch in ((0, 7), (11, 9), (3, 8)):
+        task = writer(made, WorkerResources(), batch, partition)
+        task.write(["a"], [None])
+        task.prepare_commit()
+    writer(made, WorkerResources(), 10).write(["b"], [None])
+    other = writer_of(made, WriterContext("sink-1-2", "job", 20, 0, "a", 2, WorkerResources()))
+    other.write(["c"], [None])
+    other.prepare_commit()
+    assert made.last_batch(CommitterContext("sink-1", "job")) == 9
 
 
 @pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])

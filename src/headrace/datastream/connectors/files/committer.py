@@ -127,9 +127,17 @@ class FileCommitter(Committer):
             self._roll(journal, journal.batch, [], self.rolling, None)
         self._sweep(None)
 
-    def snapshot(self) -> Iterator[bytes]:
+    @property
+    def last_batch(self) -> int:
+        """The micro-batch of the journal; -1: nothing was committed. Nothing is published here."""
+        return self._read().batch
+
+    def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
         """The pieces that are held back, with their content."""
         journal = self._recovered()
+        if last_batch is not None:
+            pieces = tuple(piece for piece in journal.pieces if piece.batch <= last_batch)
+            journal = replace(journal, pieces=pieces)
         self._check_pieces(journal.pieces)
         return held_back(journal, self._open_pieces(journal.pieces))
 
@@ -167,12 +175,16 @@ class FileCommitter(Committer):
     def _recovered(self) -> Journal:
         """The journal, all of whose renames are done."""
         if self._journal is None:
-            path = os.path.join(self.staging, JOURNAL)
-            data = self.files.read(path)
-            journal = Journal() if data is None else Journal.from_bytes(data, path)
+            journal = self._read()
             self._check_pieces(journal.pieces)
             self._journal = self._move(journal)
         return self._journal
+
+    def _read(self) -> Journal:
+        """The journal, as it is stored."""
+        path = os.path.join(self.staging, JOURNAL)
+        data = self.files.read(path)
+        return Journal() if data is None else Journal.from_bytes(data, path)
 
     def _check_staged(self, staged: Sequence[StagedFile]) -> None:
         """Raise unless all staged files are as they were written."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -50,6 +50,12 @@ class Producers(Protocol):
         """The greatest offset that a group has committed, of any topic; -1 if it has none.
 
         A transaction that is about to commit is waited for: the answer is then not available.
+        """
+
+    def last_marker(self, beginning: str, timeout_s: float) -> int:
+        """The greatest offset of all groups called ``beginning`` and a number; -1: there is none.
+
+        Open transactions are not waited for: what they contain does not count.
         """
 
     def group_metadata(self, group: str) -> Any:
@@ -103,10 +109,25 @@ class LibrdkafkaProducers:
             found = consumer.committed(asked, timeout=timeout_s) if asked else []
         finally:
             consumer.close()
-        for place in found:
-            if place.error is not None and "AUTHORIZATION" not in place.error.name():
-                raise kafka.KafkaException(place.error)
-        return max((place.offset for place in found if place.error is None), default=-1)
+        return _greatest(found)
+
+    def last_marker(self, beginning: str, timeout_s: float) -> int:
+        """Ask all brokers for their groups, then for the offsets of those that are the sink's."""
+        kafka = library(_WRITING)
+        admin = made(kafka.admin.AdminClient, self._admin())
+        listed = admin.list_consumer_groups(request_timeout=timeout_s).result()
+        for error in listed.errors:
+            raise error
+        own = re.compile(re.escape(beginning) + "[0-9]+")
+        names = [each.group_id for each in listed.valid if own.fullmatch(each.group_id)]
+        asked = [
+            answer
+            for name in names
+            for answer in admin.list_consumer_group_offsets(
+                [kafka.ConsumerGroupTopicPartitions(name)], request_timeout=timeout_s
+            ).values()
+        ]
+        return max((_greatest(each.result().topic_partitions) for each in asked), default=-1)
 
     def group_metadata(self, group: str) -> Any:
         """A consumer's that has joined no group: it is of no generation."""
@@ -150,6 +171,19 @@ class LibrdkafkaProducers:
 
     def _admin(self) -> dict[str, str]:
         return {key: value for key, value in self._client().items() if _COMMON.match(key)}
+
+
+def _greatest(found: Iterable[Any]) -> int:
+    """The greatest offset that an answer has; -1: none.
+
+    Raises:
+        KafkaException: one is not known, for another reason than that the topic may not be seen.
+    """
+    found = [*found]
+    for place in found:
+        if place.error is not None and "AUTHORIZATION" not in place.error.name():
+            raise library(_WRITING).KafkaException(place.error)
+    return max((place.offset for place in found if place.error is None), default=-1)
 
 
 _COMMON = re.compile(

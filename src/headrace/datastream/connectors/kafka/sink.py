@@ -25,6 +25,7 @@ from headrace.datastream.connectors.kafka.produced import (
 from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers, Producers
 from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.datastream.connectors.kafka.timestamps import RecordTimestamp
+from headrace.datastream.connectors.kafka.transaction import last_batch
 from headrace.datastream.connectors.kafka.writer import AtLeastOnceWriter, ExactlyOnceWriter
 from headrace.errors import ConfigurationError, MissingExtraError, PlanError
 
@@ -171,6 +172,18 @@ class KafkaSink(Sink):
             prefix = self.transactional_id_prefix
             return ExactlyOnceWriter(context, schema, producers, timeout_s, timestamp, prefix)
         return AtLeastOnceWriter(context, schema, producers, timeout_s, timestamp)
+
+    def last_batch(self, context: CommitterContext) -> int | None:
+        """The greatest marker; None where records are not written exactly once.
+
+        Raises:
+            JobError: Kafka refuses, or nobody answers.
+        """
+        if not self.is_exact:
+            return None
+        assert self.producers is not None
+        assert isinstance(self.unreachable_timeout, int)
+        return last_batch(self.producers, context.sink_id, self.unreachable_timeout / 1000)
 
     def committer(self, context: CommitterContext) -> Committer:
         """A committer with nothing to do: what was written is visible."""

@@ -23,7 +23,7 @@ from headrace.datastream.connectors.kafka.timestamps import (
     span_of,
     too_early,
 )
-from headrace.datastream.connectors.kafka.transaction import TransactionalProducer
+from headrace.datastream.connectors.kafka.transaction import TransactionalProducer, groups_of
 from headrace.errors import JobError
 
 
@@ -189,7 +189,7 @@ class ExactlyOnceWriter(KafkaWriter):
     ) -> None:
         super().__init__(context, schema, producers, timeout_s, timestamp)
         self._name = f"{prefix or 'headrace-' + context.sink_id}-{context.partition}"
-        self._group = f"headrace-{context.sink_id}-{context.partition}"
+        self._group = f"{groups_of(context.sink_id)}{context.partition}"
         self._key = ("transactions", context.partition)
         self._is_new = False
         self._producer: TransactionalProducer | None = None

@@ -9,7 +9,14 @@ from typing import Any
 
 from headrace.common.arguments import at_least, non_empty, one_of
 from headrace.common.time import TimeAmount, milliseconds_of
-from headrace.connector import CommitBy, DeliveryGuarantee, Sink, SinkWriter, WriterContext
+from headrace.connector import (
+    CommitBy,
+    CommitterContext,
+    DeliveryGuarantee,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
 from headrace.datastream._outages import Outage, until_back
 from headrace.datastream.connectors.postgres.client import (
     PostgresConnection,
@@ -127,6 +134,25 @@ class PostgresSink(Sink):
         """A new writer; the writers of a worker process have one connection."""
         return PostgresWriter(self, context)
 
+    def last_batch(self, context: CommitterContext) -> int | None:
+        """The highest marker; None where there are no markers."""
+        if self.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
+            return None
+        return until_back(lambda: self._highest(context.sink_id), is_outage, self.outage())
+
+    def _highest(self, sink_id: str) -> int:
+        quoted = table_name(self.markers)
+        with self._reached.open() as connection:
+            if not _is_there(connection, quoted):
+                return -1
+            asked = connection.execute(_HIGHEST.format(quoted), (sink_id,))
+            found: int = asked.fetchone()[0]
+            return found
+
+    def outage(self) -> Outage:
+        """How long work on the database waits for it, from now on."""
+        return Outage(milliseconds_of(self.max_outage) / 1000, self._reached.place)
+
 
 class PostgresWriter(SinkWriter):
     """Gathers the rows of one task, and writes them at its end."""
@@ -154,9 +180,7 @@ class PostgresWriter(SinkWriter):
     def prepare_commit(self) -> None:
         if not self._rows:
             return
-        sink = self._sink
-        patience_s = milliseconds_of(sink.max_outage) / 1000
-        until_back(self._transaction, self._may_work_later, Outage(patience_s, sink._reached.place))
+        until_back(self._transaction, self._may_work_later, self._sink.outage())
         self._rows = []
 
     def abort(self) -> None:
@@ -227,14 +251,21 @@ _MARK = """
     ON CONFLICT (sink_id, partition) DO UPDATE SET batch_id = EXCLUDED.batch_id
     WHERE known.batch_id < EXCLUDED.batch_id
 """
+_HIGHEST = "SELECT coalesce(max(batch_id), -1) FROM {0} WHERE sink_id = %s"
 _MARKERS = """CREATE TABLE IF NOT EXISTS {0} (
     sink_id text, partition integer, batch_id bigint NOT NULL, PRIMARY KEY (sink_id, partition))"""
 _LOCK = 0x6865616472616365  # the letters of headrace: one at a time makes the table
 
 
+def _is_there(connection: Any, quoted: str) -> bool:
+    """Whether a table exists, by its quoted name."""
+    found = connection.execute("SELECT to_regclass(%s)", (quoted,)).fetchone()
+    return found[0] is not None
+
+
 def _make_markers(connection: Any, name: str) -> None:
     quoted = table_name(name)
-    if connection.execute("SELECT to_regclass(%s)", (quoted,)).fetchone()[0] is not None:
+    if _is_there(connection, quoted):
         return
     sql = _MARKERS.format(quoted)
     try:
