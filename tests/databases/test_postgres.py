@@ -184,6 +184,7 @@ def jdbc(database: Any, sql: str, type_info: Any, **options: Any) -> Sink:
         .with_url(f"jdbc:postgresql://{host}:{port}/postgres?currentSchema={schema}")
         .with_driver_name("org.postgresql.Driver")
         .with_user_name("headrace")
+        .with_password(database.info.password)
         .build()
     )
     how = JdbcExecutionOptions.builder().with_batch_size(2).with_max_retries(1).build()

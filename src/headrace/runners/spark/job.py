@@ -69,7 +69,7 @@ class SparkJob:
         self._for_replay = b""
         if program.settings.capture_dir:
             used = program.connectors
-            self._for_replay = dumps(program.for_replay(), folders, used, provided)
+            self._for_replay = dumps(program.for_replay(), folders, used, provided, secrets=False)
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
         self._thread.start()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.datastream.connectors.outside.library import library
@@ -27,6 +27,27 @@ def checked_url(url: object) -> str:
             hint="redis://[[user]:password@]host:port/0, rediss:// over TLS, unix://path",
         )
     return url
+
+
+def password_of(url: str) -> str | None:
+    """The password in a URL, if there is one; the library takes it from the query as well."""
+    parts = urlsplit(url)
+    if parts.password:
+        return unquote(parts.password)
+    return dict(parse_qsl(parts.query)).get("password")
+
+
+def with_password(url: str, password: str | None) -> str:
+    """The URL with that password in place of its own; None: without any."""
+    parts = urlsplit(url)
+    own, _, place = parts.netloc.rpartition("@")
+    user = own.partition(":")[0]
+    if password is not None:
+        user = f"{user}:{quote(password, safe='')}"
+    query = [pair for pair in parts.query.split("&") if pair.partition("=")[0] != "password"]
+    return parts._replace(
+        netloc=f"{user}@{place}" if user else place, query="&".join(query)
+    ).geturl()
 
 
 def connect(url: str, asynchronous: bool = False) -> Any:
