@@ -45,9 +45,8 @@ def with_password(url: str, password: str | None) -> str:
     if password is not None:
         user = f"{user}:{quote(password, safe='')}"
     query = [pair for pair in parts.query.split("&") if pair.partition("=")[0] != "password"]
-    return parts._replace(
-        netloc=f"{user}@{place}" if user else place, query="&".join(query)
-    ).geturl()
+    found = f"{parts.scheme}://{user}{'@' if user else ''}{place}{parts.path}"
+    return f"{found}?{'&'.join(query)}" if any(query) else found
 
 
 def connect(url: str, asynchronous: bool = False) -> Any:
