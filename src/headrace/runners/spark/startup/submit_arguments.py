@@ -25,7 +25,7 @@ _JAVA_OPTIONS = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptio
 
 @contextmanager
 def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
-    """Inside this ``with``, a JVM that pyspark launches has the settings.
+    """Inside this ``with``, a JVM that pyspark launches starts with the settings.
 
     As with settings on the command line, those that the user has in ``PYSPARK_SUBMIT_ARGS`` count
     before them, and they count before those in ``spark-defaults.conf``.
