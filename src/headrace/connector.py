@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from headrace.errors import CheckpointError, PlanError
 
@@ -53,6 +53,23 @@ class ServedBy(Enum):
     """The user's process: a sink whose records are printed or collected there."""
     SPARK = "spark"
     """Spark itself: a DataFrame is read, or written."""
+
+
+class KeepsSecrets(ABC):
+    """What has passwords in it and is no source or sink: a lookup, say.
+
+    Files of failed calls are written without the secrets, and a replay takes them from the
+    environment.
+    """
+
+    @property
+    @abstractmethod
+    def secrets(self) -> Mapping[str, str]:
+        """The secrets, by the environment variable that a replay finds each in."""
+
+    @abstractmethod
+    def with_secrets(self, found: Mapping[str, str]) -> Self:
+        """A copy that has those and no other; by the same names."""
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,7 @@ def jdbc(database: Any, sql: str, type_info: Any, **options: Any) -> Sink:
         .with_url(f"jdbc:postgresql://{host}:{port}/postgres?currentSchema={schema}")
         .with_driver_name("org.postgresql.Driver")
         .with_user_name("headrace")
+        .with_password(database.info.password)
         .build()
     )
     how = JdbcExecutionOptions.builder().with_batch_size(2).with_max_retries(1).build()
@@ -389,7 +390,7 @@ def test_a_user_who_may_make_no_table_is_told(database: Any) -> None:
     )
     (schema,) = database.execute("SELECT current_schema()").fetchone()
     database.execute(f"GRANT USAGE ON SCHEMA {schema} TO guest")
-    url = database.url.replace("headrace@", "guest@")
+    url = f"postgresql://guest@{database.url.rpartition('@')[2]}"
     given: Any = {"table": "prices", "columns": ["id", "price"], "password": "s3cret"}
     with pytest.raises(JobError, match="cannot be created") as told:
         write(PostgresSink(url, **given), [(1, 1.0)])
@@ -404,7 +405,7 @@ def test_a_user_who_may_make_no_table_is_told(database: Any) -> None:
 
 def test_what_is_wrong_is_told_at_once(database: Any) -> None:
     """A table that is not there, a wrong password: waiting would not help."""
-    url = database.url.replace("headrace@", "nobody:s3cret@")
+    url = f"postgresql://nobody:s3cret@{database.url.rpartition('@')[2]}"
     for given, table, words in (
         (database.url, "missing", '"missing" does not exist'),
         (url, "prices", "authentication failed"),

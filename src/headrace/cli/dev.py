@@ -84,6 +84,17 @@ def status(folder: Folder = _FOLDER) -> None:
 
 
 @app.command()
+def url(
+    name: Annotated[str, typer.Argument(metavar="SERVER", help="redis, postgres, …")],
+    folder: Folder = _FOLDER,
+) -> None:
+    """Print the address of a server, with its password if it has one."""
+    from headrace.dev.servers import url_of
+
+    typer.echo(url_of(folder, name))
+
+
+@app.command()
 def topics(
     create: Annotated[str | None, typer.Option(metavar="NAME", help="Create this topic.")] = None,
     partitions: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlsplit
 
 from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.datastream.connectors.outside.library import library
@@ -49,6 +49,26 @@ def checked_url(url: object) -> str:
 
 def _not_a_url(shown: str) -> PlanError:
     return PlanError(f"{shown} is not a URL of Redis", hint=_FORM)
+
+
+def password_of(url: str) -> str | None:
+    """The password in a URL, if there is one; the library takes it from the query as well."""
+    parts = urlsplit(url)
+    if parts.password:
+        return unquote(parts.password)
+    return dict(parse_qsl(parts.query)).get("password")
+
+
+def with_password(url: str, password: str | None) -> str:
+    """The URL with that password in place of its own; None: without any."""
+    parts = urlsplit(url)
+    own, _, place = parts.netloc.rpartition("@")
+    user = own.partition(":")[0]
+    if password is not None:
+        user = f"{user}:{quote(password, safe='')}"
+    query = [pair for pair in parts.query.split("&") if pair.partition("=")[0] != "password"]
+    found = f"{parts.scheme}://{user}{'@' if user else ''}{place}{parts.path}"
+    return f"{found}?{'&'.join(query)}" if any(query) else found
 
 
 def connect(url: str, asynchronous: bool = False) -> Any:
