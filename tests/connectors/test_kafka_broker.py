@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -269,6 +271,16 @@ def test_a_job_waits_for_a_broker_that_is_started_again(
     assert sorted(again) == sorted(before) and sorted(read) == sorted(before + after)
     assert "no Kafka broker answers: " in caplog.text and "brokers answer again" in caplog.text
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_broker_that_takes_connections_and_does_not_answer(kafka_servers: str) -> None:
+    """It ended the process, at the first or the second time, as long as an AdminClient committed."""
+    name = new_topic(kafka_servers)
+    job = [sys.executable, "-m", "tests.connectors.silent_job", kafka_servers, name, name, "5"]
+    done = subprocess.run(job, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    offset, committed = done.stdout.split()
+    assert offset == committed
 
 
 def until(so: Callable[[], bool]) -> None:

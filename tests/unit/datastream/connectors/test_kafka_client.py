@@ -67,13 +67,14 @@ def test_questions(servers: str) -> None:
 
 
 def test_offsets_of_a_group(servers: str) -> None:
-    cluster = clients(servers).cluster()
+    cluster, group = clients(servers).cluster(), clients(servers).group_commits("g")
     assert cluster.committed("g", [("t", 0)]) == {}
-    assert cluster.commit("g", {("t", 0): 5}) is None
+    group.commit({("t", 0): 4})
+    group.commit({("t", 0): 5})
+    group.close()
+    assert cluster.committed("g", [("t", 0), ("t", 1)]) == {("t", 0): 5}
+    assert cluster.committed("g", []) == {}
     cluster.close()
-    again = clients(servers).cluster()
-    assert again.committed("g", [("t", 0), ("t", 1)]) == {("t", 0): 5}
-    again.close()
 
 
 def test_ranges(servers: str) -> None:

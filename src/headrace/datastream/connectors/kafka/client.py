@@ -113,11 +113,21 @@ class Cluster(Protocol):
     def committed(self, group: str, places: Iterable[Place]) -> dict[Place, int]:
         """What a group has committed, of partitions where it has."""
 
-    def commit(self, group: str, offsets: Mapping[Place, int]) -> str | None:
-        """Commit for a group, without waiting. Gives what went wrong with an earlier one."""
-
     def close(self) -> None:
         """Release the connections."""
+
+
+class GroupCommits(Protocol):
+    """Commits offsets for one group."""
+
+    def commit(self, offsets: Mapping[Place, int]) -> None:
+        """Begin to commit, without waiting."""
+
+    def outcomes(self) -> Sequence[str | None]:
+        """How the commits went that were answered since the last call: what was wrong, or None."""
+
+    def close(self) -> None:
+        """Wait a few seconds for commits under way, and release the connections."""
 
 
 class PartitionLog(Protocol):
@@ -153,6 +163,9 @@ class Clients(Protocol):
 
     def log(self, topic: str, partition: int) -> PartitionLog:
         """A new client for one partition; it must be told where to begin."""
+
+    def group_commits(self, group: str) -> GroupCommits:
+        """A new client that commits for a group."""
 
     def pause(self, seconds: float) -> None:
         """Wait, before a new client is asked the same."""

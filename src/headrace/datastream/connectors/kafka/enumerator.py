@@ -70,7 +70,11 @@ class KafkaEnumerator(SplitEnumerator):
     _shorter: Doubts = field(default_factory=Doubts)
     _silence: Silence = field(default_factory=Silence)
     _leaderless: Leaderless = field(default_factory=Leaderless)
-    _group_offsets: GroupOffsets = field(default_factory=GroupOffsets)
+    _group_offsets: GroupOffsets | None = None
+
+    def __post_init__(self) -> None:
+        if (group := self.group) is not None:
+            self._group_offsets = GroupOffsets(lambda: self.clients.group_commits(group), group)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The partitions that are there, each where it begins and stops.
@@ -100,7 +104,7 @@ class KafkaEnumerator(SplitEnumerator):
             except Unsettled as error:
                 if waited_s >= error.believed_s:
                     raise error.final() from None
-            self.close()  # a new client knows nothing from before
+            self._close_client()  # a new client knows nothing from before
             self.clients.pause(AGAIN_S)
             waited_s += AGAIN_S
 
@@ -168,6 +172,8 @@ class KafkaEnumerator(SplitEnumerator):
         Raises:
             JobError: what the policies do not allow, or a silence that was too long.
         """
+        if self._group_offsets is not None:
+            self._group_offsets.serve()
         if not positions and self.discovery_ms is None and self._joining.keys() <= self._over:
             return Progress({}, ended=True)
         try:
@@ -198,7 +204,7 @@ class KafkaEnumerator(SplitEnumerator):
         silent = [name for name in readable if name not in answered]
         self._leaderless.are(silent, now_ms, self.timeout_ms)
         if looked and silent:
-            self.close()  # a new client asks anew who serves a partition
+            self._close_client()  # a new client asks anew who serves a partition
         ends = self._of_these_topics(now, answered)
         self._ends_seen.update(ends)
         jumps = passed | self._jumps(now, ends, looked, now_ms)
@@ -227,17 +233,22 @@ class KafkaEnumerator(SplitEnumerator):
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """Commit the offsets for the group. A failure is logged: the job does not need them."""
-        if self.group is not None:
+        if self._group_offsets is not None:
             here = {split.place for split in self._seen.values()}
             offsets = {
                 Split.of(name).place: Position.of(at).offset
                 for name, at in positions.items()
                 if name in self._seen or Split.of(name).place not in here
             }
-            self._group_offsets.commit(lambda: self._cluster, self.group, offsets)
+            self._group_offsets.commit(offsets)
 
     def close(self) -> None:
-        """Release the client."""
+        """Wait a few seconds for the group's offsets to be committed, and release the clients."""
+        if self._group_offsets is not None:
+            self._group_offsets.close()
+        self._close_client()
+
+    def _close_client(self) -> None:
         if self._client is not None:
             self._client.close()
             self._client = None
