@@ -41,7 +41,7 @@ class QueryPlan:
     ``workers`` is what travels on to the workers. ``owner`` is the epoch in which the run owns the
     checkpoint. ``address`` and ``token`` reach the user's process for what it prints, collects and
     shows. ``generation``: that of Spark's checkpoint. ``stop``: where the driver asks for an end
-    between two micro-batches; None: it never does.
+    between two micro-batches; None: it never does (a batch).
     """
 
     workers: ProgramRef
@@ -79,6 +79,8 @@ class PlanFolder:
 
     def put(self, query: QueryPlan) -> str:
         """The folder's path, for a query that starts now. It replaces the query before."""
+        for left in (self.stop.asked, self.stop.answered):
+            left.unlink(missing_ok=True)
         (self._path / _QUERY).write_bytes(pickle.dumps(query, 5))
         return str(self._path)
 
