@@ -124,6 +124,9 @@ class FakeClients:
         if broker.learns:
             broker.learns.pop(0)()
 
+    def clock_ms(self) -> int:
+        return round(BROKERS[self.name].paused_s * 1000)
+
 
 @dataclass
 class FakeCluster:

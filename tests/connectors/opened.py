@@ -47,6 +47,9 @@ class NotedClients:
     def pause(self, seconds: float) -> None:
         self.inner.pause(seconds)
 
+    def clock_ms(self) -> int:
+        return self.inner.clock_ms()
+
 
 @dataclass(frozen=True)
 class NotedProducers(LibrdkafkaProducers):

@@ -274,7 +274,7 @@ def test_a_job_waits_for_a_broker_that_is_started_again(
 
 
 def test_a_broker_that_takes_connections_and_does_not_answer(kafka_servers: str) -> None:
-    """It ended the process, at the first or the second time, as long as an AdminClient committed."""
+    """As long as an AdminClient committed, the process ended at the first or the second time."""
     name = new_topic(kafka_servers)
     job = [sys.executable, "-m", "tests.connectors.silent_job", kafka_servers, name, name, "5"]
     done = subprocess.run(job, capture_output=True, text=True, timeout=120, check=False)
@@ -302,6 +302,6 @@ def test_a_broker_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     module = "headrace.datastream.connectors.kafka.librdkafka"
     monkeypatch.setattr(f"{module}.ASK_TIMEOUT_S", 1.0)
     clients = LibrdkafkaClients("127.0.0.1:1", None, None, Properties())
-    nowhere = source("127.0.0.1:1", "t", clients=clients)
+    nowhere = source("127.0.0.1:1", "t", clients=clients, unreachable_timeout=1)
     with pytest.raises(JobError, match=r"no Kafka broker answers: .*127\.0\.0\.1:1"):
         nowhere.enumerator("").initial(0)

@@ -172,6 +172,16 @@ def test_the_cause_is_kept_when_all_brokers_are_down() -> None:
     assert not heard.refused and "connection refused" in heard.text
 
 
+def test_a_name_counts_as_unknown_where_no_other_server_was_found() -> None:
+    error = kafka.KafkaError
+    unknown, down = (error(error._RESOLVE, "Name or service not known"), error(error._TRANSPORT))
+    for heard, expected in (([unknown, unknown], True), ([down, unknown], False)):
+        client = librdkafka._Heard()
+        for each in (*heard, error(error._ALL_BROKERS_DOWN)):
+            client(each)
+        assert client.unknown_host is expected
+
+
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headrace.datastream.connectors.kafka.librdkafka.ASK_TIMEOUT_S", 0.3)
     cluster = clients("127.0.0.1:1").cluster()

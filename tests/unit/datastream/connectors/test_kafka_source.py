@@ -506,10 +506,11 @@ def test_brokers_that_fall_silent_are_waited_for(
     assert walk.step() == walk.step() == []
     broker.down = False
     assert walk.step() == ["b"]
-    assert [record.message for record in caplog.records] == [
-        "no Kafka broker answers: connection refused; the job waits",
-        "Kafka's brokers answer again, after 20 s",
-    ]
+    waits, answers = caplog.messages
+    assert waits.startswith(
+        "no Kafka broker answers: connection refused; the job waits for up to 25 s. Check the boot"
+    )
+    assert answers == "Kafka's brokers answer again, after 20 s"
     broker.down = True
     for _ in range(3):
         walk.step()
@@ -549,11 +550,11 @@ def test_a_reader_waits_for_brokers_that_fall_silent(broker: Broker) -> None:
 
 
 def test_a_reader_tells_that_nobody_says_where_records_went(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (log,) = broker.create("t")
     log.add(b"a", b"b")
-    walk = Walk(source()).begin()
+    walk = Walk(source(unreachable_timeout=90_000)).begin()
     (planned,) = walk.plan()
     log.delete_before(1)
 
@@ -563,7 +564,57 @@ def test_a_reader_tells_that_nobody_says_where_records_went(
     monkeypatch.setattr(FakeCluster, "describe", describe)
     with pytest.raises(JobError, match="no Kafka broker answers: connection refused") as failed:
         walk.read(planned)
-    assert failed.value.where == {"topic": "t", "partition": "0"}
+    assert failed.value.where == {"topic": "t", "partition": "0", "for": "90 s"}
+    assert "the job has waited for 60 s of 90 s" in caplog.text
+
+
+def test_a_job_that_starts_waits_for_brokers_that_do_not_answer(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.create("t")[0].add(b"a")
+    broker.down = True
+    broker.learns = [lambda: None, lambda: setattr(broker, "down", False)]
+    assert Walk(source()).begin().step() == ["a"]
+    assert ["the job waits for up to 300 s" in text for text in caplog.messages] == [True, False]
+    broker.down = True
+    with pytest.raises(JobError, match="no Kafka broker answers: connection refused") as failed:
+        Walk(source(unreachable_timeout=25_000)).begin()
+    assert failed.value.where == {"for": "25 s"} and "bootstrap servers" in str(failed.value)
+
+
+@pytest.mark.parametrize("reason", ["refused", "unknown_host"])
+def test_a_wrong_setting_is_not_waited_for_at_the_start(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    """Later it is: a login may be refused for a while, and a name vanish with its server."""
+    broker.create("t")
+    walk = Walk(source()).begin()
+
+    def names(self: FakeCluster) -> Sequence[str]:
+        raise Unreachable("wrong", **{reason: True})
+
+    monkeypatch.setattr(FakeCluster, "describe", lambda self, topics: names(self))
+    with pytest.raises(JobError, match=": wrong"):
+        Walk(source()).begin()
+    assert broker.paused_s == 0 and walk.step() == walk.step() == []
+
+
+def test_a_stop_beyond_the_end_of_the_log_is_said_once(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    logs = broker.create("t", 3)
+    for log in logs[:2]:
+        log.add(b"a", b"b")
+    stops = {KafkaTopicPartition("t", number): 2 + number for number in range(3)}
+    walk = Walk(source(stopping_offsets=KafkaOffsetsInitializer.offsets(stops))).begin()
+    for _ in range(3):
+        walk.step()
+    beyond = [text.partition("@")[0] + text.partition(":")[2] for text in caplog.messages]
+    rest = "it waits for more records, however long they take"
+    assert beyond == [
+        f"t-2 the job stops at offset 4, and the log ends at 0: {rest}",
+        f"t-1 the job stops at offset 3, and the log ends at 2: {rest}",
+    ]
 
 
 def test_the_group_gets_what_is_committed(broker: Broker) -> None:

@@ -29,11 +29,17 @@ class Unreachable(Exception):
     """No broker answers; later it may. The text says what the client heard last.
 
     ``refused``: brokers answer, and refuse the login or the connection's encryption.
+    ``unknown_host``: no DNS knows the names of the bootstrap servers.
     """
 
-    def __init__(self, heard: str, *, refused: bool = False) -> None:
+    def __init__(self, heard: str, *, refused: bool = False, unknown_host: bool = False) -> None:
         super().__init__(heard)
-        self.refused = refused
+        self.refused, self.unknown_host = refused, unknown_host
+
+    @property
+    def is_setting(self) -> bool:
+        """Whether a wrong setting is the likely reason, if no broker has ever answered."""
+        return self.refused or self.unknown_host
 
     @property
     def sentence(self) -> str:
@@ -169,3 +175,6 @@ class Clients(Protocol):
 
     def pause(self, seconds: float) -> None:
         """Wait, before a new client is asked the same."""
+
+    def clock_ms(self) -> int:
+        """The time, of which only differences count."""

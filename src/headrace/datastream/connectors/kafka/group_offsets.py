@@ -41,7 +41,7 @@ class GroupOffsets:
         self.serve()
 
     def serve(self) -> None:
-        """Take the answers that have come, and send what is to be sent. Called often, it is quick."""
+        """Take the answers that have come, and send what is to be sent. It may be called often."""
         if self._commits is not None and self._under_way:
             for problem in self._commits.outcomes():
                 self._under_way -= 1

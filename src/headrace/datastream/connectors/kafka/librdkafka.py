@@ -93,6 +93,10 @@ class LibrdkafkaClients:
         """Wait."""
         time.sleep(seconds)
 
+    def clock_ms(self) -> int:
+        """The machine's monotonic time."""
+        return time.monotonic_ns() // 1_000_000
+
     def admin(self) -> dict[str, Any]:
         """The properties of a client that asks questions."""
         return {**CONNECTING, **self.properties.for_admin(), **self._own}
@@ -127,10 +131,13 @@ class _Heard:
 
     text = ""
     refused = False
+    unknown_host = False
+    """Nothing else was heard: another of the servers may have an address."""
 
     def __call__(self, error: Any) -> None:
         if self.text and error.name() == "_ALL_BROKERS_DOWN":
             return  # why they are was heard before
+        self.unknown_host = error.name() == "_RESOLVE" and (self.unknown_host or not self.text)
         self.text = str(error.str())
         self.refused = error.name() in ("_AUTHENTICATION", "_SSL")
 
@@ -161,14 +168,13 @@ class LibrdkafkaCluster:
             self._admin.poll(0)  # what the client logged comes here
 
     def _told(self, error: Any) -> Exception:
-        kafka_error, codes = error.args[0], self._kafka.KafkaError
+        kafka_error, codes, heard = error.args[0], self._kafka.KafkaError, self._heard
         self._admin.poll(0)  # what the client heard comes here
+        text = heard.text or f"{self._clients.servers}: {kafka_error.str()}"
         if kafka_error.code() in _codes(codes, (*_LATER, *_LEADERLESS)):
-            return Unreachable(
-                self._heard.text or str(kafka_error.str()), refused=self._heard.refused
-            )
+            return Unreachable(text, refused=heard.refused, unknown_host=heard.unknown_host)
         if kafka_error.code() == codes._AUTHENTICATION:
-            return Unreachable(self._heard.text or str(kafka_error.str()), refused=True)
+            return Unreachable(text, refused=True)
         return JobError(f"Kafka refuses: {kafka_error.str()}")
 
     def names(self) -> Sequence[str]:

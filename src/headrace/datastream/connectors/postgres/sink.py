@@ -10,7 +10,7 @@ from typing import Any
 from headrace.common.arguments import at_least, non_empty, one_of
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import CommitBy, DeliveryGuarantee, Sink, SinkWriter, WriterContext
-from headrace.datastream._outages import Outage, until_back
+from headrace.datastream._outages import Outage, is_wrong_address, until_back
 from headrace.datastream.connectors.postgres.client import (
     PostgresConnection,
     is_outage,
@@ -145,6 +145,8 @@ class PostgresWriter(SinkWriter):
         self._rows = []
 
     def _may_work_later(self, error: Exception) -> bool:
+        if is_wrong_address(error, self._context):
+            return False
         if is_outage(error):
             self._context.discard("connection")
             return True
