@@ -56,12 +56,8 @@ class Outage:
         Raises:
             Exception: ``error`` itself, with a note, when the patience is at its end.
         """
-        now_s = self.clock()
-        if self._since_s is None:
-            self._since_s = now_s
-            self.told.waiting += 1
-        self._say(error, now_s)
-        left_s = self._since_s + self.patience_s - now_s
+        waited_s = self.say(error)
+        left_s = self.patience_s - waited_s
         if left_s <= 0:
             note = f"{self.what} was tried again for {self.patience_s:g} s"
             if note not in getattr(error, "__notes__", ()):  # many may wait for one answer
@@ -70,18 +66,23 @@ class Outage:
         pause_s, self._pause_s = self._pause_s, min(2 * self._pause_s, LONGEST_PAUSE_S)
         return min(pause_s, left_s)
 
-    def _say(self, error: Exception, now_s: float) -> None:
-        """Log what is waited for: at once, and from time to time."""
+    def say(self, reason: object) -> float:
+        """Log what is waited for, at once and from time to time; for how long (s) it has been."""
+        now_s = self.clock()
+        if self._since_s is None:
+            self._since_s = now_s
+            self.told.waiting += 1
+        waited_s = now_s - self._since_s
         if not self.told.away:
             text = "%s failed, and is tried again for up to %g s; %s: %s"
-            _log.warning(text, self.what, self.patience_s, CHECK_SERVER, error)
+            _log.warning(text, self.what, self.patience_s, CHECK_SERVER, reason)
         elif now_s - self.told.said_s >= SAY_AGAIN_S:
-            assert self._since_s is not None
             text = "%s has been tried again for %d s of %g s: %s"
-            _log.warning(text, self.what, now_s - self._since_s, self.patience_s, error)
+            _log.warning(text, self.what, waited_s, self.patience_s, reason)
         else:
-            return
+            return waited_s
         self.told.away, self.told.said_s = True, now_s
+        return waited_s
 
     def over(self) -> None:
         """Note that the work is done, and log that the server works again."""
