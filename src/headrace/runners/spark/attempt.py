@@ -101,6 +101,7 @@ class Attempt:
                 self.link.token,
                 self.checkpoint.generation,
                 None if self.program.batch else self.plans.stop,
+                self.plans.notices,
             )
         )
 

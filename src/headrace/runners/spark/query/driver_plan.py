@@ -11,6 +11,7 @@ from pathlib import Path
 from headrace.runners import program_classes
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.notices import send_warnings
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runtime.program import JobProgram
 
@@ -41,7 +42,7 @@ class QueryPlan:
     ``workers`` is what travels on to the workers. ``owner`` is the epoch in which the run owns the
     checkpoint. ``address`` and ``token`` reach the user's process for what it prints, collects and
     shows. ``generation``: that of Spark's checkpoint. ``stop``: where the driver asks for an end
-    between two micro-batches; None: it never does (a batch).
+    between two micro-batches; None: it never does (a batch). ``notices``: the file for warnings.
     """
 
     workers: ProgramRef
@@ -51,6 +52,7 @@ class QueryPlan:
     token: bytes
     generation: Generation = field(default_factory=Generation)
     stop: Stop | None = None
+    notices: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,11 @@ class PlanFolder:
         (self._path / _PROGRAM).write_bytes(pickled(program))
 
     @property
+    def notices(self) -> str:
+        """The file for the warnings of the job's processes."""
+        return str(self._path / "notices")
+
+    @property
     def stop(self) -> Stop:
         """Where an end of the query is asked for."""
         return Stop(str(self._path))
@@ -93,6 +100,7 @@ def read_plan(folder: str) -> DriverPlan:
     """The plan in a folder."""
     path = Path(folder)
     query: QueryPlan = pickle.loads((path / _QUERY).read_bytes())
+    send_warnings(query.notices)
     query.workers.brought.enter_beside_driver()
     program, _ = program_classes.loads((path / _PROGRAM).read_bytes())
     return DriverPlan(program, query)
