@@ -15,12 +15,13 @@ from headrace.common import Configuration, WatermarkStrategy
 from headrace.connector import Budget, Progress, Source, SplitEnumerator, SplitRange, SplitReader
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.indexed import IndexedReader
-from headrace.errors import CheckpointError
+from headrace.errors import CheckpointError, JobError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.generations import Generation, Origin
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runners.spark.failures import TaskFailure
 from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan, Stop
 from headrace.runners.spark.query.sink import BatchSinkWriter
 from headrace.runners.spark.query.source import BatchReader, StreamReader
@@ -90,6 +91,26 @@ def test_a_batch_reads_from_the_first_positions_to_the_end(plan: DriverPlan) -> 
     partitions = BatchReader(plan).partitions()
     assert sorted(ranges(partitions)) == [("a", 5, 8), ("b", 5, 8)]
     assert len(partitions) <= 3  # one announces, two read
+
+
+class Silent(FromTheMiddle):
+    """Fails when the time at which it is asked is not the first any more."""
+
+    first_ms: int | None = None
+
+    def advance(self, positions: Any, budget: Budget, now_ms: int, paused: Any) -> Progress:
+        self.first_ms = self.first_ms or now_ms
+        if now_ms > self.first_ms:
+            raise JobError("nobody answers")
+        return Progress(positions)
+
+
+def test_a_batch_does_not_wait_for_ever_for_a_source(
+    plan: DriverPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MiddleSource, "enumerator", lambda self, directory: Silent())
+    with pytest.raises(TaskFailure, match="nobody answers"):
+        BatchReader(plan).partitions()
 
 
 def test_a_stream_logs_both_ends(plan: DriverPlan) -> None:

@@ -204,10 +204,12 @@ class BatchReader(DataSourceReader):
         """The source tasks that read everything."""
         assert self._plan is not None
         coordinator = _coordinator(self._plan)
-        now_ms = _now_ms()
+        now_ms, began_s = _now_ms(), time.monotonic()
         start = end = coordinator.initial(now_ms)
         while not coordinator.ended(end):
-            later = coordinator.latest(end, _END_OF_TIME_MS, _EVERYTHING)
+            # Time goes on also at its end: a source waits for its servers by it, and gives up.
+            waited_ms = int((time.monotonic() - began_s) * 1000)
+            later = coordinator.latest(end, _END_OF_TIME_MS + waited_ms, _EVERYTHING)
             if later is end:
                 time.sleep(_IDLE_SECONDS)
             else:
