@@ -226,13 +226,16 @@ class SplitEnumerator(ABC):
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """All records before ``positions`` are committed in all sinks; a broker may be informed.
 
-        ``positions`` also names splits that the micro-batch finished, if their end is known. The
-        call may come late: Spark reports a commit with the next micro-batch. So the last one of a
-        stream is not reported, and a batch reports none.
+        ``positions`` also names splits that the micro-batch finished, if their end is known. Called
+        when a micro-batch of a stream is done, also the last one; and when a job goes on from its
+        checkpoint, with the positions from there. A batch reports none.
         """
 
     def close(self) -> None:
-        """Release what the enumerator holds."""
+        """Release what the enumerator holds; what ``committed`` has begun should be done by then.
+
+        Called when a job ends or is stopped, not when it fails.
+        """
 
 
 class SplitReader(ABC):

@@ -23,7 +23,7 @@ from headrace.runners.spark.query.dataframes import (
     has_dataframes,
     write_dataframes,
 )
-from headrace.runners.spark.query.driver_plan import PlanFolder, QueryPlan, Stop
+from headrace.runners.spark.query.driver_plan import PlanFolder, QueryPlan
 from headrace.runners.spark.query.frames import batch_frame, streaming_frame
 from headrace.runners.spark.query.sink import SINKS, HeadraceDataSink
 from headrace.runners.spark.query.source import HeadraceDataSource
@@ -37,6 +37,8 @@ from headrace.runtime.routes import commits_by_task
 
 _POLL_SECONDS = 0.1
 _STOP_SECONDS = 20.0
+_LAST_CALL_SECONDS = 1.0
+_ANSWER_POLL_SECONDS = 0.01
 _WORKERS = "HEADRACE_WORKERS"
 
 
@@ -98,7 +100,8 @@ class Attempt:
                 self.link.address,
                 self.link.token,
                 self.checkpoint.generation,
-                self._stop,
+                None if self.program.batch else self.plans.stop,
+                self.plans.notices,
             )
         )
 
@@ -150,10 +153,14 @@ class Attempt:
             else:
                 writer = writer.format(SINKS).option("plan", plan)
             query = writer.trigger(**trigger).start()
+        self._stop_by = None
         while query.isActive:
-            if self._is_to_end() or self._is_done():
+            if self._is_to_end():
                 query.stop()
-            self.cancelled.wait(_POLL_SECONDS)
+            if self._stop_by is None:
+                self.cancelled.wait(_POLL_SECONDS)
+            else:
+                time.sleep(_ANSWER_POLL_SECONDS)
         query.awaitTermination()
 
     def _is_stopped(self) -> bool:
@@ -162,21 +169,28 @@ class Attempt:
     def _is_to_end(self) -> bool:
         """True when the query is to be stopped now.
 
-        A job that is cancelled completes its micro-batch first, if that does not take too long.
-        Then sinks and state agree, whatever program comes next.
+        It is told first that it will be: then its sources know that all micro-batches are
+        committed, and let brokers know. A micro-batch in progress is completed, if that does not
+        take too long.
         """
-        if self._stop is None or self.link.failure is not None or not self.cancelled.is_set():
-            return self._is_stopped()
+        if self.link.failure is not None:
+            return True
         if self._stop_by is None:
-            self._stop_by = time.monotonic() + _STOP_SECONDS
-            self._stop.asked.touch()
-        return self._stop.answered.exists() or time.monotonic() > self._stop_by
+            is_done = self._is_done()
+            if not is_done and not self.cancelled.is_set():
+                return False
+            patience_s = _STOP_SECONDS if is_done or self._must_complete else _LAST_CALL_SECONDS
+            self._stop_by = time.monotonic() + patience_s
+            self.plans.stop.asked.touch()
+        return self.plans.stop.answered.exists() or time.monotonic() > self._stop_by
 
     @property
-    def _stop(self) -> Stop | None:
-        """Set where a micro-batch that another program repeats may not give the same."""
-        between = self.program.stages or any(map(commits_by_task, self.program.sinks))
-        return self.plans.stop if between else None
+    def _must_complete(self) -> bool:
+        """True where a micro-batch that another program repeats may not give the same.
+
+        Then sinks and state must agree at the stop, whatever program comes next.
+        """
+        return bool(self.program.stages) or any(map(commits_by_task, self.program.sinks))
 
     def _is_done(self) -> bool:
         """True when Spark has committed the micro-batch at the end of every source.

@@ -22,7 +22,8 @@ from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.attempt import Attempt
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.link import DriverLink
-from headrace.runners.spark.modules import dumps, folders_of_workers
+from headrace.runners.spark.modules import dumps, folders_of_workers, is_local
+from headrace.runners.spark.notices import Notices
 from headrace.runners.spark.query.brought import NOTHING, Brought
 from headrace.runners.spark.query.driver_plan import PlanFolder
 from headrace.runners.spark.query.worker import ProgramRef
@@ -70,6 +71,7 @@ class SparkJob:
         if program.settings.capture_dir:
             used = program.connectors
             self._for_replay = dumps(program.for_replay(), folders, used, provided, secrets=False)
+        self._notices = Notices(self._plans.notices)
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
         self._thread.start()
 
@@ -124,6 +126,7 @@ class SparkJob:
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
             self._link.close()
+            self._notices.close()
             self._plans.remove()
             self._checkpoint.close()
             self.delivery.close()
@@ -162,7 +165,12 @@ class SparkJob:
         return Attempt(
             self._spark,
             program,
-            ProgramRef(run_id, self._data, self._brought, self._for_replay),
+            ProgramRef(
+                *(run_id, self._data, self._brought, self._for_replay),
+                notices=self._plans.notices
+                if is_local(self._spark.sparkContext.master or "")
+                else None,
+            ),
             self._checkpoint,
             self._plans,
             self._link,

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from headrace.common import Row, Time
-from headrace.datastream._outages import Outage, Told, until_back, until_back_async
+from headrace.connector import WriterContext
+from headrace.datastream._outages import (
+    Outage,
+    Told,
+    is_wrong_address,
+    until_back,
+    until_back_async,
+)
 from headrace.datastream.connectors.http import HttpLookup
 from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.datastream.connectors.postgres import (
@@ -274,7 +281,7 @@ class Clock:
         self.now_s += seconds
 
 
-def test_work_is_repeated_until_the_server_is_back() -> None:
+def test_work_is_repeated_until_the_server_is_back(caplog: pytest.LogCaptureFixture) -> None:
     clock, outage_ends_s = Clock(), 60.0
 
     def work() -> float:
@@ -291,6 +298,12 @@ def test_work_is_repeated_until_the_server_is_back() -> None:
         until_back(work, away, Outage(120, "db", clock), clock.sleep)
     assert clock.now_s == pytest.approx(120)
     assert told.value.__notes__ == ["db was tried again for 120 s"]
+    first, works, *again = caplog.messages
+    assert first.startswith("db failed, and is tried again for up to 120 s; check its address")
+    assert works == "db works again" and again[0] == first
+    assert [words.rpartition(" s of")[0] for words in again[1:]] == [
+        "db has been tried again for 61"
+    ]
 
 
 def test_an_outage_is_told_once_whoever_waits(caplog: pytest.LogCaptureFixture) -> None:
@@ -329,9 +342,26 @@ def test_an_outage_is_told_again_when_all_that_waited_gave_up(
     for _ in range(2):
         asyncio.run(given_up(3))
     assert [record.message for record in caplog.records] == [
-        "db failed, and is tried again for up to 60 s: gone"
+        "db failed, and is tried again for up to 60 s; check its address, and that it runs: gone"
     ] * 2
     assert told == Told()
+
+
+@pytest.mark.parametrize(
+    ("text", "batch", "wrong"),
+    [
+        ("failed to resolve host 'nowhere': [Errno -2] Name or service not known", 0, True),
+        ("Error 8 connecting to nowhere:1. nodename nor servname provided, or not known", 0, True),
+        ("Error -2 connecting to nowhere:6379. Name or service not known.", 1, False),
+        ("Error -3 connecting to db:6379. Temporary failure in name resolution.", 0, False),
+        ("Error 111 connecting to localhost:1. Connection refused.", 0, False),
+    ],
+)
+def test_a_name_without_an_address_is_a_mistake_when_a_job_begins(
+    text: str, batch: int, wrong: bool
+) -> None:
+    context = WriterContext("sink", "job", batch, 0, "a")
+    assert is_wrong_address(ConnectionError(text), context) is wrong
 
 
 def test_other_errors_are_raised_at_once() -> None:

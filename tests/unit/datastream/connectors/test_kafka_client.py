@@ -67,13 +67,14 @@ def test_questions(servers: str) -> None:
 
 
 def test_offsets_of_a_group(servers: str) -> None:
-    cluster = clients(servers).cluster()
+    cluster, group = clients(servers).cluster(), clients(servers).group_commits("g")
     assert cluster.committed("g", [("t", 0)]) == {}
-    assert cluster.commit("g", {("t", 0): 5}) is None
+    group.commit({("t", 0): 4})
+    group.commit({("t", 0): 5})
+    group.close()
+    assert cluster.committed("g", [("t", 0), ("t", 1)]) == {("t", 0): 5}
+    assert cluster.committed("g", []) == {}
     cluster.close()
-    again = clients(servers).cluster()
-    assert again.committed("g", [("t", 0), ("t", 1)]) == {("t", 0): 5}
-    again.close()
 
 
 def test_ranges(servers: str) -> None:
@@ -169,6 +170,16 @@ def test_the_cause_is_kept_when_all_brokers_are_down() -> None:
     assert heard.refused and "no such user" in heard.text
     heard(error(error._TRANSPORT, "connection refused"))
     assert not heard.refused and "connection refused" in heard.text
+
+
+def test_a_name_counts_as_unknown_where_no_other_server_was_found() -> None:
+    error = kafka.KafkaError
+    unknown, down = (error(error._RESOLVE, "Name or service not known"), error(error._TRANSPORT))
+    for heard, expected in (([unknown, unknown], True), ([down, unknown], False)):
+        client = librdkafka._Heard()
+        for each in (*heard, error(error._ALL_BROKERS_DOWN)):
+            client(each)
+        assert client.unknown_host is expected
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:

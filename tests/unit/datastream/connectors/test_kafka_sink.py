@@ -343,16 +343,22 @@ def test_a_record_that_is_too_large_is_told(cluster: Cluster, guarantee: Deliver
     assert cluster.values == ["a"]
 
 
-def test_brokers_that_do_not_answer_are_waited_for_and_told(cluster: Cluster) -> None:
+def test_brokers_that_do_not_answer_are_waited_for_and_told(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(outbox, "SAY_AFTER_S", 0.0)
+
     def silent(place: str) -> None:
         raise failure(kafka.KafkaError._TRANSPORT)
 
     cluster.meet = silent
     with pytest.raises(JobError, match="no Kafka broker answers") as told:
-        write(sink(), WorkerResources(), 0, "a")
+        write(sink(unreachable_timeout=200), WorkerResources(), 0, "a")
     assert told.value.where == {"doing": "connecting"}
     with pytest.raises(JobError, match="no Kafka broker answers"):
-        write(sink(AT_LEAST), WorkerResources(), 0, "a")
+        write(sink(AT_LEAST, unreachable_timeout=200), WorkerResources(), 0, "a")
+    assert len(caplog.messages) == 2
+    assert all(text.startswith("Kafka failed, and is tried again") for text in caplog.messages)
 
 
 def test_the_last_micro_batch_is_asked_for_until_brokers_answer(cluster: Cluster) -> None:

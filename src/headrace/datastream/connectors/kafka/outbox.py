@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from headrace.datastream._outages import Outage, Told
 from headrace.datastream.connectors.kafka.library import library
 from headrace.datastream.connectors.kafka.produced import KafkaProducerRecord, headers_of
 from headrace.datastream.connectors.kafka.producers import Producers
@@ -30,6 +31,8 @@ ROOM_S = 0.005
 ONE_CALL_S = 10.0
 FIRST_CALL_S = 2.0
 """So long may a call take before a client was answered once: then it says what it has heard."""
+SAY_AFTER_S = 2.0
+"""A call that fails for so long is logged. Where a partition moves, some fail once or twice."""
 REFUSED_S = 5.0
 """A login that a new client was refused for so long is not taken for brokers that just start."""
 TOPIC_S = 3.0
@@ -52,6 +55,7 @@ class Outbox:
         self._failures = 0
         self._times: dict[str, tuple[int, int]] = {}
         self._heard = ""
+        self._told = Told()
         self._answered = False
         self._refused_s: float | None = None
         """Since when the login is refused."""
@@ -151,8 +155,12 @@ class Outbox:
             JobError: one is not.
         """
         end = time.monotonic() + self._timeout_s
-        while self.client.flush(ONE_CALL_S) and self._failed is None and time.monotonic() < end:
-            pass
+        with self._waiting(self._timeout_s) as outage:
+            while self.client.flush(ONE_CALL_S) and self._failed is None and time.monotonic() < end:
+                if self._heard:
+                    outage.say(self._heard)
+            if not len(self.client):
+                outage.over()
         self.check()
         if len(self.client):
             raise JobError(
@@ -169,13 +177,19 @@ class Outbox:
         Raises:
             JobError: it failed for good, or the time is over.
         """
-        end = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
+        most_s = self._timeout_s if timeout_s is None else timeout_s
+        with self._waiting(most_s) as outage:
+            return self._called(doing, call, most_s, outage)
+
+    def _called(self, doing: str, call: Callable[[float], T], most_s: float, outage: Outage) -> T:
+        end = time.monotonic() + most_s
         while True:
             left = end - time.monotonic()
             try:
                 most = ONE_CALL_S if self._answered else FIRST_CALL_S
                 found = call(min(max(left, PAUSE_S), most))
                 self._answered = True
+                outage.over()
                 return found
             except self._exception as error:
                 self._disturbed = True
@@ -188,6 +202,16 @@ class Outbox:
                     raise refused(doing, self._heard) from None
                 if is_over:
                     raise told(doing, reason, self._heard) from None
+                if most_s - left >= SAY_AFTER_S:
+                    outage.say(self._heard or reason.str())
+
+    @contextlib.contextmanager
+    def _waiting(self, most_s: float) -> Iterator[Outage]:
+        outage = Outage(most_s, "Kafka", told=self._told)
+        try:
+            yield outage
+        finally:
+            outage.end()
 
     def _is_refused(self, is_over: bool) -> bool:
         """Whether brokers answer, and do not let this client in; it was never let in before."""

@@ -17,7 +17,7 @@ from headrace.connector import (
     SinkWriter,
     WriterContext,
 )
-from headrace.datastream._outages import Outage, until_back
+from headrace.datastream._outages import Outage, is_wrong_address, until_back
 from headrace.datastream.connectors.postgres.client import (
     PostgresConnection,
     is_outage,
@@ -187,6 +187,8 @@ class PostgresWriter(SinkWriter):
         self._rows = []
 
     def _may_work_later(self, error: Exception) -> bool:
+        if is_wrong_address(error, self._context):
+            return False
         if is_outage(error):
             self._context.discard("connection")
             return True

@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import CommitBy, CommitterContext, Sink, SinkWriter, WriterContext
-from headrace.datastream._outages import Outage, until_back
+from headrace.datastream._outages import Outage, is_wrong_address, until_back
 from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.datastream.connectors.outside.library import library
 from headrace.datastream.connectors.redis.client import checked_url, connect, is_outage
@@ -103,11 +103,14 @@ class RedisWriter(SinkWriter):
     def prepare_commit(self) -> None:
         if not self._commands:
             return
-        until_back(self._send, is_outage, self._sink.outage())
+        until_back(self._send, self._may_work_later, self._sink.outage())
         self._commands = []
 
     def abort(self) -> None:
         self._commands = []
+
+    def _may_work_later(self, error: Exception) -> bool:
+        return is_outage(error) and not is_wrong_address(error, self._context)
 
     def _send(self) -> None:
         """Commands and marker in one transaction, unless the marker is there.

@@ -11,6 +11,7 @@ from pathlib import Path
 from headrace.runners import program_classes
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.notices import send_warnings
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.temporary_files import part_of_own
 from headrace.runtime.program import JobProgram
@@ -42,7 +43,7 @@ class QueryPlan:
     ``workers`` is what travels on to the workers. ``owner`` is the epoch in which the run owns the
     checkpoint. ``address`` and ``token`` reach the user's process for what it prints, collects and
     shows. ``generation``: that of Spark's checkpoint. ``stop``: where the driver asks for an end
-    between two micro-batches; None: it never does.
+    between two micro-batches; None: it never does (a batch). ``notices``: the file for warnings.
     """
 
     workers: ProgramRef
@@ -52,6 +53,7 @@ class QueryPlan:
     token: bytes
     generation: Generation = field(default_factory=Generation)
     stop: Stop | None = None
+    notices: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,19 @@ class PlanFolder:
         (self._path / _PROGRAM).write_bytes(pickled(program))
 
     @property
+    def notices(self) -> str:
+        """The file for the warnings of the job's processes."""
+        return str(self._path / "notices")
+
+    @property
     def stop(self) -> Stop:
         """Where an end of the query is asked for."""
         return Stop(str(self._path))
 
     def put(self, query: QueryPlan) -> str:
         """The folder's path, for a query that starts now. It replaces the query before."""
+        for left in (self.stop.asked, self.stop.answered):
+            left.unlink(missing_ok=True)
         (self._path / _QUERY).write_bytes(pickle.dumps(query, 5))
         return str(self._path)
 
@@ -91,6 +100,7 @@ def read_plan(folder: str) -> DriverPlan:
     """The plan in a folder."""
     path = Path(folder)
     query: QueryPlan = pickle.loads((path / _QUERY).read_bytes())
+    send_warnings(query.notices)
     query.workers.brought.enter_beside_driver()
     program, _ = program_classes.loads((path / _PROGRAM).read_bytes())
     return DriverPlan(program, query)

@@ -103,6 +103,7 @@ class StreamReader(DataSourceStreamReader):
         self._origin: Origin | None = plan.query.generation.origin
         self._writes = writes_where_it_reads(plan.program)
         self._first_batch = plan.query.generation.first_batch
+        self._committed_epoch = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -113,6 +114,7 @@ class StreamReader(DataSourceStreamReader):
             "_origin": None,
             "_writes": self._writes,
             "_first_batch": self._first_batch,
+            "_committed_epoch": 0,
         }
 
     @property
@@ -135,14 +137,24 @@ class StreamReader(DataSourceStreamReader):
 
     @encoded
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """The offset to read up to next."""
+        """The offset to read up to next.
+
+        What lies before ``start`` is committed: Spark asks when a micro-batch is done, and again
+        and again while nothing is new.
+        """
+        stop = self._plan.query.stop if self._plan is not None else None
+        if stop is not None and stop.answered.exists():
+            return start
         now_ms, pacer, budget = _now_ms(), self._pacer, None
         offset = Offset.from_json(start)
+        if offset.epoch > self._committed_epoch:
+            self._committed_epoch = offset.epoch
+            self._coordinator.committed(offset)
         planned = self._origin.planned if self._origin is not None else None
         if planned is not None and planned["epoch"] == offset.epoch + 1:
             return dict(planned)  # the sinks may have committed up to there
-        stop = self._plan.query.stop if self._plan is not None else None
         if stop is not None and stop.asked.exists():
+            self._coordinator.close()  # Spark ends this process without asking
             stop.answered.touch()
             return start
         if pacer is not None:
@@ -173,8 +185,7 @@ class StreamReader(DataSourceStreamReader):
 
     @encoded
     def commit(self, end: dict[str, Any]) -> None:
-        """Everything up to ``end`` is in the sinks."""
-        self._coordinator.committed(Offset.from_json(end))
+        """Nothing: ``latestOffset`` knew it when this micro-batch was done, Spark says it later."""
 
 
 class BatchReader(DataSourceReader):
@@ -193,10 +204,12 @@ class BatchReader(DataSourceReader):
         """The source tasks that read everything."""
         assert self._plan is not None
         coordinator = _coordinator(self._plan)
-        now_ms = _now_ms()
+        now_ms, began_s = _now_ms(), time.monotonic()
         start = end = coordinator.initial(now_ms)
         while not coordinator.ended(end):
-            later = coordinator.latest(end, _END_OF_TIME_MS, _EVERYTHING)
+            # Time goes on also at its end: a source waits for its servers by it, and gives up.
+            waited_ms = int((time.monotonic() - began_s) * 1000)
+            later = coordinator.latest(end, _END_OF_TIME_MS + waited_ms, _EVERYTHING)
             if later is end:
                 time.sleep(_IDLE_SECONDS)
             else:
