@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -64,8 +65,15 @@ def test_an_error_of_a_call_or_of_another_connection_is_left(
     assert lost_jvm(error) is None
 
 
-def test_an_attempt_fails_with_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_attempt_fails_with_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     def run(self: Attempt) -> None:
+        try:
+            raise Py4JNetworkError("Error while sending or receiving")
+        except Py4JNetworkError:
+            logging.exception("Exception while sending command.")  # as py4j does
+        logging.warning("of the program")
         raise refused()
 
     jvm_that(monkeypatch, "os._exit(3)")
@@ -76,3 +84,4 @@ def test_an_attempt_fails_with_one_sentence(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(SparkEndedError, match="it ended with exit code 3") as raised:
         attempt.run()
     assert raised.value.__context__ is None, "the error of py4j is not shown"
+    assert caplog.messages == ["of the program"]

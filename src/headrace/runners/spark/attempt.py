@@ -17,7 +17,7 @@ from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
 from headrace.runners.spark.checkpoint.damage import causes_of, damage_in
 from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.failures import failure_in
-from headrace.runners.spark.jvm import lost_jvm
+from headrace.runners.spark.jvm import lost_jvm, unlogged_losses
 from headrace.runners.spark.link import DriverLink
 from headrace.runners.spark.query.dataframes import (
     dataframe_sinks,
@@ -73,10 +73,11 @@ class Attempt:
         failure = self._unwritten = None
         _register(self.spark)
         try:
-            if self.program.batch:
-                self._run_batch()
-            else:
-                self._run_stream()
+            with unlogged_losses():
+                if self.program.batch:
+                    self._run_batch()
+                else:
+                    self._run_stream()
         except (PySparkException, Py4JError, ConnectionError) as error:
             failure = self._explained(error)
         if failure is not None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkContext
@@ -37,6 +40,24 @@ def _is_of_connection(error: BaseException) -> bool:
         and str(error).startswith("An error occurred while calling")
         and "Trace:" not in str(error)
     )
+
+
+@contextmanager
+def unlogged_losses() -> Iterator[None]:
+    """Inside, py4j's log entries of a lost connection are left out: ``lost_jvm`` says it once.
+
+    py4j writes them with the root logger, so the level of its own logger does not count (0.10.9).
+    """
+    root = logging.getLogger()
+    root.addFilter(_is_not_a_loss)
+    try:
+        yield
+    finally:
+        root.removeFilter(_is_not_a_loss)
+
+
+def _is_not_a_loss(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], Py4JNetworkError))
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
