@@ -286,8 +286,8 @@ def check_owner(store: ObjectStore, epoch: int) -> None:
                 "this driver": f"owner {epoch}",
                 "found": f"owner {highest}" if highest else "no owner",
             },
-            hint="if there is a copy, put it in place of what is left. Without one the job begins anew: it"
-            " reads its sources again, and results that the sinks have are written again",
+            hint="if there is a copy, put it in place of what is left. Without one the job begins"
+            " anew: it reads its sources again, and results that the sinks have are written again",
         )
 
 
