@@ -30,6 +30,7 @@ _SAME = ("common", "datastream", "metrics")
 _JVM = "Flink's JVM is not there"
 _REASONS = {
     **MODULES,
+    "dataset": "Flink removed the DataSet API; use the DataStream API in batch mode",
     "java_gateway": _JVM,
     "fn_execution": "these are PyFlink's own workers; Spark has others",
     "find_flink_home": "there is no Flink installation",
