@@ -17,6 +17,7 @@
     ├── CheckpointError (RuntimeError)    a checkpoint that cannot be used
     │   └── CheckpointLockedError         another driver is running on it
     └── JobError (RuntimeError)           a job failed for a reason that is not the user's code
+        └── SparkEndedError               Spark's JVM has ended
 
 Each derives from ``HeadraceError`` and from the builtin a caller would expect to catch.
 """
@@ -132,3 +133,7 @@ class CheckpointLockedError(CheckpointError):
 
 class JobError(HeadraceError, RuntimeError):
     """A job failed for a reason that is not an exception of the user's code."""
+
+
+class SparkEndedError(JobError):
+    """Spark's JVM has ended, and with it every job of this program."""

@@ -189,7 +189,7 @@ def start(
 ) -> JobHandle:
     """Start a job on the runner that the configuration names."""
     program = program_of(graph, configuration, job_name)
-    _refuse_unnamed(program, configuration, job_name)
+    _check_checkpoint_dir(program, configuration, job_name)
     _refuse_unkept(program, configuration)
     needs = declared_in(configuration)
     if work_of(folder_of(needs)) is not None:
@@ -228,14 +228,17 @@ def _absolute(connector: Any) -> Any:
     return connector.absolute() if hasattr(connector, "absolute") else connector
 
 
-def _refuse_unnamed(
+def _check_checkpoint_dir(
     program: JobProgram, configuration: Configuration, job_name: str | None
 ) -> None:
-    """A checkpoint is found by its job's name, so jobs without one would share one checkpoint."""
+    """Refuse a checkpoint that cannot be written, or that other jobs would share."""
     if program.batch or _is_local(configuration):
         return  # neither keeps a checkpoint
     folder = options.read(configuration, options.CHECKPOINT_DIR)
-    if folder and not (job_name or options.read(configuration, options.PIPELINE_NAME)):
+    if not folder:
+        return
+    local_path(folder, f"checkpoints ({options.CHECKPOINT_DIR.key})")
+    if not (job_name or options.read(configuration, options.PIPELINE_NAME)):
         raise ConfigurationError(
             "a checkpoint is found by the name of its job, and this job has none",
             where={options.CHECKPOINT_DIR.key: folder},

@@ -12,11 +12,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.errors import CheckpointError, HeadraceError, JobError
+from headrace.errors import CheckpointError, HeadraceError, JobError, SparkEndedError
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
 from headrace.runners.spark.checkpoint.damage import causes_of, damage_in
 from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.failures import failure_in
+from headrace.runners.spark.jvm import lost_jvm, unlogged_losses
 from headrace.runners.spark.link import DriverLink
 from headrace.runners.spark.query.dataframes import (
     dataframe_sinks,
@@ -74,14 +75,23 @@ class Attempt:
         failure = self._unwritten = None
         _register(self.spark)
         try:
-            if self.program.batch:
-                self._run_batch()
-            else:
-                self._run_stream()
-        except (PySparkException, Py4JError) as error:
-            failure = self._damage(error) or explained(self._unwritten or error)
+            with unlogged_losses():
+                if self.program.batch:
+                    self._run_batch()
+                else:
+                    self._run_stream()
+        except (PySparkException, Py4JError, ConnectionError) as error:
+            failure = self._explained(error)
         if failure is not None:
             raise failure  # here, so that Spark's is not shown as its context
+
+    def _explained(self, error: BaseException) -> BaseException:
+        lost = lost_jvm(error)
+        if lost is not None:
+            return SparkEndedError(lost.message, where={**lost.where, **_log()}, hint=lost.hint)
+        if isinstance(error, ConnectionError):
+            return error
+        return self._damage(error) or explained(self._unwritten or error)
 
     def _damage(self, error: BaseException) -> CheckpointError | None:
         """What is damaged in Spark's part of the checkpoint, if that is why the query failed."""
@@ -263,9 +273,7 @@ def explained(error: BaseException) -> BaseException:
     """The user's exception inside Spark's, or a ``JobError`` that says where the log is."""
     if isinstance(error, HeadraceError):
         return error
-    text = str(error)
-    # If the session was the user's, its log is not known.
-    log = {"log": str(log_path())} if log_path().exists() else {}
+    text, log = str(error), _log()
     found = failure_in(text)
     if found is None:
         story = story_of(text, type(error).__name__)
@@ -275,3 +283,8 @@ def explained(error: BaseException) -> BaseException:
     if lines and not isinstance(found, HeadraceError):
         found.add_note("\n".join(lines))
     return found
+
+
+def _log() -> dict[str, str]:
+    # If the session was the user's, its log is not known.
+    return {"log": str(log_path())} if log_path().exists() else {}

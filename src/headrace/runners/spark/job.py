@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.errors import CheckpointError, PlanError, UnsupportedError
+from headrace.errors import CheckpointError, PlanError, SparkEndedError, UnsupportedError
 from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies import place
 from headrace.runners.restarts import Restarts
@@ -139,7 +139,7 @@ class SparkJob:
             try:
                 self._attempt(number, run_id).run()
                 return
-            except (PlanError, CheckpointError, UnsupportedError):
+            except (PlanError, CheckpointError, UnsupportedError, SparkEndedError):
                 raise  # it would fail again
             except Exception as error:
                 delay_ms = self._restarts.delay_ms(time.time_ns() // 1_000_000)
