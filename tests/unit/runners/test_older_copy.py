@@ -219,8 +219,16 @@ def visible(tmp_path: Path) -> Counter[str]:
     return Counter([*content(tmp_path / "log.db"), *lines])
 
 
-@pytest.mark.parametrize("kind", ["a log", "files", "rolled files", "one file"])
-@pytest.mark.parametrize("to_repeat", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "to_repeat"),
+    [
+        ("a log", True),
+        ("files", False),
+        ("rolled files", False),
+        ("rolled files", True),
+        ("one file", True),
+    ],
+)
 def test_each_row_of_the_restored_line_is_written_once(
     kind: str, to_repeat: bool, tmp_path: Path
 ) -> None:
