@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,6 +107,16 @@ def test_an_end_and_an_offset_that_is_not_there(servers: str) -> None:
         for _ in range(100):
             log.fetch(5, 0.1)
     log.close()
+
+
+def test_no_admin_client_asks_the_coordinator_of_a_group() -> None:
+    """librdkafka ends the process where that one does not answer in time; a consumer may ask it."""
+    folder = Path(librdkafka.__file__).parent
+    dangerous = re.compile(
+        r"\.(list|alter|delete)_consumer_group_offsets|(describe|delete)_consumer_"
+    )
+    found = [path.name for path in folder.glob("*.py") if dangerous.search(path.read_text())]
+    assert not found
 
 
 def test_an_open_client_is_not_garbage(servers: str) -> None:

@@ -101,8 +101,27 @@ class LibrdkafkaProducers:
 
         A consumer is asked, which waits for such transactions since it reads what is committed.
         """
+        return self._greatest(group, timeout_s, "read_committed")
+
+    def last_marker(self, beginning: str, timeout_s: float) -> int:
+        """Ask all brokers for their groups, then for the offsets of those that are the sink's.
+
+        Open transactions are not waited for. An ``AdminClient`` lists groups only: one that asks a
+        group's coordinator may end the process (see ``group_consumer``).
+        """
+        with made(library(_WRITING).admin.AdminClient, self._admin()) as admin:
+            listed = admin.list_consumer_groups(request_timeout=timeout_s).result()
+        for error in listed.errors:
+            raise error
+        own = re.compile(re.escape(beginning) + "[0-9]+")
+        names = [each.group_id for each in listed.valid if own.fullmatch(each.group_id)]
+        found = [self._greatest(name, timeout_s, "read_uncommitted") for name in names]
+        return max(found, default=-1)
+
+    def _greatest(self, group: str, timeout_s: float, level: str) -> int:
         kafka = library(_WRITING)
-        consumer = made(kafka.Consumer, {**self._admin(), "group.id": group})
+        own = {**self._admin(), "group.id": group, "isolation.level": level}
+        consumer = made(kafka.Consumer, own)
         try:
             names = consumer.list_topics(timeout=timeout_s).topics
             asked = [kafka.TopicPartition(name, 0) for name in sorted(names) if not is_own(name)]
@@ -110,24 +129,6 @@ class LibrdkafkaProducers:
         finally:
             consumer.close()
         return _greatest(found)
-
-    def last_marker(self, beginning: str, timeout_s: float) -> int:
-        """Ask all brokers for their groups, then for the offsets of those that are the sink's."""
-        kafka = library(_WRITING)
-        admin = made(kafka.admin.AdminClient, self._admin())
-        listed = admin.list_consumer_groups(request_timeout=timeout_s).result()
-        for error in listed.errors:
-            raise error
-        own = re.compile(re.escape(beginning) + "[0-9]+")
-        names = [each.group_id for each in listed.valid if own.fullmatch(each.group_id)]
-        asked = [
-            answer
-            for name in names
-            for answer in admin.list_consumer_group_offsets(
-                [kafka.ConsumerGroupTopicPartitions(name)], request_timeout=timeout_s
-            ).values()
-        ]
-        return max((_greatest(each.result().topic_partitions) for each in asked), default=-1)
 
     def group_metadata(self, group: str) -> Any:
         """A consumer's that has joined no group: it is of no generation."""
