@@ -108,7 +108,7 @@ def windows_of(kind: str, at: int) -> list[int]:
     return [0] if kind == "session" else [at // 4 * 4 - 4 * back for back in range(3)]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(RECORDS, st.sampled_from([*ASSIGNERS]), st.booleans(), st.booleans(), HOW)
 def test_aggregates(
     records: list[Record], kind: str, columns: bool, combining: bool, how: Any
@@ -132,7 +132,7 @@ def test_aggregates(
     assert sorted(map(repr, found)) == sorted(map(repr, wanted))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(RECORDS, st.sampled_from(ROLLING), st.booleans(), st.booleans(), HOW)
 def test_reductions(
     records: list[Record], call: str, columns: bool, windowed: bool, how: Any
