@@ -115,20 +115,20 @@ def test_an_error_of_the_store_stays_what_it_is() -> None:
 
 
 class Keeps(KeyedProcessFunction):
-    def __init__(self, descriptor: StateDescriptor) -> None:
+    def __init__(self, descriptor: Any) -> None:
         self.descriptor = descriptor
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        if isinstance(self.descriptor, ListStateDescriptor):
-            self.put = runtime_context.get_list_state(self.descriptor).add
-        elif isinstance(self.descriptor, MapStateDescriptor):
-            self.put = lambda v: runtime_context.get_map_state(self.descriptor).put(1, v)
-        else:
-            self.put = runtime_context.get_state(self.descriptor).update
+        self.context = runtime_context
 
     def process_element(self, value: Any, ctx: Any) -> None:
-        self.put(lambda: (yield))
-        self.put(number for number in [value])
+        kept = (number for number in [value])
+        if isinstance(self.descriptor, ListStateDescriptor):
+            self.context.get_list_state(self.descriptor).add(kept)
+        elif isinstance(self.descriptor, MapStateDescriptor):
+            self.context.get_map_state(self.descriptor).put(1, kept)
+        else:
+            self.context.get_state(self.descriptor).update(kept)
 
 
 @pytest.mark.parametrize(
