@@ -139,6 +139,7 @@ def program_of(
         object_reuse=options.read(configuration, options.OBJECT_REUSE),
         chunk_records=options.read(configuration, options.WATERMARK_CHUNK_RECORDS),
         page_bytes=options.read(configuration, options.STATE_PAGE_BYTES),
+        value_bytes=options.read(configuration, options.STATE_VALUE_BYTES),
         max_records=most,
         max_bytes=most_bytes,
         pace=_pace(configuration, most),

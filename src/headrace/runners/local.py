@@ -222,7 +222,7 @@ class LocalRun:
         On the heap values change in place, so what they were before the call would be lost.
         """
         if self._captures is None or self.program.batch:
-            return HeapBackend()
+            return HeapBackend(for_pages=not self.program.batch)
         return self._captures.backend(vertex, group)
 
     def _write(self, envelopes: list[Envelope]) -> None:

@@ -277,6 +277,13 @@ STATE_PAGE_BYTES: ConfigOption[int] = ConfigOption(
     16_384,
     "How large a page of state should be.",
 )
+STATE_VALUE_BYTES: ConfigOption[int] = ConfigOption(
+    "headrace.state.max-value-bytes",
+    ValueKind.MEMORY,
+    64 << 20,
+    "How large a value in state may be on Spark when it is pickled. A list or a map may be larger:"
+    " this holds for each of its elements. Spark needs many times as much memory for it.",
+)
 CACHE_DIR: ConfigOption[str | None] = ConfigOption(
     "headrace.cache.dir",
     ValueKind.STRING,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from tempfile import gettempdir
 from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.errors import CheckpointError, HeadraceError, JobError, SparkEndedError
+from headrace.errors import CheckpointError, HeadraceError, JobError, SparkEndedError, StorageError
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
 from headrace.runners.spark.checkpoint.damage import causes_of, damage_in
 from headrace.runners.spark.checkpoint.progress import is_committed
@@ -29,7 +32,7 @@ from headrace.runners.spark.query.frames import batch_frame, streaming_frame
 from headrace.runners.spark.query.sink import SINKS, HeadraceDataSink
 from headrace.runners.spark.query.source import HeadraceDataSource
 from headrace.runners.spark.query.worker import ProgramRef
-from headrace.runners.spark.reasons import hint_for, story_of
+from headrace.runners.spark.reasons import full_disk, hint_for, story_of
 from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runners.temporary_files import log_path
@@ -91,7 +94,18 @@ class Attempt:
             return SparkEndedError(lost.message, where={**lost.where, **_log()}, hint=lost.hint)
         if isinstance(error, ConnectionError):
             return error
-        return self._damage(error) or explained(self._unwritten or error)
+        failure = self._damage(error) or explained(self._unwritten or error)
+        if isinstance(failure, StorageError):
+            failure.where.update(self._disks())
+        return failure
+
+    def _disks(self) -> dict[str, str]:
+        """The room where Spark writes, as far as this machine sees it."""
+        places = {"checkpoint": self.checkpoint.directory}
+        if (self.spark.sparkContext.master or "").startswith("local"):
+            local = self.spark.sparkContext.getConf().get("spark.local.dir") or gettempdir()
+            places["spark.local.dir"] = os.environ.get("SPARK_LOCAL_DIRS", local).split(",")[0]
+        return {name: room_at(path) for name, path in places.items() if os.path.isdir(path)}
 
     def _damage(self, error: BaseException) -> CheckpointError | None:
         """What is damaged in Spark's part of the checkpoint, if that is why the query failed."""
@@ -276,13 +290,23 @@ def explained(error: BaseException) -> BaseException:
     text, log = str(error), _log()
     found = failure_in(text)
     if found is None:
-        story = story_of(text, type(error).__name__)
-        return JobError(story.message, where={**story.where, **log}, hint=story.hint)
+        messages = [cause.message for cause in causes_of(error)]
+        full = full_disk("\n".join([text, *messages]))
+        story = full or story_of(text, type(error).__name__)
+        kind = JobError if full is None else StorageError
+        return kind(story.message, where={**story.where, **log}, hint=story.hint)
     lines = [f"hint:     {hint_for(str(found))}"] if isinstance(found, ImportError) else []
     lines += [f"{name}:      {path}" for name, path in log.items()]
     if lines and not isinstance(found, HeadraceError):
         found.add_note("\n".join(lines))
     return found
+
+
+def room_at(path: str) -> str:
+    """A folder, with the room on its disk."""
+    disk = shutil.disk_usage(path)
+    free, total = (f"{size / (1 << 20):,.0f} MiB" for size in (disk.free, disk.total))
+    return f"{path}, {free} free of {total}"
 
 
 def _log() -> dict[str, str]:

@@ -21,6 +21,9 @@ _TASK = re.compile(
 _WORKER_DIED = ("Python worker exited unexpectedly", "Python worker failed to connect back")
 _EXECUTOR_LOST = re.compile(r"ExecutorLostFailure \(executor (?P<id>\S+) [^)]*\)\s*Reason: (.*)")
 _EXIT_CODE = re.compile(r"exit(?:ed)?(?: with)?(?: exit)? (?:code|status):? (?P<code>\d+)")
+_FULL = re.compile(
+    r"(?:(?P<file>/[^\s:]+): )?(?P<what>No space left on device|Disk quota exceeded)"
+)
 _FATAL = re.compile(r"Fatal Python error: (?P<what>[^\n]+)")
 _NO_MODULE = re.compile(r"No module named '(?P<name>[^'.]+)")
 
@@ -61,6 +64,19 @@ def story_of(text: str, kind: str) -> Story:
     if "OutOfMemoryError" in text:
         return Story(f"Spark's JVM ran out of memory: {reason}", where, _jvm_hint())
     return Story(f"Spark stopped the job: {reason}", where, hint_for(text))
+
+
+def full_disk(text: str) -> Story | None:
+    """The message where a text of Spark's or Java's says that a disk is full; else None."""
+    found = _FULL.search(text)
+    if found is None:
+        return None
+    return Story(
+        f"a disk that Spark writes to is full: {found['what']}",
+        {"file": found["file"]} if found["file"] else {},
+        "make room where the checkpoint lies (execution.checkpointing.dir) and under"
+        " headrace.spark.conf.spark.local.dir (/tmp without it), then start the program again",
+    )
 
 
 def story_of_lost_jvm(code: int | None) -> Story:

@@ -33,7 +33,8 @@ def required(store: PageStore, name: str) -> bytes:
         raise CheckpointError(
             "a record of the keyed state is missing",
             where={"record": name},
-            hint="the checkpoint is damaged; restore from a savepoint or an older checkpoint",
+            hint="the checkpoint is damaged: put a copy of it in its place, or start anew with"
+            " headrace run --fresh",
         )
     return data
 

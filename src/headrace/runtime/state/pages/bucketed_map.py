@@ -42,7 +42,7 @@ class BucketPages(HashedPages):
         """The value itself."""
         return stored
 
-    def freeze(self, value: Any, old: Stored | None) -> Stored:
+    def freeze(self, key: Any, value: Any, old: Stored | None) -> Stored:
         """The value, pickled alone."""
         return pickle.dumps(value, 5)
 

@@ -80,8 +80,8 @@ class HashedPages(ABC):
     """True when compact values can be changed without a report: what was read is compared."""
 
     @abstractmethod
-    def freeze(self, value: Any, old: Stored | None) -> Stored:
-        """What to store for a value, in place of ``old``."""
+    def freeze(self, key: Any, value: Any, old: Stored | None) -> Stored:
+        """What to store for a key's value, in place of ``old``."""
 
     @abstractmethod
     def thaw(self, stored: Stored) -> Any:
@@ -237,7 +237,7 @@ class HashedPages(ABC):
                     del packed[key]
                 page.dirty = True
             else:
-                new = self.freeze(value, old)
+                new = self.freeze(key, value, old)
                 if new != old:
                     plain.pop(key, None)
                     packed[key] = new
