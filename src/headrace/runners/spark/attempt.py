@@ -30,6 +30,7 @@ from headrace.runners.spark.query.source import HeadraceDataSource
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reasons import hint_for, story_of
 from headrace.runners.spark.reports import Reports
+from headrace.runners.spark.startup.fork_server import WORKERS_VARIABLE
 from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runners.spark.startup.temporary_files import log_path
 from headrace.runtime.program import JobProgram
@@ -37,7 +38,6 @@ from headrace.runtime.routes import commits_by_task
 
 _POLL_SECONDS = 0.1
 _STOP_SECONDS = 20.0
-_WORKERS = "HEADRACE_WORKERS"
 
 
 @dataclass
@@ -238,11 +238,11 @@ def _register(spark: SparkSession) -> None:
     """
     spark.dataSource.register(HeadraceDataSource)
     environment = spark.sparkContext.environment
-    environment[_WORKERS] = "sinks"
+    environment[WORKERS_VARIABLE] = "sinks"
     try:
         spark.dataSource.register(HeadraceDataSink)
     finally:
-        del environment[_WORKERS]
+        del environment[WORKERS_VARIABLE]
 
 
 def explained(error: BaseException) -> BaseException:
