@@ -1,4 +1,4 @@
-"""A wall clock that is set forward and back while a pipeline runs, and a monotonic one beside it."""
+"""A wall clock that is set forward and back while a pipeline runs, beside a monotonic one."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ class ProcessingTimes(KeyedProcessFunction):
 
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
         now_ms = ctx.timer_service().current_processing_time()
-        yield from self._look(now_ms, now_ms)
+        yield from self._look(now_ms)
         ctx.timer_service().register_processing_time_timer(now_ms + 120)
         yield value
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
-        yield from self._look(ctx.timer_service().current_processing_time(), timestamp)
+        yield from self._look(ctx.timer_service().current_processing_time())
 
-    def _look(self, now_ms: int, least_ms: int) -> Iterator[Any]:
+    def _look(self, now_ms: int) -> Iterator[Any]:
         last = self.last.value()
-        if now_ms < least_ms or (last is not None and now_ms < last):
-            yield WENT_BACK, (last, least_ms, now_ms)
+        if last is not None and now_ms < last:
+            yield WENT_BACK, (last, now_ms)
         self.last.update(now_ms)
 
 

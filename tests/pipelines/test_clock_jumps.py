@@ -1,8 +1,8 @@
-"""However the wall clock is set while a job runs: what waits for the time does not wait for ever."""
+"""However the wall clock is set while a job runs, what waits for the time goes on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -36,17 +36,18 @@ class Later(KeyedProcessFunction):
         yield ctx.get_current_key(), ctx.timer_service().current_processing_time()
 
 
-def numbers(env: StreamExecutionEnvironment) -> DataStream:
-    source = DataGeneratorSource(lambda index: index, rate_per_second=PER_SECOND)
-    return env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+def later(rate: float | None) -> Callable[[StreamExecutionEnvironment], dict[str, DataStream]]:
+    """Numbers, and the same with the time when their timers fired."""
+
+    def program(env: StreamExecutionEnvironment) -> dict[str, DataStream]:
+        source = DataGeneratorSource(lambda index: index, rate_per_second=rate)
+        read = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+        return {"read": read, "later": read.key_by(lambda number: number).process(Later())}
+
+    return program
 
 
-def later(env: StreamExecutionEnvironment) -> dict[str, DataStream]:
-    read = numbers(env)
-    return {"read": read, "later": read.key_by(lambda number: number).process(Later())}
-
-
-@settings(max_examples=30)
+@settings(max_examples=8)
 @example(DAY_AHEAD)
 @example([-HOUR_MS])
 @given(jumps)
@@ -54,9 +55,9 @@ def test_timers_fire_and_intervals_pass_as_time_does(jumps: Sequence[int]) -> No
     """After the last jump there is time for every timer of before, at half speed."""
     before, after = len(jumps) + 2, 2 * 300 // STEP_MS + 6
     clock = JumpingClock(jumps, STEP_MS)
-    results = run_pipeline(later, micro_batches=before + after, **clock.how)
-    # by the rate, since the first reading: no jump makes more of them or fewer
-    assert results["read"] == list(range((clock.monotonic_ms - STEP_MS) * PER_SECOND // 1000))
+    results = run_pipeline(later(PER_SECOND), micro_batches=before + after, **clock.how)
+    # by the rate, since the first micro-batch: no jump makes more of them or fewer
+    assert results["read"] == list(range((clock.monotonic_ms - 2 * STEP_MS) * PER_SECOND // 1000))
     fired = [number for number, _ in results["later"]]
     assert len(fired) == len(set(fired))
     assert set(fired) >= set(range(2 * before))
@@ -64,14 +65,15 @@ def test_timers_fire_and_intervals_pass_as_time_does(jumps: Sequence[int]) -> No
     assert times == sorted(times)
 
 
-@settings(max_examples=20)
+@settings(max_examples=3)
 @example(DAY_AHEAD)
 @given(jumps)
 def test_timers_fire_over_restarts_too(jumps: Sequence[int]) -> None:
-    """A run in which the clock is behind measures its own time only: a third of a micro-batch's."""
-    before, after = len(jumps) + 2, 4 * 300 // STEP_MS + 6
+    """A run knows of its own time only where the clock is behind: here one of two readings."""
+    before, after = len(jumps), 2 * 300 // STEP_MS + 2
     results = run_pipeline(
-        later,
+        later(None),
+        cuts=[1] * (before + after),
         micro_batches=before + after,
         backends="paged",
         restarts=True,
@@ -79,7 +81,7 @@ def test_timers_fire_over_restarts_too(jumps: Sequence[int]) -> None:
     )
     fired = [number for number, _ in results["later"]]
     assert len(fired) == len(set(fired))
-    assert set(fired) >= set(range(results["read"].index(before)))
+    assert set(fired) >= set(range(before))
     times = [now_ms for _, now_ms in results["later"]]
     assert times == sorted(times)
 
@@ -94,7 +96,7 @@ class Alarm(KeyedProcessFunction):
         yield timestamp
 
 
-@settings(max_examples=20)
+@settings(max_examples=3)
 @example(DAY_AHEAD, 3)
 @given(jumps, st.integers(1, 6))
 def test_a_split_is_idle_after_its_timeout_and_not_before(jumps: Sequence[int], steps: int) -> None:
@@ -119,10 +121,10 @@ def test_a_split_is_idle_after_its_timeout_and_not_before(jumps: Sequence[int], 
         return run_pipeline(program, micro_batches=micro_batches, **clock.how).only
 
     assert fired(steps) == []
-    assert fired(steps + 2) == list(range(2 * (steps + 2) - 1))
+    assert fired(steps + 1) == list(range(2 * steps - 1))
 
 
-@settings(max_examples=10)
+@settings(max_examples=3)
 @example(DAY_AHEAD)
 @given(jumps)
 def test_a_watched_folder_is_looked_into(tmp_path_factory: Any, jumps: Sequence[int]) -> None:
@@ -136,10 +138,10 @@ def test_a_watched_folder_is_looked_into(tmp_path_factory: Any, jumps: Sequence[
 
     def program(env: StreamExecutionEnvironment) -> DataStream:
         lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(folder))
-        source = lines.monitor_continuously(timedelta(milliseconds=2 * STEP_MS)).build()
+        source = lines.monitor_continuously(timedelta(milliseconds=STEP_MS)).build()
         return env.from_source(source, WatermarkStrategy.no_watermarks(), "folder").map(int)
 
     batches = len(jumps) // 2 + 3
     clock = Writing(jumps, STEP_MS)
     found = run_pipeline(program, micro_batches=batches, **clock.how).only
-    assert found == [at for at in range(0, clock.monotonic_ms, STEP_MS)]
+    assert found == list(range(0, clock.monotonic_ms, STEP_MS))

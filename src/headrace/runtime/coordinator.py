@@ -93,7 +93,7 @@ class Coordinator:
         sources = {source_key(i): start.source(i).settled() for i in self._sources}
         # A run that goes on where another one stopped plans a micro-batch, with records or without:
         # what it stops at is written down then, and where nothing is new it ends with that.
-        moved = bool(resuming)
+        moved = bool(resuming) or self._must_announce(start)
         for source in running:
             waiting = paused.get(source.id, frozenset())
             after = self._advance(source, start, share, steady_ms, waiting)
@@ -117,6 +117,14 @@ class Coordinator:
     def suspended(self, offset: Offset) -> bool:
         """True when a source has stopped that another run reads on from there."""
         return any(offset.source(source_id).suspended for source_id in self._sources)
+
+    def _must_announce(self, start: Offset) -> bool:
+        """Whether receivers must hear of the splits though nothing of them may be new.
+
+        Rows of a DataFrame reach them in a micro-batch that is not planned here. In the first one
+        of a changed program, these alone would decide what time it is.
+        """
+        return self._endless and start.epoch > 0 and start.program != self._job.identity
 
     def _resumes(self, source: SourceProgram, start: Offset) -> bool:
         """Whether an earlier run of the source stopped elsewhere, or there and is to go on."""

@@ -20,8 +20,8 @@ from headrace.datastream.connectors.dataframe_source import DataFrameSource
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.graph.stream_graph import StreamGraph
-from headrace.runners.launch import program_of
 from headrace.runners.clock import wall_clock_ms
+from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.checkpoint.layout import Place, folder_name
 from headrace.runners.spark.checkpoint.split_states import SplitStates

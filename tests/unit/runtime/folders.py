@@ -76,14 +76,20 @@ class Desk:
     """A coordinator over folders, with the split states it is told of."""
 
     def __init__(
-        self, *folders: Folder, parallelism: int = 1, needs_ticks: bool = False, **source: Any
+        self,
+        *folders: Folder,
+        parallelism: int = 1,
+        needs_ticks: bool = False,
+        dataframe: bool = False,
+        **source: Any,
     ) -> None:
+        """``dataframe``: the job reads one beside the folders."""
         chain = chain_of(node(1, None))
         sources = [
             SourceProgram(
                 number, f"source {number}", None, None, None, chain, 1, number=number, **source
             )
-            for number in range(len(folders))
+            for number in range(len(folders) + dataframe)
         ]
         job = job_of(
             sources,

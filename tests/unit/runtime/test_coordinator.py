@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from headrace.connector import Budget
 from headrace.runtime.channel import ALL_SPLITS
 from headrace.runtime.offset import SourceProgress
@@ -141,6 +145,25 @@ def test_a_source_that_is_added_later_starts_at_its_beginning() -> None:
     assert records(tasks, 0) == {"a": [(15, 25), (25, 30)]}
     assert records(tasks, 1) == {"b": [(7, 17), (17, 27), (27, 30)]}
     assert {work.split for work in works(tasks) if work.announce} == {"b"}
+
+
+# Another program
+
+
+@pytest.mark.parametrize("dataframe", [False, True])
+def test_a_changed_program_is_announced_before_rows_of_a_dataframe(dataframe: bool) -> None:
+    """They come in the first micro-batch, also where no split has anything new."""
+    folder = Folder({"a": 5}, bounded=False)
+    before = Desk(folder, dataframe=dataframe)
+    before.step()
+    assert before.latest() is before.offset
+    desk = Desk(folder, dataframe=dataframe)
+    desk.offset = replace(before.offset, program="another")
+    if dataframe:
+        assert desk.latest().epoch == desk.offset.epoch + 1
+        tasks = desk.step()
+        assert any(work.split == "a" and work.announce for work in works(tasks))
+    assert desk.latest() is desk.offset
 
 
 # Ticks
