@@ -184,8 +184,11 @@ BY_TIME = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
 )
 
 
-def windows_of(folder: Path, *, spread: bool) -> JobClient:
-    """Counts per ten of event time, of a watched folder and of a streaming DataFrame."""
+def windows_of(folder: Path, *names: str) -> JobClient:
+    """Counts per ten of event time, of a watched folder and of a streaming DataFrame.
+
+    ``names``: of the windows, each of which counts all records.
+    """
     env = StreamExecutionEnvironment(
         Configuration.from_dict(
             {"parallelism.default": "2", "execution.checkpointing.dir": str(folder / "checkpoint")}
@@ -197,8 +200,6 @@ def windows_of(folder: Path, *, spread: bool) -> JobClient:
     files = env.from_source(watched.build(), WatermarkStrategy.no_watermarks(), "files")
     files = files.uid("files").map(lambda line: ("file", int(line)))
     files = files.assign_timestamps_and_watermarks(BY_TIME)
-    if spread:  # the receivers of the files' watermarks are others then
-        files = files.rebalance().map(lambda row: row)
     frame = session_for({}, 2).readStream.text(str(folder / "rows"))
     rows = env.from_source(
         headrace.from_dataframe(frame), WatermarkStrategy.no_watermarks(), "rows"
@@ -206,12 +207,13 @@ def windows_of(folder: Path, *, spread: bool) -> JobClient:
     rows = rows.uid("rows").map(lambda row: ("row", int(row[0])))
     both = files.union(rows.assign_timestamps_and_watermarks(BY_TIME))
     seen = FileSink.for_row_format(str(folder / "seen"), Encoder.simple_string_encoder())
-    out = FileSink.for_row_format(str(folder / "out"), Encoder.simple_string_encoder())
     policy = RollingPolicy.on_checkpoint_rolling_policy()
     both.sink_to(seen.with_rolling_policy(policy).build()).uid("seen")
-    windows = both.key_by(lambda row: 0).window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
-    counted = windows.aggregate(Count(), OfWindow()).uid("windows")
-    counted.sink_to(out.with_rolling_policy(policy).build()).uid("out")
+    for name in names:
+        ten = both.key_by(lambda row: 0).window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+        out = FileSink.for_row_format(str(folder / name), Encoder.simple_string_encoder())
+        counted = ten.aggregate(Count(), OfWindow()).uid(f"windows {name}")
+        counted.sink_to(out.with_rolling_policy(policy).build()).uid(name)
     return env.execute_async("windows")
 
 
@@ -254,25 +256,25 @@ def wait_for(folder: Path, line: str) -> list[str]:
 def test_rows_of_a_dataframe_alone_do_not_decide_the_time_of_a_changed_program(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Its first micro-batch has no others, and the receivers of the files' watermarks are new."""
+    """Its first micro-batch has no others, and a receiver is new to the watermarks of the files."""
     files, rows = tmp_path / "files", tmp_path / "rows"
     for folder in (files, rows):
         folder.mkdir()
     (files / "1.txt").write_text("5\n")
     (rows / "1.txt").write_text("5\n")
-    client = windows_of(tmp_path, spread=False)
+    client = windows_of(tmp_path, "old")
     for line in ("('file', 5)", "('row', 5)"):
         wait_for(tmp_path / "seen", line)
     client.cancel().result()
     (rows / "2.txt").write_text("95\n")
-    client = windows_of(tmp_path, spread=True)
+    client = windows_of(tmp_path, "old", "new")
     wait_for(tmp_path / "seen", "('row', 95)")
     (files / "2.txt").write_text("6\n")
     wait_for(tmp_path / "seen", "('file', 6)")
     (files / "3.txt").write_text("91\n")
-    found = wait_for(tmp_path / "out", "(0, 3)")
+    assert wait_for(tmp_path / "old", "(0, 3)") == ["(0, 3)"]
+    assert wait_for(tmp_path / "new", "(0, 1)") == ["(0, 1)"]
     client.cancel().result()
-    assert found == ["(0, 3)"]
 
 
 @pytest.mark.parametrize("moved", range(4))
