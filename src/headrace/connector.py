@@ -175,6 +175,10 @@ class SplitEnumerator(ABC):
     It may keep caches, but every answer must follow from the JSON it is given (and from what
     it wrote under its ``directory`` before it returned a position that refers to it). The engine
     checks the answers: a rule that is broken fails the job with the rule and the source's name.
+
+    ``now_ms`` is for intervals and timeouts: within a run it advances by a monotonic clock, and it
+    never goes back from one run to the next. It need not be the time of day: only the difference of
+    two counts.
     """
 
     @abstractmethod

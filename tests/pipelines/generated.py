@@ -53,6 +53,7 @@ from .functions import (
     results_of_windows,
     twice_or_not,
 )
+from .jumping_clock import with_processing_times
 from .log import Log
 from .two_streams import ADDED, Aged, Marked, Surcharged
 
@@ -426,6 +427,13 @@ def _running(built: Built, flow: Flow, _: Flow, number: int) -> None:
         built.add(made)
 
 
+def _clocked(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    """Timers of processing time, which give nothing: only that time does not go back."""
+    stream, went_back = with_processing_times(built.keyed(flow.stream))
+    built.lates.append(went_back)
+    built.add(flow.behind(stream, flow.records, min(flow.order, Order.PER_KEY)))
+
+
 def _reduce(built: Built, flow: Flow, _: Flow, number: int) -> None:
     keyed = built.keyed(flow.stream, any_order=True)
     stream = keyed.sum(1) if number % 2 else keyed.reduce(add)
@@ -469,6 +477,7 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "panes": _panes,
     "running": _running,
     "reduce": _reduce,
+    "clocked": _clocked,
 }
 
 

@@ -23,6 +23,7 @@ from headrace.runtime.program import JobProgram
 from headrace.testing import PipelineResults, pipeline, run_pipeline
 
 from .generated import Built, Program, Step, programs
+from .jumping_clock import HOUR_MS, JumpingClock, jumps
 
 SETTINGS = {"headrace.watermark.chunk-records": "3", "headrace.state.page-bytes": "200"}
 
@@ -84,23 +85,33 @@ BRANCHES_MEET_AND_PART = Program(
 """The same of one of two sources."""
 
 
+CLOCKED = Program(
+    (tuple((n % 2, n, 1000 + n) for n in range(9)),),
+    (Step("clocked", (0, 0), 0), Step("window", (0, 0), 0)),
+)
+"""Timers of processing time, under a clock that jumps."""
+
+
 @settings(max_examples=20)
-@example(BRANCHES_MEET, [], [], 1, 1)
-@given(programs, cuts, cuts, st.integers(1, 5), st.integers(1, 3))
+@example(BRANCHES_MEET, [], [], [], 1, 1)
+@example(CLOCKED, [1] * 6, [1] * 6, [0, 0, 24 * HOUR_MS, -24 * HOUR_MS, 0, -HOUR_MS], 2, 1)
+@given(programs, cuts, cuts, jumps, st.integers(1, 5), st.integers(1, 3))
 def test_the_law(
     program: Program,
     cuts: list[int],
     other_cuts: list[int],
+    clock_jumps: list[int],
     key_groups: int,
     parallelism: int,
 ) -> None:
     spread = {"key_groups": key_groups, "parallelism": parallelism}
     check(program)
-    check(program, cuts=cuts, combining=False)
+    check(program, cuts=cuts, combining=False, **JumpingClock(clock_jumps).how)
     check(program, cuts=other_cuts, backends="paged")
     check(program, combining=False, **spread)
     check(program, cuts=cuts, **spread)
-    check(program, cuts=other_cuts, backends="paged", restarts=True, **spread)
+    clock = JumpingClock(clock_jumps)
+    check(program, cuts=other_cuts, backends="paged", restarts=True, **clock.how, **spread)
     check(program, mode="batch")
     check(program, mode="batch", **spread)
 

@@ -21,7 +21,7 @@ STEPS = 9  # of one run: past the second micro-batch of a generation
 
 
 def offset(epoch: int, now_ms: int = 0) -> JsonOffset:
-    return Offset(epoch, now_ms, Cut(1, 1), {}).to_json()
+    return Offset(epoch, now_ms, now_ms, Cut(1, 1), {}).to_json()
 
 
 @dataclass

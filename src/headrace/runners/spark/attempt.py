@@ -34,6 +34,7 @@ from headrace.runners.spark.query.source import HeadraceDataSource
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reasons import full_disk, hint_for, story_of
 from headrace.runners.spark.reports import Reports
+from headrace.runners.spark.startup.fork_server import WORKERS_VARIABLE
 from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runners.temporary_files import log_path
 from headrace.runtime.program import JobProgram
@@ -43,7 +44,6 @@ _POLL_SECONDS = 0.1
 _STOP_SECONDS = 20.0
 _LAST_CALL_SECONDS = 1.0
 _ANSWER_POLL_SECONDS = 0.01
-_WORKERS = "HEADRACE_WORKERS"
 
 
 @dataclass
@@ -276,11 +276,11 @@ def _register(spark: SparkSession) -> None:
     """
     spark.dataSource.register(HeadraceDataSource)
     environment = spark.sparkContext.environment
-    environment[_WORKERS] = "sinks"
+    environment[WORKERS_VARIABLE] = "sinks"
     try:
         spark.dataSource.register(HeadraceDataSink)
     finally:
-        del environment[_WORKERS]
+        del environment[WORKERS_VARIABLE]
 
 
 def explained(error: BaseException) -> BaseException:

@@ -15,6 +15,7 @@ from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.errors import CheckpointError, PlanError, SparkEndedError, UnsupportedError
+from headrace.runners.clock import monotonic_ms
 from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies import place
 from headrace.runners.restarts import Restarts
@@ -142,7 +143,7 @@ class SparkJob:
             except (PlanError, CheckpointError, UnsupportedError, SparkEndedError):
                 raise  # it would fail again
             except Exception as error:
-                delay_ms = self._restarts.delay_ms(time.time_ns() // 1_000_000)
+                delay_ms = self._restarts.delay_ms(monotonic_ms())
                 lost = self._link.failure is not None  # what was delivered cannot be again
                 if delay_ms is None or lost or self._cancelled.is_set():
                     raise

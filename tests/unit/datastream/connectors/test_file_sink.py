@@ -243,6 +243,17 @@ def test_a_file_is_complete_at_its_age_or_after_a_pause(tmp_path: Path) -> None:
     assert seen == ["", "", "", "", "abcde", "abcde", "abcde|f"]
 
 
+def test_a_file_of_a_clock_that_was_ahead_is_complete(tmp_path: Path) -> None:
+    """Its age is not known; it must not wait until that time comes."""
+    policy = RollingPolicy.default_rolling_policy(1 << 30, timedelta(seconds=60), 20_000)
+    sink, clock = text_sink(tmp_path).with_rolling_policy(policy).build(), Clock()
+    clock.now += 3600
+    run(sink, 0, ["a"], clock)
+    clock.now -= 3600
+    run(sink, 1, [], clock)
+    assert [path.read_text() for path in visible(tmp_path)] == ["a\n"]
+
+
 def test_folders_by_time(tmp_path: Path) -> None:
     assigner = BucketAssigner.date_time_bucket_assigner("yyyy/MM/dd'T'HH", "Europe/Berlin")
     sink = text_sink(tmp_path).with_rolling_policy(EACH).with_bucket_assigner(assigner).build()

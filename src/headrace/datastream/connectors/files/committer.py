@@ -392,9 +392,10 @@ def _name_of(file: StagedFile) -> str:
 def _is_over(run: Sequence[Piece], rule: DefaultRollingPolicy, batch_id: int, now_ms: int) -> bool:
     first, last = run[0], run[-1]
     age, pause = rule.rollover_interval_ms, rule.inactivity_interval_ms
+    # A piece of a later time than now is complete: the clock was ahead, so its age is not known.
     return (
-        (age is not None and now_ms - first.since_ms >= age)
-        or (pause is not None and now_ms - last.since_ms >= pause)
+        (age is not None and not 0 <= now_ms - first.since_ms < age)
+        or (pause is not None and not 0 <= now_ms - last.since_ms < pause)
         or (rule.batches is not None and batch_id - first.batch + 1 >= rule.batches)
     )
 

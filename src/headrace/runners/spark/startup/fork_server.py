@@ -26,10 +26,16 @@ from pathlib import Path
 
 from headrace.runners.temporary_files import remove_after_owner
 
+WORKERS_VARIABLE = "HEADRACE_WORKERS"
+"""Spark gives a task an idle process that has the same environment. Tasks that must not share their
+processes with others have another value of this variable; nothing reads it."""
+
 # What may differ between a process's environment and its parent's: it is read later than at the
 # interpreter's start or a library's import, or means nothing to either.
 _READ_LATER = ("SPARK_", "PYSPARK_", "_PYSPARK_", "PYTHON_", "OMP_NUM_THREADS")
-_MEANINGLESS = frozenset({"JAVA_HOME", "PYTHONPATH", "PWD", "OLDPWD", "SHLVL", "_"})
+_MEANINGLESS = frozenset(
+    {"JAVA_HOME", "PYTHONPATH", "PWD", "OLDPWD", "SHLVL", "_", WORKERS_VARIABLE}
+)
 
 # Spark sets these for its Python processes; libraries and the interpreter read them once.
 FIXED = {"PYTHONUNBUFFERED": "YES", "OMP_NUM_THREADS": "1"}
