@@ -13,7 +13,7 @@ from headrace.runtime.state.backend import MISSING, PageStore
 from headrace.runtime.state.page import PageTable, Stored
 from headrace.runtime.state.pages.hashed import HashedPages
 
-MapRef = tuple[str, *tuple[int, ...]]
+MapRef = tuple[str, int, int, int, int]
 """``("m", record id, buckets, bytes, items)``."""
 
 
@@ -54,8 +54,9 @@ class BucketedMap(MutableMapping[Any, Any]):
 
     __slots__ = ("_length", "_pages", "id")
 
-    def __init__(self, store: PageStore, ref: MapRef, page_bytes: int) -> None:
-        _, self.id, count, size_bytes, entries, *odd = ref
+    def __init__(self, store: PageStore, ref: tuple[Any, ...], page_bytes: int) -> None:
+        _, id_, count, size_bytes, entries, *odd = ref
+        self.id: int = id_
         if any(odd):
             raise CheckpointError(
                 "a map has keys that were stored before they went by their serialized form",
@@ -64,7 +65,7 @@ class BucketedMap(MutableMapping[Any, Any]):
             )
         table = PageTable(count, size_bytes, entries)
         self._pages = BucketPages(store, f"m{self.id}.", table, page_bytes)
-        self._length = entries
+        self._length: int = entries
 
     @classmethod
     def of(cls, items: dict[Any, Any], store: PageStore, id_: int, page_bytes: int) -> BucketedMap:
