@@ -602,4 +602,22 @@ def drawn_program(draws: Draws) -> Program:
     )
 
 
+@dataclass
+class Clock:
+    """Gives one time (ms) after another, and then the last one for ever; it may jump, also back."""
+
+    times_ms: tuple[int, ...]
+    asked: int = 0
+
+    def __call__(self) -> int:
+        self.asked += 1
+        return self.times_ms[min(self.asked, len(self.times_ms)) - 1]
+
+
+def drawn_clock(draws: Draws) -> Clock:
+    """A clock of processing time."""
+    return Clock(tuple(draws.several(lambda draws: draws.integer(0, 100_000), 1, 6)))
+
+
 programs = strategy(drawn_program)
+clocks = strategy(drawn_clock)
