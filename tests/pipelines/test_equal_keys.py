@@ -16,13 +16,14 @@ from headrace.common.time import Duration
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import (
+    CoProcessFunction,
     DataStream,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
     StreamExecutionEnvironment,
 )
 from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
-from headrace.datastream.window import TumblingEventTimeWindows
+from headrace.datastream.window import TumblingEventTimeWindows, WindowStagger
 from headrace.testing import run_pipeline
 
 ANY = Types.PICKLED_BYTE_ARRAY()
@@ -257,3 +258,38 @@ def test_map_keys_by_their_form_come_back_as_they_were(how: dict[str, Any]) -> N
     stream = env.from_collection(["a", "a", "b"]).key_by(lambda value: 0)
     found = run_pipeline(stream.process(Kept()), **how).only
     assert found == [False, True, False, (False, ["a"])]
+
+
+class Subtask(CoProcessFunction):
+    """The subtask that has a record of the first input."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.subtask = runtime_context.get_index_of_this_subtask()
+
+    def process_element1(self, value: Any, ctx: Any) -> Iterator[Any]:
+        yield value[0], self.subtask
+
+    def process_element2(self, value: Any, ctx: Any) -> None:
+        """Nothing comes of it."""
+
+
+def test_keys_by_their_form_go_to_one_subtask_of_an_operator_without_keys() -> None:
+    env = StreamExecutionEnvironment()
+    other = env.from_collection([(0, 0)])
+    subtasks = keyed([[number % 3] for number in range(9)], env).connect(other).process(Subtask())
+    found = run_pipeline(subtasks, parallelism=3).only
+    assert len(found) == 9
+    assert all(
+        len({subtask for number, subtask in found if number % 3 == r}) == 1 for r in range(3)
+    )
+
+
+def test_windows_are_staggered_by_a_key_that_goes_by_its_form() -> None:
+    env = StreamExecutionEnvironment()
+    stream = env.from_collection([([1], 1), ([1], 2), ([2], 4)]).assign_timestamps_and_watermarks(
+        WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value: 5)
+    )
+    assigner = TumblingEventTimeWindows.of(10, 0, WindowStagger.RANDOM)
+    windows = stream.key_by(lambda value: value[0]).window(assigner)
+    found = run_pipeline(windows.sum(1).map(lambda value: value[1])).only
+    assert sorted(found) == [3, 4]
