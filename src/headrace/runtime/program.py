@@ -214,11 +214,12 @@ class Settings:
 class JobProgram:
     """Everything a worker needs.
 
-    ``run_id`` differs for every start of the job; ``scope`` for every new checkpoint, so that a
-    sink never takes one run's micro-batch for a repetition of another's. ``partitions``: Spark's,
-    for every keyed stage. ``fingerprint`` differs if exchanges, stages or numbers of groups do.
-    ``changes``: how often another program took the job's state over. A task that finds another
-    ``identity`` in its state sends all watermarks again.
+    ``run_id`` differs for every start of the job; ``scope`` for every new checkpoint, and where a
+    job goes on from an older copy of one, so that a sink never takes one run's micro-batch for a
+    repetition of another's. ``partitions``: Spark's, for every keyed stage. ``fingerprint`` differs
+    if exchanges, stages or numbers of groups do. ``changes``: how often another program took the
+    job's state over. A task that finds another ``identity`` in its state sends all watermarks
+    again.
     """
 
     name: str

@@ -114,6 +114,14 @@ IGNORE_UNCLAIMED_STATE: ConfigOption[bool] = ConfigOption(
     "Give up what a checkpoint keeps of sources, operators and sinks that are no longer there.",
     fallback_keys=("execution.savepoint.ignore-unclaimed-state",),
 )
+RESTORE_WRITE_AGAIN: ConfigOption[bool] = ConfigOption(
+    "headrace.restore.write-again",
+    ValueKind.BOOLEAN,
+    False,
+    "What happens if sinks have later micro-batches than the checkpoint, which is then an older"
+    " copy. If false, the job is refused. If true, it goes on from the copy, and writes the"
+    " records after the copy again, beside what the sinks have of them.",
+)
 CHECKPOINTING_MODE: ConfigOption[str] = ConfigOption(
     "execution.checkpointing.mode",
     ValueKind.CHOICE,

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.operators.slots import COUNT, GREATEST, LEAST, SUM, Slot
+from headrace.operators.field_fold import has_negative_zero, is_ordered
+from headrace.operators.slots import COUNT, SUM, Slot
 from headrace.operators.windows.combined import Combined
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keys import equal_alike
@@ -257,11 +258,12 @@ def name_of(columns: Columns, field: str | int | None) -> str | None:
 
 
 def _floats(column: Any, slot: Slot) -> tuple[Any, int] | None:
-    import pyarrow.compute as pc
-
-    if slot.how in (LEAST, GREATEST) and pc.any(pc.is_nan(column)).as_py():
-        return None  # what is the least of them depends on their order
-    return column, 0
+    if slot.how == COUNT:
+        return column, 0
+    values = column.drop_null().to_numpy()
+    # Arrow leaves NaN out of extremes, takes either zero for the least, and adds up from 0.0.
+    fits = not has_negative_zero(values) if slot.how == SUM else is_ordered(values)
+    return (column, 0) if fits else None
 
 
 def reach_of(column: Any) -> int:

@@ -31,7 +31,7 @@ from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reasons import hint_for, story_of
 from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.session import settings_of_query
-from headrace.runners.spark.startup.temporary_files import log_path
+from headrace.runners.temporary_files import log_path
 from headrace.runtime.program import JobProgram
 from headrace.runtime.routes import commits_by_task
 

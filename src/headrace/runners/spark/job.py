@@ -28,7 +28,7 @@ from headrace.runners.spark.query.driver_plan import PlanFolder
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reports import OnReport, Reports
 from headrace.runners.spark.startup.session import activate
-from headrace.runners.spark.startup.temporary_files import keep_log
+from headrace.runners.temporary_files import keep_log
 from headrace.runtime.failure import at_sink, failure_of
 from headrace.runtime.program import JobProgram
 from headrace.tracebacks import brief
@@ -69,7 +69,7 @@ class SparkJob:
         self._for_replay = b""
         if program.settings.capture_dir:
             used = program.connectors
-            self._for_replay = dumps(program.for_replay(), folders, used, provided)
+            self._for_replay = dumps(program.for_replay(), folders, used, provided, secrets=False)
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
         self._thread.start()
 

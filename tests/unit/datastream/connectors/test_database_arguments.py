@@ -23,6 +23,7 @@ from headrace.datastream.connectors.postgres import (
 from headrace.datastream.connectors.postgres.client import is_outage, psycopg
 from headrace.datastream.connectors.postgres.statements import FieldsOf, append_sql, upsert_sql
 from headrace.datastream.connectors.redis import RedisCommand, RedisLookup, RedisSink
+from headrace.datastream.connectors.redis.client import checked_url
 from headrace.errors import MissingExtraError, PlanError, TypeMismatchError
 
 URL = "postgresql://ann:s3cret@db/shop"
@@ -50,6 +51,21 @@ def command(value: Any) -> RedisCommand:
         (lambda: PostgresLookup(URL, ""), "the query"),
         (lambda: PostgresLookup(URL, "SELECT 1", key=7), "key of a PostgresLookup"),  # type: ignore[arg-type]
         (lambda: RedisSink("http://:s3cret@db", command), "is not a URL of Redis"),
+        *(
+            (lambda make=make, url=url: make(url), words)
+            for make in (lambda url: RedisSink(url, command), RedisLookup)
+            for url, words in (
+                ("redis://:s3cret@db/notadb", "'notadb' is not the number of a database"),
+                ("redis://:s3cret@db/0/1", "'0/1' is not the number"),
+                ("redis://:s3cret@db/-1", "'-1' is not the number"),
+                ("rediss://:s3cret@db?db=x", "'x' is not the number"),
+                ("unix://:s3cret@/run/redis.sock?db=x", "'x' is not the number"),
+                ("redis://:s3cret@db:port/0", "is not a URL of Redis"),
+                ("redis://:s3cret#@db/0", "is not a URL of Redis"),
+                ("redis://:63/s3cret@db/0", r"\*\*\* is not the number"),
+                ("unix://:s3cret@", "is not a URL of Redis"),
+            )
+        ),
         (lambda: RedisSink(REDIS, 7), "command must be a function"),  # type: ignore[arg-type]
         (lambda: RedisLookup(REDIS, read="HGET"), "reads with GET"),
         (lambda: RedisLookup(REDIS, read="DEL"), "not with 'DEL'"),
@@ -78,6 +94,21 @@ def test_refused_when_they_are_made(make: Callable[[], Any], words: str) -> None
 )
 def test_secrets_are_not_shown(made: Any) -> None:
     assert "s3cret" not in repr(made) + str(made) + getattr(made, "locator", "")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://cache",
+        "redis://cache/",
+        "redis://cache:6379/15",
+        "rediss://ann:s3cret@cache/?db=2",
+        "unix:///run/redis.sock?db=1",
+        "redis://[::1]:6379/0",
+    ],
+)
+def test_urls_of_redis_that_are_taken(url: str) -> None:
+    assert checked_url(url) == url
 
 
 def test_addresses() -> None:
@@ -168,11 +199,66 @@ def test_commands(given: RedisCommand, arguments: tuple[Any, ...]) -> None:
         (lambda: RedisCommand.hset("a", {"b": [1]}), "convert it first"),  # type: ignore[dict-item]
         (lambda: RedisCommand.hset("a", {}), "a dict with a field"),
         (lambda: RedisCommand(), "begin with its name"),
+        (lambda: RedisCommand(" ", 1), "begin with its name"),
+        (lambda: RedisCommand(b"SELECT", 1), "begin with its name"),
     ],
 )
 def test_commands_that_are_refused(make: Callable[[], Any], words: str) -> None:
     with pytest.raises(TypeMismatchError, match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("SELECT", 1), "SELECT changes the connection"),
+        (("select 1",), "SELECT changes the connection"),  # the client splits the name at spaces
+        ((" Select ", 1), "SELECT changes the connection"),
+        (("CLIENT", "REPLY", "OFF"), "CLIENT changes the connection"),
+        (("QUIT",), "QUIT changes the connection"),
+        (("RESET",), "RESET changes the connection"),
+        (("AUTH", "ann", "s3cret"), "AUTH changes the connection"),
+        (("HELLO", 3, "AUTH", "ann", "s3cret"), "HELLO changes the connection"),
+        (("SUBSCRIBE", "news"), "SUBSCRIBE changes the connection"),
+        (("PUNSUBSCRIBE",), "PUNSUBSCRIBE changes the connection"),
+        (("MONITOR",), "MONITOR changes the connection"),
+        (("SCRIPT", "DEBUG", "YES"), "SCRIPT DEBUG changes the connection"),
+        (("EXEC",), "EXEC belongs to a transaction"),
+        (("DISCARD",), "DISCARD belongs to a transaction"),
+        (("MULTI",), "MULTI belongs to a transaction"),
+        (("WATCH", "a"), "WATCH belongs to a transaction"),
+        (("UNWATCH",), "UNWATCH belongs to a transaction"),
+        (("BLPOP", "a", 0), "BLPOP waits"),
+        (("WAIT", 1, 0), "WAIT waits"),
+        (("XREAD", "block", 0, "STREAMS", "s", "$"), "XREAD with BLOCK waits"),
+        (("XREADGROUP", "GROUP", "g", "c", b"BLOCK", 0, "STREAMS", "s", ">"), "BLOCK waits"),
+        (("SHUTDOWN", "NOSAVE"), "SHUTDOWN stops or moves the server"),
+        (("REPLICAOF", "NO", "ONE"), "REPLICAOF stops or moves the server"),
+        (("FLUSHALL",), "FLUSHALL removes the markers"),
+        (("SWAPDB", 0, 1), "SWAPDB removes the markers"),
+    ],
+)
+def test_commands_that_a_sink_or_lookup_cannot_send(given: Any, words: str) -> None:
+    with pytest.raises(PlanError, match=words) as told:
+        RedisCommand(*given)
+    assert told.value.hint and "s3cret" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("EVAL", "return 1", 0),
+        ("SCRIPT", "LOAD", "return 1"),
+        ("PUBLISH", "news", "select"),
+        ("XREAD", "STREAMS", "block", 0),
+        ("XREADGROUP", "GROUP", "g", "block", "STREAMS", "s", ">"),
+        ("SET", "exec", "SELECT"),
+        ("DEL", "a"),
+        ("LMPOP", 1, "a", "LEFT"),
+    ],
+)
+def test_commands_that_only_look_alike_are_taken(given: Any) -> None:
+    assert RedisCommand(*given).arguments == given
 
 
 class Clock:

@@ -12,7 +12,6 @@ from headrace.common.local_files import local_path
 from headrace.common.serialization import BulkWriterFactory
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import (
-    Committer,
     CommitterContext,
     Sink,
     SinkWriter,
@@ -117,7 +116,10 @@ class FileSink(Sink):
             self.type_info,
         )
 
-    def committer(self, context: CommitterContext) -> Committer:
+    def last_batch(self, context: CommitterContext) -> int:
+        return self.committer(context).last_batch
+
+    def committer(self, context: CommitterContext) -> FileCommitter:
         return FileCommitter(
             self.base_path,
             self.staging(context.sink_id),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.datastream.connectors.kafka.client import is_own
-from headrace.datastream.connectors.kafka.library import library, made
+from headrace.datastream.connectors.kafka.library import library, made, text_of
 from headrace.datastream.connectors.kafka.properties import Properties, looked_up
 from headrace.errors import ConfigurationError
 
@@ -27,6 +28,8 @@ _RENAMED = {"max.request.size": "message.max.bytes"}
 
 
 _WRITING = "writing to"
+
+_log = logging.getLogger(__name__)
 
 
 class Producers(Protocol):
@@ -49,8 +52,17 @@ class Producers(Protocol):
         A transaction that is about to commit is waited for: the answer is then not available.
         """
 
+    def last_marker(self, beginning: str, timeout_s: float) -> int:
+        """The greatest offset of all groups called ``beginning`` and a number; -1: there is none.
+
+        Open transactions are not waited for: what they contain does not count.
+        """
+
     def group_metadata(self, group: str) -> Any:
         """What ``send_offsets_to_transaction`` knows the group by."""
+
+    def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
+        """The settings of a topic, by name; none where they may not be read, or nobody answers."""
 
     def setting(self, key: str, otherwise: int) -> int:
         """A number among the properties that were given."""
@@ -97,10 +109,25 @@ class LibrdkafkaProducers:
             found = consumer.committed(asked, timeout=timeout_s) if asked else []
         finally:
             consumer.close()
-        for place in found:
-            if place.error is not None and "AUTHORIZATION" not in place.error.name():
-                raise kafka.KafkaException(place.error)
-        return max((place.offset for place in found if place.error is None), default=-1)
+        return _greatest(found)
+
+    def last_marker(self, beginning: str, timeout_s: float) -> int:
+        """Ask all brokers for their groups, then for the offsets of those that are the sink's."""
+        kafka = library(_WRITING)
+        admin = made(kafka.admin.AdminClient, self._admin())
+        listed = admin.list_consumer_groups(request_timeout=timeout_s).result()
+        for error in listed.errors:
+            raise error
+        own = re.compile(re.escape(beginning) + "[0-9]+")
+        names = [each.group_id for each in listed.valid if own.fullmatch(each.group_id)]
+        asked = [
+            answer
+            for name in names
+            for answer in admin.list_consumer_group_offsets(
+                [kafka.ConsumerGroupTopicPartitions(name)], request_timeout=timeout_s
+            ).values()
+        ]
+        return max((_greatest(each.result().topic_partitions) for each in asked), default=-1)
 
     def group_metadata(self, group: str) -> Any:
         """A consumer's that has joined no group: it is of no generation."""
@@ -109,6 +136,18 @@ class LibrdkafkaProducers:
             return consumer.consumer_group_metadata()
         finally:
             consumer.close()
+
+    def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
+        """Ask for what the topic has, whoever has set it."""
+        kafka = library(_WRITING)
+        asked = kafka.admin.ConfigResource(kafka.admin.ConfigResource.Type.TOPIC, topic)
+        with made(kafka.admin.AdminClient, self._admin()) as admin:
+            (answer,) = admin.describe_configs([asked], request_timeout=timeout_s).values()
+            try:
+                return {name: entry.value for name, entry in answer.result().items()}
+            except kafka.KafkaException as error:
+                _log.info("the settings of the topic %r are not known: %s", topic, text_of(error))
+                return {}
 
     def setting(self, key: str, otherwise: int) -> int:
         """A number among the properties.
@@ -132,6 +171,19 @@ class LibrdkafkaProducers:
 
     def _admin(self) -> dict[str, str]:
         return {key: value for key, value in self._client().items() if _COMMON.match(key)}
+
+
+def _greatest(found: Iterable[Any]) -> int:
+    """The greatest offset that an answer has; -1: none.
+
+    Raises:
+        KafkaException: one is not known, for another reason than that the topic may not be seen.
+    """
+    found = [*found]
+    for place in found:
+        if place.error is not None and "AUTHORIZATION" not in place.error.name():
+            raise library(_WRITING).KafkaException(place.error)
+    return max((place.offset for place in found if place.error is None), default=-1)
 
 
 _COMMON = re.compile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import tempfile
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from headrace.runners import program_classes
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runners.temporary_files import part_of_own
 from headrace.runtime.program import JobProgram
 
 _PROGRAM, _QUERY = "program", "query"
@@ -68,8 +69,7 @@ class PlanFolder:
     """
 
     def __init__(self, program: JobProgram, pickled: Callable[[JobProgram], bytes]) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="headrace-plan-")
-        self._path = Path(self._folder.name)
+        self._path = part_of_own("plan-")
         (self._path / _PROGRAM).write_bytes(pickled(program))
 
     @property
@@ -83,8 +83,8 @@ class PlanFolder:
         return str(self._path)
 
     def remove(self) -> None:
-        """Remove the folder."""
-        self._folder.cleanup()
+        """Remove the folder; what Spark's processes still write into it goes with this process."""
+        shutil.rmtree(self._path, ignore_errors=True)
 
 
 def read_plan(folder: str) -> DriverPlan:
