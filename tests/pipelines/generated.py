@@ -55,15 +55,15 @@ from .functions import (
 )
 from .log import Log, SplitLog
 from .special import (
-    ENDS,
-    FLOATS,
     FORMS,
-    AsFloat,
     Each,
+    as_float,
     exact,
     modelled_kind,
     of_kind,
     of_python,
+    place,
+    with_float,
     with_kind,
 )
 from .two_streams import ADDED, Aged, Marked, Surcharged
@@ -497,22 +497,21 @@ def _reduce(built: Built, flow: Flow, _: Flow, number: int) -> None:
 
 def _floats(built: Built, flow: Flow, _: Flow, number: int) -> None:
     """Floats of every kind in the state of windows."""
-    function = AsFloat(FLOATS)
-    keyed = built.keyed(flow.stream.map(function), any_order=True)
+    keyed = built.keyed(flow.stream.map(with_float), any_order=True)
     stream = keyed.window(TumblingEventTimeWindows.of(number % 4 * 7 + 5)).process(Each())
-    records: list[Any] = [(k, function.of(v), ts) for k, v, ts in flow.records]
+    records: list[Any] = [(k, as_float(v), ts) for k, v, ts in flow.records]
     built.sealed.append(flow.behind(stream, records))
 
 
 def _extremes(built: Built, flow: Flow, _: Flow, number: int) -> None:
     """The least and the greatest float of each key."""
-    function, extreme = AsFloat(ENDS), (min, max)[number % 2]
-    keyed = built.keyed(flow.stream.map(function), any_order=True)
+    keyed = built.keyed(flow.stream.map(with_float), any_order=True)
     stream = keyed.max(1) if number % 2 else keyed.min(1)
-    found: dict[int, float] = {}
+    found: dict[int, list[float]] = {}
     for key, value, _ts in flow.records:
-        found[key] = extreme(found.get(key, function.of(value)), function.of(value))
-    records: list[Any] = [(key, value, 0) for key, value in found.items()]
+        found.setdefault(key, []).append(as_float(value))
+    extreme = max if number % 2 else min
+    records: list[Any] = [(key, extreme(floats, key=place), 0) for key, floats in found.items()]
     built.sealed.append(Flow(stream, records, Order.PER_KEY, flow.timely, last=True))
 
 

@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 
 from headrace.common.types import Row, RowKind
-from headrace.datastream.functions import MapFunction, ProcessWindowFunction
+from headrace.datastream.functions import ProcessWindowFunction
 
 FLOATS = (1.5, -0.0, math.nan, 0.0, math.inf, -math.inf, -2.5)
-ENDS = tuple(number for number in FLOATS if not math.isnan(number) and number)
-"""Of these no two are equal, and each is before or after each other one."""
-
 KINDS = (*RowKind,)
 
 
@@ -37,18 +34,14 @@ FORMS = (of_python, np.int64, as_bool, as_numpy_bool, np.int32)
 """In each of these forms a key is the same key."""
 
 
-class AsFloat(MapFunction):
-    """One of some floats in place of the number."""
+def as_float(number: int) -> float:
+    """The float for a number."""
+    return FLOATS[number % len(FLOATS)]
 
-    def __init__(self, floats: tuple[float, ...]) -> None:
-        self.floats = floats
 
-    def map(self, value: Any) -> Any:
-        return value[0], self.of(value[1])
-
-    def of(self, number: int) -> float:
-        """The float for a number."""
-        return self.floats[number % len(self.floats)]
+def with_float(value: Any) -> Any:
+    """A record with one of ``FLOATS`` in place of the number."""
+    return value[0], as_float(value[1])
 
 
 class Each(ProcessWindowFunction[Any, Any, Any, Any]):
@@ -71,6 +64,13 @@ def of_kind(row: Row) -> Any:
 def modelled_kind(number: int) -> int:
     """The number of ``of_kind`` for that of a record."""
     return number * len(KINDS) + number % len(KINDS)
+
+
+def place(number: float) -> tuple[bool, float, float]:
+    """Where a float stands among others: -0.0 before 0.0, and NaN last, as in Flink."""
+    if math.isnan(number):
+        return True, 0.0, 0.0
+    return False, number, math.copysign(1.0, number)
 
 
 def exact(value: Any) -> Any:
