@@ -35,8 +35,9 @@ def main() -> int:
     for name in ("record", "check"):
         command = commands.add_parser(name)
         command.add_argument("--no-spark", action="store_true", help="without Spark")
-        if name == "check":
-            command.add_argument("--first", type=int, default=PROGRAMS, metavar="N")
+        command.add_argument(
+            "--first", type=int, default=PROGRAMS, metavar="N", help="the first N programs only"
+        )
     show = commands.add_parser("show")
     show.add_argument("seed", type=int)
     show.add_argument("way", nargs="?", choices=VARIANTS)
@@ -46,7 +47,7 @@ def main() -> int:
     diff.add_argument("way", choices=VARIANTS)
     given = parser.parse_args()
     if given.command == "record":
-        record(of_spark(recording()) if given.no_spark else digests_on_spark())
+        record(of_spark(recording()) if given.no_spark else digests_on_spark(), given.first)
     elif given.command == "check":
         return _check(given.first, not given.no_spark)
     elif given.command == "show":
