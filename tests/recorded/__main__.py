@@ -47,7 +47,7 @@ def main() -> int:
     diff.add_argument("way", choices=VARIANTS)
     given = parser.parse_args()
     if given.command == "record":
-        record(of_spark(recording()) if given.no_spark else digests_on_spark(), given.first)
+        record(of_spark() if given.no_spark else digests_on_spark(), given.first)
     elif given.command == "check":
         return _check(given.first, not given.no_spark)
     elif given.command == "show":

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -193,10 +192,11 @@ def as_text(answers: Iterable[tuple[str, Answer]]) -> str:
     return "\n".join(f"== {variant}\n{answer.exact}" for variant, answer in answers)
 
 
-def of_spark(known: Recording) -> dict[int, dict[str, Any]]:
-    """What is recorded of Spark, by program."""
+def of_spark() -> dict[int, Digests]:
+    """What is recorded of Spark, by program; nothing where nothing is recorded yet."""
+    if not ANSWERS.exists():
+        return {}
     return {
         number: {name: found for name, found in answers.items() if name not in VARIANTS}
-        for number, answers in known.answers.items()
-        if answers.keys() - {*VARIANTS}
+        for number, answers in recording().answers.items()
     }
