@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from headrace.common.typeinfo import Types
 from headrace.datastream import DataStream, KeyedProcessFunction, OutputTag
 from headrace.datastream.state import ValueStateDescriptor
+
+from .draws import Draws
 
 HOUR_MS = 3_600_000
 START_MS = 100_000 * HOUR_MS
@@ -31,6 +34,28 @@ class JumpingClock:
     def how(self) -> dict[str, Any]:
         """What ``run_pipeline`` is given."""
         return {"clock": self, "monotonic": lambda: self.monotonic_ms}
+
+
+@dataclass(frozen=True)
+class Jumps:
+    """By how much the clock of a run is set at each reading (ms)."""
+
+    jumps_ms: tuple[int, ...]
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """What ``run_pipeline`` is given: a new clock."""
+        return JumpingClock(self.jumps_ms).how
+
+
+def drawn_jumps(draws: Draws) -> Jumps:
+    """A clock that stands where it should, is a little off, or was days ahead."""
+
+    def jump(draws: Draws) -> int:
+        most_ms = draws.choice([0, 500, HOUR_MS, 24 * HOUR_MS])
+        return draws.integer(-most_ms, most_ms)
+
+    return Jumps(tuple(draws.several(jump, 0, 12)))
 
 
 jumps = st.lists(
