@@ -1,4 +1,4 @@
-"""What issues 4, 16 and 17 ask for, each as a number that follows from the results."""
+"""The targets of the benchmarks, each with the number that follows from the results."""
 
 from __future__ import annotations
 

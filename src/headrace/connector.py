@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from headrace.errors import CheckpointError, PlanError
 
@@ -53,6 +53,23 @@ class ServedBy(Enum):
     """The user's process: a sink whose records are printed or collected there."""
     SPARK = "spark"
     """Spark itself: a DataFrame is read, or written."""
+
+
+class KeepsSecrets(ABC):
+    """What has passwords in it and is no source or sink: a lookup, say.
+
+    Files of failed calls are written without the secrets, and a replay takes them from the
+    environment.
+    """
+
+    @property
+    @abstractmethod
+    def secrets(self) -> Mapping[str, str]:
+        """The secrets, by the environment variable that a replay finds each in."""
+
+    @abstractmethod
+    def with_secrets(self, found: Mapping[str, str]) -> Self:
+        """A copy that has those and no other; by the same names."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +175,10 @@ class SplitEnumerator(ABC):
     It may keep caches, but every answer must follow from the JSON it is given (and from what
     it wrote under its ``directory`` before it returned a position that refers to it). The engine
     checks the answers: a rule that is broken fails the job with the rule and the source's name.
+
+    ``now_ms`` is for intervals and timeouts: within a run it advances by a monotonic clock, and it
+    never goes back from one run to the next. It need not be the time of day: only the difference of
+    two counts.
     """
 
     @abstractmethod
@@ -209,13 +230,16 @@ class SplitEnumerator(ABC):
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """All records before ``positions`` are committed in all sinks; a broker may be informed.
 
-        ``positions`` also names splits that the micro-batch finished, if their end is known. The
-        call may come late: Spark reports a commit with the next micro-batch. So the last one of a
-        stream is not reported, and a batch reports none.
+        ``positions`` also names splits that the micro-batch finished, if their end is known. Called
+        when a micro-batch of a stream is done, also the last one; and when a job goes on from its
+        checkpoint, with the positions from there. A batch reports none.
         """
 
     def close(self) -> None:
-        """Release what the enumerator holds."""
+        """Release what the enumerator holds; what ``committed`` has begun should be done by then.
+
+        Called when a job ends or is stopped, not when it fails.
+        """
 
 
 class SplitReader(ABC):
@@ -352,7 +376,8 @@ class WriterContext:
     """Where a writer runs.
 
     Fields:
-        sink_id: equal for all runs on one checkpoint, different for every other sink.
+        sink_id: equal for all runs on one checkpoint, different for every other sink. A job that
+            goes on from an older copy of its checkpoint may get another one (see ``Sink``).
         batch_id: the number of the micro-batch; those that are committed count from 0 without
             gaps, and one that is run again keeps its number.
         partition: the number of the task, from 0.
@@ -433,9 +458,10 @@ class Committer(ABC):
     def finish(self) -> None:
         """The input has ended: publish what is still held back (files not yet rolled)."""
 
-    def snapshot(self) -> Iterator[bytes]:
+    def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
         """What is held back after the last commit, as pieces in a form of the sink's own.
 
+        ``last_batch``: only what micro-batches up to this one wrote; None: all of it.
         Nothing changes here. Pieces have some megabytes each, and an order. They hold all that
         ``restore`` needs: what the committer keeps elsewhere may be gone by then. Sinks that hold
         nothing back give no pieces.
@@ -477,6 +503,11 @@ class Sink(ABC):
     A job without a keyed stage that reads a DataFrame has the partitions that Spark gives it. The
     plan of a batch is in no log: started again by a restart strategy, it is the same as long as
     its input is.
+
+    **Older copies.** A checkpoint may be replaced by a copy of an earlier moment. Then the next
+    micro-batches have numbers that the sink has already committed, and other records. The engine
+    notices this by ``last_batch``, before anything is planned or written. The job is refused; or
+    the user's configuration lets it go on, and all its sinks get another ``sink_id``.
     """
 
     @property
@@ -508,6 +539,18 @@ class Sink(ABC):
             hint="write committer(), or let its commits be CommitBy.TASK",
         )
 
+    def last_batch(self, context: CommitterContext) -> int | None:
+        """The highest micro-batch that was committed under ``context.sink_id``; -1: none was.
+
+        The highest of all partitions: some may not have written for long, and earlier runs may
+        have had more of them. Called once beside the driver when a job goes on from a checkpoint;
+        it changes nothing outside, and waits for a server that is away as a writer would.
+
+        None, the default: the sink does not know. Then an older copy of the checkpoint is not
+        noticed, and an exactly-once sink loses or doubles records after it.
+        """
+        return None
+
     @property
     def kind(self) -> str:
         """What the sink is, for checkpoints."""
@@ -516,6 +559,14 @@ class Sink(ABC):
     @property
     def locator(self) -> str:
         """What it writes to (a path, a topic); empty if that does not distinguish it."""
+        return ""
+
+    @property
+    def exclusive_name(self) -> str:
+        """A name in the system that it writes to, which no other sink may use; empty for none.
+
+        A program with two sinks that have the same one is refused.
+        """
         return ""
 
     @property

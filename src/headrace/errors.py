@@ -12,11 +12,15 @@
     ├── ConfigurationError (ValueError)   an unknown key, or a value that does not parse
     ├── UnstableKeyError (TypeError)      a key whose hash differs between interpreters
     ├── TypeMismatchError (TypeError)     a value that does not fit its declared type
+    ├── UnpicklableStateError (TypeError) a value in state that cannot be pickled
+    ├── StateTooLargeError (ValueError)   a value in state that is larger than allowed
     ├── DecodeError (ValueError)          raw input that cannot be decoded
     ├── MissingExtraError (ImportError)   an optional part is not installed
     ├── CheckpointError (RuntimeError)    a checkpoint that cannot be used
     │   └── CheckpointLockedError         another driver is running on it
     └── JobError (RuntimeError)           a job failed for a reason that is not the user's code
+        ├── SparkEndedError               Spark's JVM has ended
+        └── StorageError                  Spark cannot store state: a full disk, mostly
 
 Each derives from ``HeadraceError`` and from the builtin a caller would expect to catch.
 """
@@ -114,6 +118,14 @@ class TypeMismatchError(HeadraceError, TypeError):
     """A value does not fit the type declared for its stream."""
 
 
+class UnpicklableStateError(HeadraceError, TypeError):
+    """A value in state cannot be pickled, so it cannot be stored."""
+
+
+class StateTooLargeError(HeadraceError, ValueError):
+    """A value in state is larger than a record of the state store may be."""
+
+
 class DecodeError(HeadraceError, ValueError):
     """Raw input that cannot be decoded."""
 
@@ -132,3 +144,11 @@ class CheckpointLockedError(CheckpointError):
 
 class JobError(HeadraceError, RuntimeError):
     """A job failed for a reason that is not an exception of the user's code."""
+
+
+class SparkEndedError(JobError):
+    """Spark's JVM has ended, and with it every job of this program."""
+
+
+class StorageError(JobError):
+    """Spark cannot store state: a disk is full, or its state store has failed."""

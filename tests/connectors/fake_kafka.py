@@ -68,6 +68,9 @@ class Log:
 class Broker:
     """The whole cluster. ``opened`` counts consumers, ``fetched`` messages, ``sought`` seeks.
 
+    ``refusals`` answer the commits for groups, one after the other; None: it is done. ``commits``:
+    what was asked.
+
     ``learns``: what happens in the pauses of a client, one after the other. ``paused_s``: how long
     they were in all.
     """
@@ -81,6 +84,8 @@ class Broker:
     sought: int = 0
     learns: list[Callable[[], object]] = field(default_factory=list)
     paused_s: float = 0.0
+    refusals: list[str | None] = field(default_factory=list)
+    commits: list[Mapping[Place, int]] = field(default_factory=list)
 
     def create(self, topic: str, partitions: int = 1) -> list[Log]:
         """A new topic, with an id of its own."""
@@ -110,11 +115,17 @@ class FakeClients:
         broker.opened += 1
         return FakeLog(broker, topic, partition)
 
+    def group_commits(self, group: str) -> FakeGroup:
+        return FakeGroup(BROKERS[self.name], group)
+
     def pause(self, seconds: float) -> None:
         broker = BROKERS[self.name]
         broker.paused_s += seconds
         if broker.learns:
             broker.learns.pop(0)()
+
+    def clock_ms(self) -> int:
+        return round(BROKERS[self.name].paused_s * 1000)
 
 
 @dataclass
@@ -155,12 +166,36 @@ class FakeCluster:
         groups = self._up().groups
         return {place: groups[group, place] for place in places if (group, place) in groups}
 
-    def commit(self, group: str, offsets: Mapping[Place, int]) -> str | None:
-        self._up().groups.update({(group, place): at for place, at in offsets.items()})
-        return None
-
     def close(self) -> None:
         pass
+
+
+@dataclass
+class FakeGroup:
+    """A group's commits, answered at once: with what ``refusals`` has next, if it has some.
+
+    Those of a broker that is down are answered when it is back.
+    """
+
+    broker: Broker
+    group: str
+    waiting: list[Mapping[Place, int]] = field(default_factory=list)
+
+    def commit(self, offsets: Mapping[Place, int]) -> None:
+        self.waiting.append(offsets)
+
+    def outcomes(self) -> Sequence[str | None]:
+        answers: list[str | None] = []
+        while self.waiting and not self.broker.down:
+            offsets = self.waiting.pop(0)
+            answers.append(self.broker.refusals.pop(0) if self.broker.refusals else None)
+            self.broker.commits.append(offsets)
+            if answers[-1] is None:
+                self.broker.groups.update({(self.group, at): to for at, to in offsets.items()})
+        return answers
+
+    def close(self) -> None:
+        self.outcomes()
 
 
 @dataclass

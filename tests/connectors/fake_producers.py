@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -57,8 +58,12 @@ class Cluster:
     made: list[FakeProducer] = field(default_factory=list)
     largest_bytes: int = 1000
     queue_records: int = 1000
+    settings: dict[str, str] = field(default_factory=dict)
+    """Those of each topic."""
     refuses: tuple[bytes, int] | None = None
     """A value, and with which code it is not delivered."""
+    refuses_batches: bool = False
+    """All that was sent with such a value is refused, as real brokers do."""
 
     @property
     def values(self) -> list[str]:
@@ -106,8 +111,19 @@ class FakeProducers:
         found = [to for (of, *_), to in cluster.offsets.items() if of == group]
         return max(found, default=-1)
 
+    def last_marker(self, beginning: str, timeout_s: float) -> int:
+        cluster = CLUSTERS[self.name]
+        cluster.meet("last_marker")
+        own = re.compile(re.escape(beginning) + "[0-9]+")
+        found = [to for (of, *_), to in cluster.offsets.items() if own.fullmatch(of)]
+        return max(found, default=-1)
+
     def group_metadata(self, group: str) -> Any:
         return group
+
+    def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
+        CLUSTERS[self.name].meet("topic_settings")
+        return CLUSTERS[self.name].settings
 
     def setting(self, key: str, otherwise: int) -> int:
         return dict(self.settings).get(key, otherwise)
@@ -127,9 +143,9 @@ class FakeProducer:
     def __len__(self) -> int:
         return len(self.queue) + len(self.reports)
 
-    def list_topics(self, topic: str, timeout: float = -1) -> Any:
+    def list_topics(self, topic: str | None = None, timeout: float = -1) -> Any:
         self.cluster.meet("list_topics")
-        count = self.cluster.topics.get(topic)
+        count = self.cluster.topics.get(topic) if topic else None
         error = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART) if count is None else None
         found = SimpleNamespace(error=error, partitions={n: None for n in range(count or 0)})
         return SimpleNamespace(topics={topic: found})
@@ -171,8 +187,12 @@ class FakeProducer:
     ) -> None:
         if not isinstance(partition, int):
             raise TypeError(f"{type(partition).__name__!r} object cannot be an integer")
+        if not isinstance(timestamp, int):
+            raise TypeError(f"{type(timestamp).__name__!r} object cannot be an integer")
         if any(not isinstance(to, str | bytes | None) for _, to in headers or ()):
             raise TypeError("expected header value to be None, binary, or unicode string")
+        if timestamp >= 2**63:
+            raise OverflowError("int too big to convert")
         self._not_failed()
         assert self.name is None or self.state == "open", self.state
         if len(value or b"") + len(key or b"") > self.cluster.largest_bytes:
@@ -238,9 +258,12 @@ class FakeProducer:
 
     def _deliver(self) -> None:
         queue, self.queue = self.queue, []
-        for record in queue:
-            refused = self.cluster.refuses
-            if refused is not None and record.value == refused[0]:
+        refused = self.cluster.refuses
+        wrong = [refused is not None and record.value == refused[0] for record in queue]
+        if self.cluster.refuses_batches and any(wrong):
+            wrong = [True] * len(queue)
+        for record, is_wrong in zip(queue, wrong, strict=True):
+            if refused is not None and is_wrong:
                 self.reports.append((KafkaError(refused[1]), record))
                 self.state = "failed" if self.name else self.state
             elif self.name is None:

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headrace.datastream.connectors.kafka.client import Clients, Cluster, PartitionLog
+from headrace.datastream.connectors.kafka.client import (
+    Clients,
+    Cluster,
+    GroupCommits,
+    PartitionLog,
+)
 from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers
 
 
@@ -35,6 +40,15 @@ class NotedClients:
     def log(self, topic: str, partition: int) -> PartitionLog:
         _note(self.path, f"{topic}/{partition}")
         return self.inner.log(topic, partition)
+
+    def group_commits(self, group: str) -> GroupCommits:
+        return self.inner.group_commits(group)
+
+    def pause(self, seconds: float) -> None:
+        self.inner.pause(seconds)
+
+    def clock_ms(self) -> int:
+        return self.inner.clock_ms()
 
 
 @dataclass(frozen=True)

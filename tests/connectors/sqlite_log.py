@@ -18,6 +18,7 @@ from headrace.connector import (
     Budget,
     Chunk,
     CommitBy,
+    CommitterContext,
     JsonValue,
     Progress,
     Sink,
@@ -41,6 +42,7 @@ AHEAD = """
     (SELECT id FROM log WHERE part = ? AND id >= ? ORDER BY id LIMIT ?)
 """
 RANGE = "SELECT value FROM log WHERE part = ? AND id >= ? AND id < ? ORDER BY id"
+LAST = "SELECT coalesce(max(batch), -1) FROM marker WHERE sink = ?"
 
 
 def connect(path: str) -> sqlite3.Connection:
@@ -126,6 +128,11 @@ class SqliteLogSink(Sink):
 
     def writer(self, context: WriterContext) -> SinkWriter:
         return SqliteLogWriter(context, context.shared("client", lambda: connect(self.path)))
+
+    def last_batch(self, context: CommitterContext) -> int:
+        with closing(connect(self.path)) as client:
+            last: int = client.execute(LAST, (context.sink_id,)).fetchone()[0]
+        return last
 
 
 @dataclass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -271,6 +273,16 @@ def test_a_job_waits_for_a_broker_that_is_started_again(
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_broker_that_takes_connections_and_does_not_answer(kafka_servers: str) -> None:
+    """As long as an AdminClient committed, the process ended at the first or the second time."""
+    name = new_topic(kafka_servers)
+    job = [sys.executable, "-m", "tests.connectors.silent_job", kafka_servers, name, name, "5"]
+    done = subprocess.run(job, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    offset, committed = done.stdout.split()
+    assert offset == committed
+
+
 def until(so: Callable[[], bool]) -> None:
     end = time.monotonic() + 30
     while not so():
@@ -290,6 +302,6 @@ def test_a_broker_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     module = "headrace.datastream.connectors.kafka.librdkafka"
     monkeypatch.setattr(f"{module}.ASK_TIMEOUT_S", 1.0)
     clients = LibrdkafkaClients("127.0.0.1:1", None, None, Properties())
-    nowhere = source("127.0.0.1:1", "t", clients=clients)
+    nowhere = source("127.0.0.1:1", "t", clients=clients, unreachable_timeout=1)
     with pytest.raises(JobError, match=r"no Kafka broker answers: .*127\.0\.0\.1:1"):
         nowhere.enumerator("").initial(0)

@@ -11,6 +11,8 @@ import pytest
 
 pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
+from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
+from headrace.datastream.connectors.kafka.properties import Properties
 from tests.connectors.kafka_job import SECRET
 from tests.connectors.opened import lines
 from tests.connectors.topic import content, new_topic, transactions
@@ -46,6 +48,11 @@ def test_every_record_counts_once_and_in_order(kafka_servers: str, tmp_path: Pat
     checkpoint = [path for path in (tmp_path / "checkpoint").rglob("*") if path.is_file()]
     assert checkpoint and not any(SECRET.encode() in path.read_bytes() for path in checkpoint)
     assert SECRET not in log_of(tmp_path)
+
+    clients = LibrdkafkaClients(kafka_servers, None, None, Properties())
+    cluster, partitions = clients.cluster(), [(topic, 0), (topic, 1)]
+    assert cluster.committed(topic, partitions) == cluster.latest(partitions)  # no lag is left
+    cluster.close()
 
     consumers = lines(tmp_path / "consumers")
     assert len(consumers) == len({*consumers})  # a process opens one for each partition it reads

@@ -19,6 +19,7 @@ from headrace.datastream.connectors.kafka import (
     KafkaProducerRecord,
     KafkaRecordSerializationSchema,
     KafkaSink,
+    RecordTimestamp,
 )
 from headrace.dev import topics
 from headrace.errors import JobError
@@ -48,6 +49,9 @@ class TestExactlyOnce(SinkContract):
         """No other test's markers count."""
         names = [*given[:6], f"{given[6] if len(given) > 6 else sink_id}-{self.name}"]
         return super().writer(*names[:-1], sink_id=names[-1], **more)
+
+    def last_batch(self, sink: Sink, sink_id: str = "sink-1") -> int | None:
+        return super().last_batch(sink, f"{sink_id}-{self.name}")
 
     def values(self, count: int) -> list[str]:
         return [f"record {index}" for index in range(count)]
@@ -102,6 +106,39 @@ def test_all_parts_of_a_record_arrive(kafka_servers: str, guarantee: DeliveryGua
     assert (first.partition(), first.key(), first.value()) == (2, b"k", b"a")
     assert tuple(first.headers()) == headers and first.timestamp() == (1, 1234)
     assert second.value() is None and second.timestamp() == (1, 5678)
+
+
+def test_brokers_settings_of_timestamps_are_told(
+    kafka_servers: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Retention by old timestamps, and what a topic refuses, as a real broker says it."""
+    now_ms = int(time.time() * 1000)
+    day_ms = 86_400_000
+    limits = {"retention.ms": str(day_ms), "message.timestamp.after.max.ms": "1000"}
+    topic = new_topic(kafka_servers, 1, **limits)
+    made = KafkaSink(bootstrap_servers=kafka_servers, record_serializer=Whole())
+    record = KafkaProducerRecord(topic, b"a")
+    task = writer(made, WorkerResources())
+    task.write([record, record], [now_ms, now_ms - 2 * day_ms])
+    task.prepare_commit()
+    warnings = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert [topic in words and "keeps records for 1 day only" in words for words in warnings] == [
+        True
+    ]
+    task.write([record, record], [now_ms, now_ms + day_ms])
+    with pytest.raises(JobError, match="Kafka refuses records") as told:
+        task.prepare_commit()
+    assert "message.timestamp.after.max.ms" in str(told.value.hint)
+    sent = KafkaSink(
+        bootstrap_servers=kafka_servers,
+        record_serializer=Whole(),
+        record_timestamp=RecordTimestamp.SENDING_TIME,
+    )
+    task = writer(sent, WorkerResources())
+    task.write([record], [0])
+    task.prepare_commit()
+    kind, at = content(kafka_servers, topic)[-1].timestamp()
+    assert kind == 1 and now_ms <= at <= int(time.time() * 1000)
 
 
 def test_keys_go_where_javas_client_brings_them(kafka_servers: str) -> None:

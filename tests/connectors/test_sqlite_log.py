@@ -18,7 +18,7 @@ from headrace.testing.contracts import START_MS, Planner, SinkContract, SourceCo
 from tests.connectors import sqlite_log
 from tests.connectors.sqlite_log import TABLES, SqliteLogSink, SqliteLogSource, connect
 
-LINES_OF_THE_EXAMPLE = 150
+LINES_OF_THE_EXAMPLE = 160
 PARTS = 3
 
 

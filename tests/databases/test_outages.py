@@ -15,7 +15,13 @@ from typing import Any
 import pytest
 
 from headrace.common import Time
-from headrace.connector import Sink, WorkerResources, WriterContext
+from headrace.connector import (
+    CommitterContext,
+    DeliveryGuarantee,
+    Sink,
+    WorkerResources,
+    WriterContext,
+)
 from headrace.datastream import AsyncDataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors.postgres import PostgresLookup, PostgresSink
 from headrace.datastream.connectors.redis import RedisCommand, RedisLookup, RedisSink, client
@@ -128,6 +134,33 @@ def test_postgres_is_killed_between_a_commit_and_its_answer(
     write(sink, [1, 2], 1, worker)
     with psycopg.connect(mortal_postgres.url) as database:
         assert database.execute("SELECT n FROM counted ORDER BY n").fetchall() == [(0,), (1,), (2,)]
+
+
+def test_the_last_micro_batch_is_asked_for_until_a_server_is_back(
+    mortal_postgres: Server, mortal_redis: Server
+) -> None:
+    url, context = mortal_postgres.url, CommitterContext("sink", "job")
+    rows: dict[str, Any] = {"table": "asked", "columns": ["n"], "values": lambda n: [n]}
+    in_rows = PostgresSink(url, **rows, markers="asked_markers")
+    in_keys = RedisSink(mortal_redis.url, lambda n: RedisCommand.set("asked", n))
+    with psycopg_of(url) as database:
+        database.execute("CREATE TABLE asked (n int)")
+    sinks: list[tuple[Sink, Server]] = [(in_rows, mortal_postgres), (in_keys, mortal_redis)]
+    for sink, server in sinks:
+        assert sink.last_batch(context) == -1
+        mine = WorkerResources()
+        write(sink, [0], 6, mine)
+        mine.close()
+        away(server)
+        assert sink.last_batch(context) == 6
+    at_least_once = PostgresSink(url, **rows, guarantee=DeliveryGuarantee.AT_LEAST_ONCE)
+    assert at_least_once.last_batch(context) is None
+
+
+def psycopg_of(url: str) -> Any:
+    import psycopg
+
+    return psycopg.connect(url, autocommit=True)
 
 
 def test_a_program_outlives_its_redis(mortal_redis: Server) -> None:

@@ -14,8 +14,6 @@ from headrace.datastream import StreamExecutionEnvironment
 pytestmark = pytest.mark.spark
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "databases.md"
-REDIS = "redis://localhost:6379/0"
-DATABASE = "postgresql://headrace@localhost:5432/postgres"
 
 
 def blocks(language: str) -> list[str]:
@@ -33,11 +31,11 @@ def test_the_page(
         redis.execute_command(*line.split())
     for sql in blocks("sql"):
         database.execute(sql)
+    monkeypatch.setenv("REDIS", redis.url)
+    monkeypatch.setenv("DATABASE", database.url)
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    programs = blocks("python")
-    assert REDIS in programs[0] and DATABASE in programs[0]
-    for program in programs:
-        exec(program.replace(REDIS, redis.url).replace(DATABASE, database.url), namespace)
+    for program in blocks("python"):
+        exec(program, namespace)
     assert redis.hgetall("totals") == {"ann": "11", "bob": "4"}
     found = database.execute("SELECT * FROM orders ORDER BY id").fetchall()
     assert found == [(1, "ann", 10.0), (2, "bob", 4.0), (3, "ann", 1.0)]

@@ -184,6 +184,7 @@ def jdbc(database: Any, sql: str, type_info: Any, **options: Any) -> Sink:
         .with_url(f"jdbc:postgresql://{host}:{port}/postgres?currentSchema={schema}")
         .with_driver_name("org.postgresql.Driver")
         .with_user_name("headrace")
+        .with_password(database.info.password)
         .build()
     )
     how = JdbcExecutionOptions.builder().with_batch_size(2).with_max_retries(1).build()
@@ -317,6 +318,70 @@ def test_a_row_that_is_refused_takes_the_others_with_it(database: Any) -> None:
     assert len(rows(database, "prices")) == 2
 
 
+TAKEN = [(1, 1.0), (2, 2.0)]
+PRICE = "INSERT INTO prices VALUES (%s, %s)"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"table": "prices", "columns": ["id", "price"]},
+        {"table": "prices", "columns": ["id", "price"], "key": ["id"]},
+        {"sql": PRICE, "values": tuple},
+        {"sql": PRICE, "values": tuple, "batch_rows": 1},
+        {"sql": PRICE, "values": tuple, "batch_rows": 0},
+    ],
+    ids=["copy", "upsert", "statement", "one by one", "all at once"],
+)
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ((3, "x"), "invalid input syntax"),
+        ((None, 3.0), "null value in column"),
+        ((2**40, 3.0), "integer"),
+        ((3, "a\0b"), "NUL"),
+        ((3, object()), "cannot adapt"),
+        ((3, {"a": object()}), "not JSON serializable"),
+        ((3, -1.0), "violates check constraint"),
+        ((3, 1e9), "too dear"),
+    ],
+)
+def test_the_row_that_is_refused_is_named(
+    database: Any, given: Any, row: tuple[Any, ...], words: str
+) -> None:
+    """By the server, the client, a function for JSON or a trigger; nothing is written."""
+    database.execute(PRICES)
+    database.execute("ALTER TABLE prices ADD CHECK (price >= 0)")
+    database.execute(
+        """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.price > 1000 THEN RAISE EXCEPTION 'too dear'; END IF; RETURN NEW; END $$;
+        CREATE TRIGGER t BEFORE INSERT ON prices FOR EACH ROW EXECUTE FUNCTION refuse()"""
+    )
+    sink = PostgresSink(database.url, **given)
+    with pytest.raises(Exception, match=words) as told:
+        write(sink, [*TAKEN, row, (4, 4.0), (5, "y")])
+    assert told.value.__notes__ == [f"the row that was refused: {row!r}"]
+    assert rows(database, "prices") == []
+    write(sink, TAKEN)
+    assert rows(database, "prices") == TAKEN
+
+
+@pytest.mark.parametrize("key", [(), ("id",)])
+def test_no_row_is_named_where_none_would_be_taken(database: Any, key: Any) -> None:
+    sink = PostgresSink(database.url, table="missing", columns=["id", "price"], key=key)
+    with pytest.raises(Exception, match="does not exist") as told:
+        write(sink, TAKEN)
+    assert not hasattr(told.value, "__notes__")
+
+
+def test_a_record_whose_values_cannot_be_taken_is_named(database: Any) -> None:
+    database.execute(PRICES)
+    sink = PostgresSink(database.url, sql=PRICE, values=lambda record: (record["id"], 1.0))
+    with pytest.raises(KeyError) as told:
+        write(sink, [{"id": 1}, {"name": "ann"}])
+    assert told.value.__notes__ == ["the record: {'name': 'ann'}"]
+
+
 def test_a_user_who_may_make_no_table_is_told(database: Any) -> None:
     database.execute(PRICES)
     database.execute(
@@ -325,7 +390,7 @@ def test_a_user_who_may_make_no_table_is_told(database: Any) -> None:
     )
     (schema,) = database.execute("SELECT current_schema()").fetchone()
     database.execute(f"GRANT USAGE ON SCHEMA {schema} TO guest")
-    url = database.url.replace("headrace@", "guest@")
+    url = f"postgresql://guest@{database.url.rpartition('@')[2]}"
     given: Any = {"table": "prices", "columns": ["id", "price"], "password": "s3cret"}
     with pytest.raises(JobError, match="cannot be created") as told:
         write(PostgresSink(url, **given), [(1, 1.0)])
@@ -340,7 +405,7 @@ def test_a_user_who_may_make_no_table_is_told(database: Any) -> None:
 
 def test_what_is_wrong_is_told_at_once(database: Any) -> None:
     """A table that is not there, a wrong password: waiting would not help."""
-    url = database.url.replace("headrace@", "nobody:s3cret@")
+    url = f"postgresql://nobody:s3cret@{database.url.rpartition('@')[2]}"
     for given, table, words in (
         (database.url, "missing", '"missing" does not exist'),
         (url, "prices", "authentication failed"),

@@ -45,6 +45,7 @@ GROUPS = 4
 OFFSET = Offset(
     9,
     1_700_000_000_000,
+    1_700_000_000_000,
     Cut(2, 4096),
     {
         "clicks": SourceProgress(

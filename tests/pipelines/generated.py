@@ -1,4 +1,4 @@
-"""Programs drawn by Hypothesis: as data, as a Headrace program, and as a model in plain Python.
+"""Programs drawn by a seed or by Hypothesis: as data, for Headrace, and as a model in plain Python.
 
 Records are ``(key, number)`` with a timestamp. The programs do not depend on what no engine
 promises: the order of records of different keys, and how finely watermarks follow. ``Order`` says
@@ -8,12 +8,11 @@ what a program may rely on; operators that need the order of a key are only put 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
-
-from hypothesis import strategies as st
 
 from headrace.common.time import Duration, Time
 from headrace.common.typeinfo import Types
@@ -27,6 +26,7 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 
+from .draws import Draws, strategy
 from .functions import (
     LATE,
     ODD,
@@ -53,7 +53,20 @@ from .functions import (
     results_of_windows,
     twice_or_not,
 )
-from .log import Log
+from .jumping_clock import drawn_jumps, with_processing_times
+from .log import Log, SplitLog
+from .special import (
+    FORMS,
+    Each,
+    as_float,
+    exact,
+    modelled_kind,
+    of_kind,
+    of_python,
+    place,
+    with_float,
+    with_kind,
+)
 from .two_streams import ADDED, Aged, Marked, Surcharged
 
 BOUND_MS = 20
@@ -86,6 +99,15 @@ class Flow:
     def behind(self, stream: DataStream, records: list[Record], order: Order | None = None) -> Flow:
         """The flow of an operator that reads this one."""
         return Flow(stream, records, self.order if order is None else order, self.timely)
+
+    def check(self, found: Sequence[Any], where: Any = None) -> None:
+        """What a run gave is what the model says."""
+        if self.last:
+            expected = dict((key, exact(number)) for key, number, _ in self.records)
+            assert {key: exact(number) for key, number in found} == expected, where
+        else:
+            counts = Counter((key, exact(number)) for key, number, _ in self.records)
+            assert Counter((key, exact(number)) for key, number in found) == counts, where
 
 
 @dataclass
@@ -143,11 +165,44 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Dealt:
+    """How the records of a source are dealt out to its splits: by key, or in turn."""
+
+    splits: int = 1
+    by_key: bool = False
+
+    @property
+    def order(self) -> Order:
+        """What is certain about the order of the records."""
+        if self.splits == 1:
+            return Order.TOTAL
+        return Order.PER_KEY if self.by_key else Order.NONE
+
+    def of(self, records: Sequence[Record]) -> tuple[tuple[Record, ...], ...]:
+        """The records of each split, in their order."""
+        places = [
+            int(record[0]) if self.by_key else number for number, record in enumerate(records)
+        ]
+        return tuple(
+            tuple(
+                record
+                for record, place in zip(records, places, strict=True)
+                if place % self.splits == split
+            )
+            for split in range(self.splits)
+        )
+
+
+@dataclass(frozen=True)
 class Program:
-    """Sources (records in the order of their arrival) and steps."""
+    """Sources (records in the order of their arrival) and steps.
+
+    ``dealt``: the splits of each source. One of a single split is a collection.
+    """
 
     sources: tuple[tuple[Record, ...], ...]
     steps: tuple[Step, ...]
+    dealt: tuple[Dealt, ...] = ()
 
     def build(
         self,
@@ -158,7 +213,7 @@ class Program:
         """The program in an environment, and in the model.
 
         ``changes``: what stands before each operator with state, in turn (see ``Built.keyed``).
-        ``stops``: where the sources stop, in turn; then they are logs.
+        ``stops``: where the sources stop, in turn; then they are logs of one split.
         """
         strategy = WatermarkStrategy.for_bounded_out_of_orderness(
             Duration.of_millis(BOUND_MS)
@@ -166,15 +221,18 @@ class Program:
         built = Built(changes=itertools.cycle(changes or [0]))
         nowhere = WatermarkStrategy.no_watermarks()
         for number, records in enumerate(self.sources):
-            if stops:
-                log = Log(records, stops[number % len(stops)])
-                source = env.from_source(log, nowhere, "log")
+            dealt = self.dealt[number] if self.dealt and not stops else Dealt()
+            if dealt.splits > 1:
+                stream = env.from_source(SplitLog(dealt.of(records)), strategy, "splits")
             else:
-                source = env.from_collection(list(records))
-            stream = source.assign_timestamps_and_watermarks(strategy).map(
-                lambda value: (value[0], value[1])
-            )
-            built.add(Flow(stream, list(records), Order.TOTAL))
+                if stops:
+                    log = Log(records, stops[number % len(stops)])
+                    source = env.from_source(log, nowhere, "log")
+                else:
+                    source = env.from_collection(list(records))
+                stream = source.assign_timestamps_and_watermarks(strategy)
+            stream = stream.map(lambda value: (value[0], value[1]))
+            built.add(Flow(stream, list(records), dealt.order))
         for step in self.steps:
             count = len(built.flows)
             first, second = (count - 1 - index % count for index in step.inputs)
@@ -221,10 +279,11 @@ def _async(built: Built, flow: Flow, _: Flow, number: int) -> None:
 def _batches(built: Built, flow: Flow, _: Flow, number: int) -> None:
     pair = Types.TUPLE([Types.LONG(), Types.LONG()])
     options: Any = {"output_type": pair, "input_type": pair, "batch_size": number % 4 + 1}
+    plain = flow.stream.map(lambda value: (int(value[0]), value[1]))  # no bool is a LONG
     if number % 3:
-        stream, order = flow.stream.map_batches(AddInBatches(number), **options), flow.order
+        stream, order = plain.map_batches(AddInBatches(number), **options), flow.order
     else:
-        keyed = built.keyed(flow.stream)
+        keyed = built.keyed(plain)
         stream = keyed.map_batches(KeyedAddInBatches(number), **options)
         order = min(flow.order, Order.PER_KEY)
     records = [(k, v + number, ts) for k, v, ts in flow.records]
@@ -426,6 +485,13 @@ def _running(built: Built, flow: Flow, _: Flow, number: int) -> None:
         built.add(made)
 
 
+def _clocked(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    """Timers of processing time, which give nothing: only that time does not go back."""
+    stream, went_back = with_processing_times(built.keyed(flow.stream))
+    built.lates.append(went_back)
+    built.add(flow.behind(stream, flow.records, min(flow.order, Order.PER_KEY)))
+
+
 def _reduce(built: Built, flow: Flow, _: Flow, number: int) -> None:
     keyed = built.keyed(flow.stream, any_order=True)
     stream = keyed.sum(1) if number % 2 else keyed.reduce(add)
@@ -435,6 +501,35 @@ def _reduce(built: Built, flow: Flow, _: Flow, number: int) -> None:
     # how many totals are emitted differs between a stream and a batch, so nothing may read them
     records = [(key, total, 0) for key, total in totals.items()]
     built.sealed.append(Flow(stream, records, Order.PER_KEY, flow.timely, last=True))
+
+
+def _floats(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    """Floats of every kind in the state of windows."""
+    keyed = built.keyed(flow.stream.map(with_float), any_order=True)
+    stream = keyed.window(TumblingEventTimeWindows.of(number % 4 * 7 + 5)).process(Each())
+    records: list[Any] = [(k, as_float(v), ts) for k, v, ts in flow.records]
+    built.sealed.append(flow.behind(stream, records))
+
+
+def _extremes(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    """The least and the greatest float of each key."""
+    keyed = built.keyed(flow.stream.map(with_float), any_order=True)
+    stream = keyed.max(1) if number % 2 else keyed.min(1)
+    found: dict[int, list[float]] = {}
+    for key, value, _ts in flow.records:
+        found.setdefault(key, []).append(as_float(value))
+    extreme = max if number % 2 else min
+    records: list[Any] = [(key, extreme(floats, key=place), 0) for key, floats in found.items()]
+    built.sealed.append(Flow(stream, records, Order.PER_KEY, flow.timely, last=True))
+
+
+def _kinds(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    """Rows of every kind, sent to other tasks."""
+    rows = flow.stream.map(with_kind)
+    parted = rows.partition_custom(lambda key, count: (key + number) % count, lambda row: row[0])
+    stream = parted.map(of_kind).set_parallelism(number % 3 + 1)
+    records = [(k, modelled_kind(v), ts) for k, v, ts in flow.records]
+    built.add(flow.behind(stream, records, min(flow.order, Order.PER_KEY)))
 
 
 _OF_TWO = (
@@ -469,36 +564,51 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "panes": _panes,
     "running": _running,
     "reduce": _reduce,
+    "clocked": _clocked,
+    "floats": _floats,
+    "extremes": _extremes,
+    "kinds": _kinds,
 }
 
 
-@st.composite
-def records(draw: Any) -> tuple[Record, ...]:
-    """Records that are at most ``BOUND_MS`` out of order."""
-    pieces = draw(
-        st.lists(
-            st.tuples(
-                st.integers(0, 4), st.integers(0, 30), st.integers(0, 15), st.integers(0, BOUND_MS)
-            ),
-            min_size=1,
-            max_size=30,
-        )
+KINDS_OF_STEP = [*_STEPS, "window", "aligned", "session", "running", *_OF_TWO[2:]]
+"""Those with state, and those of two inputs, are twice as likely."""
+
+
+def drawn_records(draws: Draws) -> tuple[Record, ...]:
+    """Records that are at most ``BOUND_MS`` out of order; keys may have several forms."""
+    forms = draws.choice([(of_python,), FORMS])
+    now = 1_000
+
+    def record(draws: Draws) -> Record:
+        nonlocal now
+        key = draws.choice(forms)(draws.integer(0, 4))
+        number = draws.integer(0, 30)
+        now += draws.integer(0, 15)
+        return key, number, now - draws.integer(0, BOUND_MS)
+
+    return tuple(draws.several(record, 1, 30))
+
+
+def drawn_dealt(draws: Draws) -> Dealt:
+    """How a source's records are dealt out; every other one has a single split."""
+    return Dealt(draws.choice([1, 1, 2, 3]), draws.choice([False, True]))
+
+
+def drawn_step(draws: Draws) -> Step:
+    """Any step."""
+    kind = draws.choice(KINDS_OF_STEP)
+    return Step(kind, (draws.integer(0, 4), draws.integer(0, 4)), draws.integer(0, 11))
+
+
+def drawn_program(draws: Draws) -> Program:
+    """Any program."""
+    sources = draws.several(lambda draws: (drawn_records(draws), drawn_dealt(draws)), 1, 3)
+    steps = draws.several(drawn_step, 3, 8)
+    return Program(
+        tuple(records for records, _ in sources), tuple(steps), tuple(dealt for _, dealt in sources)
     )
-    now, made = 1_000, []
-    for key, number, step, back in pieces:
-        now += step
-        made.append((key, number, now - back))
-    return tuple(made)
 
 
-steps = st.builds(
-    Step,
-    st.sampled_from([*_STEPS, "window", "aligned", "session", "running", *_OF_TWO[2:]]),
-    st.tuples(st.integers(0, 4), st.integers(0, 4)),
-    st.integers(0, 11),
-)
-programs = st.builds(
-    Program,
-    st.lists(records(), min_size=1, max_size=3).map(tuple),
-    st.lists(steps, min_size=3, max_size=8).map(tuple),
-)
+programs = strategy(drawn_program)
+clocks = strategy(drawn_jumps)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.connector import Source, SplitEnumerator, SplitReader
+from headrace.connector import (
+    Budget,
+    JsonValue,
+    Progress,
+    Source,
+    SplitEnumerator,
+    SplitRange,
+    SplitReader,
+)
 from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
 
 
@@ -30,3 +39,63 @@ class Log(Source):
 
     def reader(self) -> SplitReader:
         return IndexedReader(lambda r, at, to: list(r.payload[at - r.start : to - r.start]))
+
+
+@dataclass(frozen=True)
+class SplitLog(Source):
+    """Several logs, each of them a split; all of them are read at a time."""
+
+    splits: tuple[tuple[Any, ...], ...]
+
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    def enumerator(self, directory: str) -> SplitEnumerator:
+        return _SplitLogEnumerator(self.splits)
+
+    def reader(self) -> SplitReader:
+        return IndexedReader(lambda r, at, to: list(r.payload[at - r.start : to - r.start]))
+
+
+class _SplitLogEnumerator(SplitEnumerator):
+    """Shares a budget out among the splits that go on; the first of them get what is odd."""
+
+    def __init__(self, splits: Sequence[tuple[Any, ...]]) -> None:
+        self._splits = [
+            IndexedEnumerator(
+                f"log {number}", len(records), lambda start, end, of=records: of[start:end]
+            )
+            for number, records in enumerate(splits)
+        ]
+
+    def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
+        return {split: at for each in self._splits for split, at in each.initial(now_ms).items()}
+
+    def advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        going_on = [each for each in self._splits if each.split in positions]
+        reached: dict[str, JsonValue] = {}
+        finished: dict[str, JsonValue] = {}
+        left = budget.max_records
+        for number, each in enumerate(going_on):
+            share = -(-left // (len(going_on) - number))
+            if share <= 0:
+                reached[each.split] = positions[each.split]
+                continue
+            left -= share
+            found = each.advance(positions, Budget(share, budget.max_bytes), now_ms, paused)
+            reached |= found.positions
+            assert isinstance(found.finished, Mapping) or not found.finished
+            finished |= dict(found.finished)  # type: ignore[arg-type]
+        return Progress(reached, finished, ended=not reached)
+
+    def ranges(
+        self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
+    ) -> Sequence[SplitRange]:
+        return [found for each in self._splits for found in each.ranges(start, end, finished)]

@@ -22,7 +22,8 @@ from headrace.testing import run_pipeline
 
 from .generated import Program, programs
 from .log import Log
-from .test_law import SETTINGS, check, cuts, small_pieces, spreads
+from .running import SETTINGS, check
+from .test_law import cuts, small_pieces, spreads
 
 __all__ = ["small_pieces"]  # a fixture
 

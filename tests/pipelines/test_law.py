@@ -6,66 +6,21 @@ every micro-batch, as a stream or as a batch: all equal what a model in plain Py
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from headrace.common.configuration import Configuration
-from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors import indexed
-from headrace.runners.launch import program_of
-from headrace.runtime.program import JobProgram
-from headrace.testing import PipelineResults, pipeline, run_pipeline
-
-from .generated import Built, Program, Step, programs
-
-SETTINGS = {"headrace.watermark.chunk-records": "3", "headrace.state.page-bytes": "200"}
+from .generated import Program, Step, clocks, programs
+from .jumping_clock import HOUR_MS, Jumps
+from .running import check, in_small_pieces
 
 
 @pytest.fixture(scope="module", autouse=True)
 def small_pieces() -> Iterator[None]:
-    """Ranges, chunks and blocks of a few records, so that every boundary is met."""
-
-    def flushing(*arguments: Any) -> JobProgram:
-        program = program_of(*arguments)
-        return replace(program, settings=replace(program.settings, flush_records=4))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indexed, "RANGE_RECORDS", 5)
-        patch.setattr(indexed, "CHUNK_RECORDS", 2)
-        patch.setattr(pipeline, "program_of", flushing)
+    with in_small_pieces():
         yield
-
-
-def run(
-    program: Program, *, combining: bool = True, stops: Sequence[int | None] = (), **how: Any
-) -> tuple[Built, PipelineResults]:
-    """A new build of the program, and its results; windows in two phases, or in one."""
-    given = {**SETTINGS, "headrace.combining.enabled": str(combining).lower()}
-    env = StreamExecutionEnvironment(Configuration.from_dict(given))
-    built = program.build(env, stops=stops)
-    return built, run_pipeline(built.streams(), **how)
-
-
-def check(program: Program, **how: Any) -> None:
-    """The results are those of the model, and nothing was late."""
-    built, results = run(program, **how)
-    for name, flow in built.ends().items():
-        if how.get("mode") == "batch" and not flow.timely:
-            continue
-        if flow.last:
-            expected = dict((key, number) for key, number, _ in flow.records)
-            assert dict(results[name]) == expected, (name, how)
-        else:
-            expected = Counter((key, number) for key, number, _ in flow.records)
-            assert Counter(results[name]) == expected, (name, how)
-    late = {name: results[name] for name in results if name.startswith("late") and results[name]}
-    assert not late, how
 
 
 cuts = st.lists(st.integers(1, 9), max_size=12)
@@ -84,23 +39,32 @@ BRANCHES_MEET_AND_PART = Program(
 """The same of one of two sources."""
 
 
+CLOCKED = Program(
+    (tuple((n % 2, n, 1000 + n) for n in range(9)),),
+    (Step("clocked", (0, 0), 0), Step("window", (0, 0), 0)),
+)
+"""Timers of processing time, under a clock that jumps."""
+
+
 @settings(max_examples=20)
-@example(BRANCHES_MEET, [], [], 1, 1)
-@given(programs, cuts, cuts, st.integers(1, 5), st.integers(1, 3))
+@example(BRANCHES_MEET, [], [], 1, 1, Jumps(()))
+@example(CLOCKED, [1] * 6, [1] * 6, 2, 1, Jumps((0, 0, 24 * HOUR_MS, -24 * HOUR_MS, 0, -HOUR_MS)))
+@given(programs, cuts, cuts, st.integers(1, 5), st.integers(1, 3), clocks)
 def test_the_law(
     program: Program,
     cuts: list[int],
     other_cuts: list[int],
     key_groups: int,
     parallelism: int,
+    clock: Jumps,
 ) -> None:
     spread = {"key_groups": key_groups, "parallelism": parallelism}
     check(program)
-    check(program, cuts=cuts, combining=False)
+    check(program, cuts=cuts, combining=False, **clock.how)
     check(program, cuts=other_cuts, backends="paged")
     check(program, combining=False, **spread)
     check(program, cuts=cuts, **spread)
-    check(program, cuts=other_cuts, backends="paged", restarts=True, **spread)
+    check(program, cuts=other_cuts, backends="paged", restarts=True, **clock.how, **spread)
     check(program, mode="batch")
     check(program, mode="batch", **spread)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import time
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from headrace.common.serialization import Encoder
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink
 
-from .generated import Built, Flow, Program, programs
+from .generated import Built, Program, programs
 
 pytestmark = pytest.mark.spark
 
@@ -80,13 +79,6 @@ def by_name(programs: int, found: Any) -> list[dict[str, list[Any]]]:
     return results
 
 
-def check(flow: Flow, found: list[Any]) -> None:
-    if flow.last:
-        assert dict(found) == {key: number for key, number, _ in flow.records}
-    else:
-        assert Counter(found) == Counter((key, number) for key, number, _ in flow.records)
-
-
 @settings(
     max_examples=2,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a smaller example costs minutes
@@ -98,7 +90,7 @@ def test_the_law_on_spark(drawn: list[Program], most: int) -> None:
         for built, results in run(drawn, mode, most):
             for name, flow in built.ends().items():
                 if mode == "STREAMING" or flow.timely:
-                    check(flow, results.get(name, []))
+                    flow.check(results.get(name, []))
             assert not any(name.startswith("late") for name in results), mode
 
 
@@ -150,7 +142,7 @@ def test_the_law_of_changed_programs_on_spark(
     found = [ast.literal_eval(line) for path in files for line in path.read_text().splitlines()]
     for one, results in zip(built, by_name(len(drawn), found), strict=True):
         for name, flow in one.ends().items():
-            check(flow, results.get(name, []))
+            flow.check(results.get(name, []))
         assert not any(name.startswith("late") for name in results)
 
 

@@ -1,7 +1,13 @@
-"""A script whose records, keys, state and errors are of classes of its own."""
+"""A script whose records, keys, state and errors are of classes of its own.
+
+And what other users of the machine see of it: it takes a session of its own to look at.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +62,9 @@ def run(mode, orders):
         "execution.runtime-mode": mode,
         "parallelism.default": "2",
         "headrace.source.max-records-per-batch": "10",
+        "headrace.spark.conf.spark.hadoop.secret": "s3cret é",
+        "headrace.spark.conf.spark.driver.extraJavaOptions": "-Dsecret='s3cret of java'",
+        "headrace.spark.conf.spark.driver.memory": "900m",
     }
     configuration = Configuration.from_dict(settings)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
@@ -93,16 +102,55 @@ except Refused as error:
     print("refused", error)
 """
 
+PUBLIC = """
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+spark = SparkSession.getActiveSession()
+java = spark._jvm.java.lang
+print("driver", spark.conf.get("spark.hadoop.secret"), java.System.getProperty("secret"))
+print("memory", java.Runtime.getRuntime().maxMemory() >> 20 < 1000)
+for key in ("theirs", "default"):
+    print(key, spark.conf.get(f"spark.{key}"))
+
+lines = []
+for path in Path("/proc").glob("[0-9]*/cmdline"):
+    try:
+        lines.append(path.read_bytes())
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        pass
+print("lines", any(b"SparkSubmit" in line for line in lines), [x for x in lines if b"s3cret" in x])
+"""
+
 SAID = """\
 STREAMING Order(number=100, side=<Side.SELL: 2>)
 BATCH Order(number=100, side=<Side.SELL: 2>)
 STREAMING Order(number=100, side=<Side.SELL: 2>, venue='X')
 refused Order(number=0, side=<Side.BUY: 1>)
+driver s3cret é s3cret of java
+memory True
+theirs of the user
+default of the file
+lines True []
 """
 
 
 def test_classes_of_the_script(tmp_path: Path) -> None:
     script = tmp_path / "orders.py"
-    script.write_text(SCRIPT)
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    script.write_text(SCRIPT + PUBLIC)
+    (tmp_path / "spark-defaults.conf").write_text("spark.default of the file\nspark.theirs no\n")
+    environment = {
+        **os.environ,
+        "TMPDIR": str(tmp_path),
+        "SPARK_CONF_DIR": str(tmp_path),
+        "PYSPARK_SUBMIT_ARGS": "--conf 'spark.theirs=of the user' pyspark-shell",
+    }
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=environment
+    )
     assert (done.stdout, done.returncode) == (SAID, 0), done.stderr
+    # The job has failed, so the log stays. The error named the record: it need not be there.
+    (log,) = tmp_path.glob("headrace-*/*")
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (log, log.parent)] == [0o600, 0o700]
+    assert set(re.findall("^record: .*", log.read_text(), re.M)) == {"record:   ***"}

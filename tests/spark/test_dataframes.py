@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import time
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,24 @@ import pytest
 from pyspark.sql import SparkSession
 
 import headrace
-from headrace.common import Configuration, Encoder, Row, Types, WatermarkStrategy
-from headrace.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
+from headrace.common import Configuration, Encoder, Row, Time, Types, WatermarkStrategy
+from headrace.common.job_client import JobClient
+from headrace.datastream import (
+    AggregateFunction,
+    DataStream,
+    KeyedProcessFunction,
+    ProcessWindowFunction,
+    StreamExecutionEnvironment,
+)
 from headrace.datastream.connectors.dataframe import DataFrameSink
-from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
+from headrace.datastream.connectors.file_system import (
+    FileSink,
+    FileSource,
+    RollingPolicy,
+    StreamFormat,
+)
 from headrace.datastream.state import ValueStateDescriptor
+from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import CheckpointError
 from headrace.runners.spark.query.appended import Folder, append_once
 from headrace.runners.spark.startup.session import session_for
@@ -163,6 +177,104 @@ def test_streaming_dataframes_are_added_first_and_change_places(
     (tmp_path / "c").mkdir()
     with pytest.raises(CheckpointError, match="the streaming DataFrame 'a' would begin anew"):
         lines_of(spark, tmp_path, "a", "b", "c")
+
+
+BY_TIME = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
+    lambda row: int(row[1])
+)
+
+
+def windows_of(folder: Path, *names: str) -> JobClient:
+    """Counts per ten of event time, of a watched folder and of a streaming DataFrame.
+
+    ``names``: of the windows, each of which counts all records.
+    """
+    env = StreamExecutionEnvironment(
+        Configuration.from_dict(
+            {"parallelism.default": "2", "execution.checkpointing.dir": str(folder / "checkpoint")}
+        )
+    )
+    watched = FileSource.for_record_stream_format(
+        StreamFormat.text_line_format(), str(folder / "files")
+    ).monitor_continuously(timedelta(milliseconds=100))
+    files = env.from_source(watched.build(), WatermarkStrategy.no_watermarks(), "files")
+    files = files.uid("files").map(lambda line: ("file", int(line)))
+    files = files.assign_timestamps_and_watermarks(BY_TIME)
+    frame = session_for({}, 2).readStream.text(str(folder / "rows"))
+    rows = env.from_source(
+        headrace.from_dataframe(frame), WatermarkStrategy.no_watermarks(), "rows"
+    )
+    rows = rows.uid("rows").map(lambda row: ("row", int(row[0])))
+    both = files.union(rows.assign_timestamps_and_watermarks(BY_TIME))
+    seen = FileSink.for_row_format(str(folder / "seen"), Encoder.simple_string_encoder())
+    policy = RollingPolicy.on_checkpoint_rolling_policy()
+    both.sink_to(seen.with_rolling_policy(policy).build()).uid("seen")
+    for name in names:
+        ten = both.key_by(lambda row: 0).window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+        out = FileSink.for_row_format(str(folder / name), Encoder.simple_string_encoder())
+        counted = ten.aggregate(Count(), OfWindow()).uid(f"windows {name}")
+        counted.sink_to(out.with_rolling_policy(policy).build()).uid(name)
+    return env.execute_async("windows")
+
+
+class Count(AggregateFunction):
+    """The number of records."""
+
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: Any, accumulator: int) -> int:
+        return accumulator + 1
+
+    def get_result(self, accumulator: int) -> int:
+        return accumulator
+
+    def merge(self, one: int, other: int) -> int:
+        return one + other
+
+
+class OfWindow(ProcessWindowFunction):
+    """A window's start and its count."""
+
+    def process(self, key: int, context: Any, elements: Any) -> Any:
+        yield context.window().start, *elements
+
+
+def wait_for(folder: Path, line: str) -> list[str]:
+    """The lines in a folder of output, once this one is among them."""
+    deadline = time.monotonic() + 60
+    found: list[str] = []
+    while line not in found:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.05)
+        written = [path for path in folder.rglob("part-*") if path.is_file()]
+        found = [found for path in written for found in lines(path)]
+    return found
+
+
+@pytest.mark.timeout(180)
+def test_rows_of_a_dataframe_alone_do_not_decide_the_time_of_a_changed_program(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its first micro-batch has no others, and a receiver is new to the watermarks of the files."""
+    files, rows = tmp_path / "files", tmp_path / "rows"
+    for folder in (files, rows):
+        folder.mkdir()
+    (files / "1.txt").write_text("5\n")
+    (rows / "1.txt").write_text("5\n")
+    client = windows_of(tmp_path, "old")
+    for line in ("('file', 5)", "('row', 5)"):
+        wait_for(tmp_path / "seen", line)
+    client.cancel().result()
+    (rows / "2.txt").write_text("95\n")
+    client = windows_of(tmp_path, "old", "new")
+    wait_for(tmp_path / "seen", "('row', 95)")
+    (files / "2.txt").write_text("6\n")
+    wait_for(tmp_path / "seen", "('file', 6)")
+    (files / "3.txt").write_text("91\n")
+    assert wait_for(tmp_path / "old", "(0, 3)") == ["(0, 3)"]
+    assert wait_for(tmp_path / "new", "(0, 1)") == ["(0, 1)"]
+    client.cancel().result()
 
 
 @pytest.mark.parametrize("moved", range(4))

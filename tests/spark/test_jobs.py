@@ -5,7 +5,10 @@ from __future__ import annotations
 import time
 import traceback
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
@@ -16,6 +19,13 @@ from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
 from headrace.common.options.catalogue import FRESH_VARIABLE
 from headrace.common.time import Duration
+from headrace.connector import (
+    Committer,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
 from headrace.datastream import MapFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.datastream.connectors.datagen import DataGeneratorSource
@@ -164,6 +174,61 @@ def test_a_bounded_source_with_a_rate_is_read_to_its_end() -> None:
 def test_a_job_without_records_ends() -> None:
     with environment().from_collection([]).execute_and_collect() as results:  # type: ignore[union-attr]
         assert list(results) == []
+
+
+@dataclass(frozen=True)
+class CommandLines(Sink):
+    """Writes the command line of every process that a record meets, with its own two at the end."""
+
+    path: str
+
+    def writer(self, context: WriterContext) -> SinkWriter:
+        return CommandLinesWriter()
+
+    def committer(self, context: CommitterContext) -> Committer:
+        return CommandLinesCommitter(self.path)
+
+
+@dataclass
+class CommandLinesWriter(SinkWriter):
+    values: list[list[str]] = field(default_factory=list)
+
+    def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        self.values += [[*value, command_line()] for value in values]
+
+    def prepare_commit(self) -> Any:
+        return self.values
+
+
+@dataclass
+class CommandLinesCommitter(Committer):
+    path: str
+
+    def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
+        with open(self.path, "a") as file:
+            for value in (value for values in committables for value in values):
+                file.write("\t".join([*value, command_line()]) + "\n")
+
+
+def command_line() -> str:
+    return Path("/proc/self/cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
+def test_every_process_of_a_job_is_forked(tmp_path: Path) -> None:
+    """One that is not imports everything anew, and each garbage collection goes through all of it.
+
+    A process that is forked has the command line of the server.
+    """
+    env = environment()
+    read = env.from_sequence(0, 3).map(lambda n: (n, command_line()))
+    latest = read.key_by(lambda pair: pair[0]).reduce(lambda first, second: second)
+    latest.map(lambda pair: [pair[1], command_line()]).sink_to(
+        CommandLines(str(tmp_path / "processes"))
+    )
+    env.execute("forks")
+    processes = [line.split("\t") for line in (tmp_path / "processes").read_text().splitlines()]
+    assert [len(of_record) for of_record in processes] == [4, 4, 4, 4]
+    assert [c for of_record in processes for c in of_record if ".fork_server " not in c] == []
 
 
 def test_a_second_collection_of_one_name_is_refused(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from headrace.errors import CheckpointError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
+from headrace.runners.spark.checkpoint.facts import Facts
+from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.neutral import begin_from, export_form
 from headrace.runners.spark.startup.session import session_for
 from headrace.runtime.neutral.form import NeutralForm
@@ -113,6 +115,12 @@ def run_some(folder: Path, number: int) -> None:
     client.cancel().result()
 
 
+def scope_of(folder: Path, number: int) -> str:
+    facts = Facts.read(Place.of_job(str(folder / f"checkpoints {number}"), "tallies").store)
+    assert facts is not None
+    return facts.scope
+
+
 def records_of(form: NeutralForm) -> dict[str, Counter[Any]]:
     """Each table's records, in whatever order and key groups."""
     found: dict[str, Counter[Any]] = {}
@@ -155,6 +163,8 @@ def test_a_job_goes_on_elsewhere_from_its_neutral_form(tmp_path: Path) -> None:
         begin_from(form, str(tmp_path / f"checkpoints {number + 1}"), following)
         with pytest.raises(CheckpointError, match="has a checkpoint already"):
             begin_from(form, str(tmp_path / f"checkpoints {number + 1}"), following)
+        scopes = {scope_of(tmp_path, each) for each in (number, number + 1)}
+        assert len(scopes) == 2  # no sink takes its micro-batches for those of the other checkpoint
         if number == 0:
             run_some(tmp_path, 1)
     env = environment(tmp_path, 2)

@@ -75,6 +75,10 @@ class ByTask(Sink):
         raise NotImplementedError
 
 
+def test_a_sink_does_not_know_its_last_micro_batch_unless_it_says_so() -> None:
+    assert ByTask().last_batch(CommitterContext("s", "job")) is None
+
+
 def test_a_sink_without_a_committer_says_so() -> None:
     assert ByTask().commits is CommitBy.TASK
     with pytest.raises(PlanError, match="the sink ByTask has no committer"):

@@ -84,11 +84,26 @@ def status(folder: Folder = _FOLDER) -> None:
 
 
 @app.command()
+def url(
+    name: Annotated[str, typer.Argument(metavar="SERVER", help="redis, postgres, …")],
+    folder: Folder = _FOLDER,
+) -> None:
+    """Print the address of a server, with its password if it has one."""
+    from headrace.dev.servers import url_of
+
+    typer.echo(url_of(folder, name))
+
+
+@app.command()
 def topics(
     create: Annotated[str | None, typer.Option(metavar="NAME", help="Create this topic.")] = None,
     partitions: Annotated[
         int, typer.Option(min=1, metavar="N", help="How many partitions the new topic gets.")
     ] = 1,
+    config: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A setting of the new topic: retention.ms=-1."),
+    ] = None,
     delete: Annotated[str | None, typer.Option(metavar="NAME", help="Delete this topic.")] = None,
     folder: Folder = _FOLDER,
 ) -> None:
@@ -99,9 +114,12 @@ def topics(
     from headrace.dev import topics as kafka_topics
     from headrace.dev.servers import url_of
 
+    settings = dict(map(_setting, config or []))
+    if settings and not create:
+        raise typer.BadParameter("--config belongs to --create: it sets up a new topic")
     servers = url_of(folder, "kafka")
     if create:
-        kafka_topics.create(servers, create, partitions)
+        kafka_topics.create(servers, create, partitions, **settings)
     if delete:
         kafka_topics.delete(servers, delete)
     for topic in kafka_topics.listed(servers):
@@ -153,6 +171,13 @@ def consume(
     for record in islice(records, most):  # asks for no more: the next one may never come
         place = f"{record.partition}:{record.offset}\t{_text(record.key)}\t" if places else ""
         typer.echo(place + _text(record.value))
+
+
+def _setting(given: str) -> tuple[str, str]:
+    name, equals, value = given.partition("=")
+    if not name or not equals:
+        raise typer.BadParameter(f"{given!r} is not NAME=VALUE: --config retention.ms=-1")
+    return name, value
 
 
 def _lines(separator: str | None) -> Iterator[tuple[bytes | None, bytes]]:

@@ -29,6 +29,18 @@ class Template(StrEnum):
         """The name of the program, as it is imported."""
         return self.value.replace("-", "_")
 
+    @classmethod
+    def of(cls, name: str) -> Template:
+        """The example of a name, which may be written as that of its program.
+
+        Raises:
+            BadParameter: there is none.
+        """
+        try:
+            return cls(name.replace("_", "-"))
+        except ValueError:
+            raise typer.BadParameter(f"{name!r} is not one of {', '.join(cls)}") from None
+
 
 README = """\
 # {title}
@@ -52,7 +64,13 @@ SETTINGS = '[tool.pytest.ini_options]\npythonpath = ["."]\n'
 def init(
     folder: Annotated[Path, typer.Argument(metavar="NAME", help="The project's folder.")],
     template: Annotated[
-        Template, typer.Option("--from", help="The example from which it is made.")
+        Template,
+        typer.Option(
+            "--from",
+            parser=Template.of,
+            metavar=f"<{'|'.join(Template)}>",
+            help="The example from which it is made.",
+        ),
     ] = Template.SKI_LIFTS,
 ) -> None:
     """Make a new project NAME: a job that runs, its test, and a README."""

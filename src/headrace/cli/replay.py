@@ -30,7 +30,8 @@ def replay(
     FILE is what a keyed task wrote when it failed (headrace.failure.capture-dir). Functions and
     classes of the program itself (the script that was run) are in FILE, as they were; modules are
     imported from here, the working folder first, so a module that you mended is run as it is now.
-    FILE holds code: replay only what you trust.
+    FILE holds code: replay only what you trust. It has no passwords of lookups: they are taken from
+    the environment, and what is missing is printed, by the name of its variable.
 
     The exit status is 1 when the call fails again, 0 when it does not, and 3 when it comes to state
     that FILE does not hold.
@@ -44,6 +45,8 @@ def replay(
     def run() -> bool:
         made = captures.replay_of(call)
         print(f"records:  {made.records}", flush=True)
+        for missing in made.missing:
+            print(f"missing:  {missing}", flush=True)
         try:
             for _ in made.run():
                 pass

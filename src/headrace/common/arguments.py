@@ -29,6 +29,26 @@ def non_empty(text: Any, what: str) -> str:
     return text
 
 
+def identifier(text: Any, what: str) -> str:
+    """The text itself, which is stored and sent.
+
+    Raises:
+        PlanError: it is not a str, it is empty, or it has no form in UTF-8.
+    """
+    found = non_empty(text, what)
+    if not found.isascii():
+        try:
+            found.encode()
+        except UnicodeEncodeError as error:
+            raise PlanError(
+                f"{what} cannot be stored: {found!r} has half a character (a lone surrogate) at"
+                f" index {error.start}",
+                hint="decode the text it comes from with the right encoding, without"
+                " surrogateescape",
+            ) from None
+    return found
+
+
 def at_least(number: Any, least: int, what: str) -> int:
     """The number itself.
 

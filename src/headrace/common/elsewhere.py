@@ -13,6 +13,14 @@ _HOMES: Mapping[str, Mapping[str, str]] = {
         "datastream.formats.csv": "CsvRowDeserializationSchema CsvRowSerializationSchema",
         "datastream.formats.json": "JsonRowDeserializationSchema JsonRowSerializationSchema",
     },
+    "common.serialization": {
+        "datastream.formats.avro": "AvroRowDeserializationSchema AvroRowSerializationSchema",
+        "datastream.formats.csv": "CsvRowDeserializationSchema CsvRowSerializationSchema",
+        "datastream.formats.json": "JsonRowDeserializationSchema JsonRowSerializationSchema",
+    },
+    "datastream.formats.json": {
+        "datastream.formats.json_messages": "JsonDeserializationSchema JsonSerializationSchema",
+    },
     "datastream.functions": {
         "datastream.state": (
             "AggregatingState AggregatingStateDescriptor BroadcastState ListState "

@@ -29,8 +29,12 @@ class ListedFile:
     mtime_ms: int
 
 
-def local_path(uri: str | os.PathLike[str]) -> str:
+def local_path(
+    uri: str | os.PathLike[str], what: str = "files", otherwise: str | None = None
+) -> str:
     """The local path that a path or a ``file:`` URI means.
+
+    ``what`` lies there, and ``otherwise`` what to do besides mounting it, are for the error.
 
     Raises:
         UnsupportedError: another scheme.
@@ -42,9 +46,10 @@ def local_path(uri: str | os.PathLike[str]) -> str:
         return text
     if parts.scheme != "file":
         raise UnsupportedError(
-            f"files on {parts.scheme}: are not supported yet, only those of a local file system",
+            f"{what} on {parts.scheme}: are not supported, only those of a local file system",
             where={"path": text},
-            hint="mount the file system, or read it with headrace.from_dataframe(spark.read...)",
+            hint="mount the file system, and give the path where it is mounted"
+            + (f"; or {otherwise}" if otherwise else ""),
         )
     return unquote(parts.path)
 

@@ -6,8 +6,9 @@ import codecs
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from headrace.common.elsewhere import found_elsewhere
 from headrace.common.types.information import TypeInformation
 from headrace.errors import DecodeError, PlanError, TypeMismatchError
 
@@ -21,6 +22,9 @@ __all__ = [
     "SerializationSchema",
     "SimpleStringSchema",
 ]
+
+if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+    __getattr__ = found_elsewhere(__name__)
 
 
 class SerializationSchema(ABC):

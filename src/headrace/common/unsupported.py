@@ -12,7 +12,19 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from headrace.errors import UnsupportedError
+from headrace.errors import UnsupportedError, UnsupportedModuleError
+
+MODULES = {
+    "cep": "there is no library for patterns of events (CEP) in this release",
+    "table": "there is no Table API, and no SQL, in this release",
+}
+"""Why packages of Flink's, by their first name below ``pyflink``, are not there."""
+
+_INSTEAD = {
+    "cep": "write the pattern as a KeyedProcessFunction with state and timers",
+    "table": "use the DataStream API, or let Spark run the query:"
+    " headrace.from_dataframe(spark.sql(...))",
+}
 
 
 def _refuse(name: str, reason: str) -> NoReturn:
@@ -88,6 +100,18 @@ def unsupported(qualified_name: str, reason: str) -> Any:
     module, _, name = qualified_name.rpartition(".")
     return UnsupportedClass(
         name, (), {"__module__": module, "__doc__": f"Not supported: {reason}.", "_reason": reason}
+    )
+
+
+def refuse_module(module: str) -> NoReturn:
+    """Refuse the import of a package of Headrace's that stands for one of Flink's.
+
+    Raises:
+        UnsupportedModuleError: always.
+    """
+    name = module.rpartition(".")[2]
+    raise UnsupportedModuleError(
+        f"{module} is not supported: {MODULES[name]}", hint=_INSTEAD[name], name=module
     )
 
 

@@ -6,14 +6,31 @@ A watermark T says: no record with a timestamp of T or less is expected any more
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from headrace.errors import TypeMismatchError
 
 MIN_WATERMARK = -(2**63)
 """Before anything is known. Also the timestamp of a record that has none, as in Flink."""
 
 MAX_WATERMARK = 2**63 - 1
 """After the last record of bounded input: everything is due."""
+
+
+def out_of_range(
+    what: str, moment_ms: int, where: Mapping[str, str] | None = None
+) -> TypeMismatchError:
+    """What to raise for a moment before ``MIN_WATERMARK`` or after the last one.
+
+    A watermark of 2**63 - 1 ends the input, so what is due later would never come.
+    """
+    return TypeMismatchError(
+        f"{what} {moment_ms}, which is not from -2**63 to 2**63 - 1",
+        where=where,
+        hint="times are milliseconds since the epoch, in 64 bits",
+    )
 
 
 @dataclass(frozen=True, order=True)

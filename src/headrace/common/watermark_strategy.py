@@ -23,6 +23,7 @@ from headrace.common.watermark_generators import (
     Watermark,
     WatermarkGenerator,
     WatermarkOutput,
+    out_of_range,
 )
 from headrace.errors import PlanError, TypeMismatchError
 
@@ -178,8 +179,7 @@ class WatermarkStrategy:
     def timestamp_of(self) -> TimestampOf | None:
         """A function (value, timestamp so far or None) to milliseconds; None: keep what is there.
 
-        Ask once per reader, not per record. It raises ``TypeMismatchError`` where the assigner
-        gives something other than an int or a datetime.
+        Ask once per reader, not per record. It raises what ``as_ms`` raises.
         """
         extraction = self.extraction
         if extraction is None:
@@ -213,7 +213,9 @@ def _extraction(
 def _with_both(extract: Callable[[Any, int], Any]) -> TimestampOf:
     def timestamp_of(value: Any, so_far: int | None) -> int:
         result = extract(value, MIN_WATERMARK if so_far is None else so_far)
-        return result if type(result) is int else as_ms(result, value)
+        if type(result) is int and MIN_WATERMARK <= result <= MAX_WATERMARK:
+            return result
+        return as_ms(result, value)
 
     return timestamp_of
 
@@ -221,7 +223,9 @@ def _with_both(extract: Callable[[Any, int], Any]) -> TimestampOf:
 def _with_value(extract: Callable[[Any], Any]) -> TimestampOf:
     def timestamp_of(value: Any, so_far: int | None) -> int:
         result = extract(value)
-        return result if type(result) is int else as_ms(result, value)
+        if type(result) is int and MIN_WATERMARK <= result <= MAX_WATERMARK:
+            return result
+        return as_ms(result, value)
 
     return timestamp_of
 
@@ -230,15 +234,21 @@ def as_ms(result: Any, value: Any) -> int:
     """The milliseconds that an assigner gave for a record, as an int.
 
     Raises:
-        TypeMismatchError: it gave something other than an int or a datetime.
+        TypeMismatchError: it gave something other than an int or a datetime, or a number that
+            does not fit 64 bits.
     """
     if isinstance(result, datetime):
         return epoch_ms_of(result)
     if not isinstance(result, bool):
         try:
-            return operator.index(result)  # numpy's integers
+            found = operator.index(result)  # numpy's integers
         except TypeError:
             pass  # said below, with the record
+        else:
+            if MIN_WATERMARK <= found <= MAX_WATERMARK:
+                return found
+            record = {"record": repr(value)[:120]}
+            raise out_of_range("the timestamp assigner gave", found, record)
     raise TypeMismatchError(
         f"the timestamp assigner gave {result!r}, a {type(result).__name__}, not an int",
         where={"record": repr(value)[:120]},

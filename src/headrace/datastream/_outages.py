@@ -9,23 +9,30 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from headrace.connector import WriterContext
+
 T = TypeVar("T")
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 5.0
+SAY_AGAIN_S = 60.0
+"""How often the log says that a server is still waited for."""
+CHECK_SERVER = "check its address, and that it runs"
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class Told:
-    """Whether the log says that a server is away: once for all the work that waits for it.
+    """Whether the log says that a server is away: for all the work that waits for it.
 
     ``waiting``: how many pieces of work wait. Where all of them give up, a next one says it again.
+    ``said_s``: when it was said last.
     """
 
     away: bool = False
     waiting: int = 0
+    said_s: float = field(default=0.0, compare=False)
 
 
 @dataclass
@@ -49,17 +56,8 @@ class Outage:
         Raises:
             Exception: ``error`` itself, with a note, when the patience is at its end.
         """
-        now_s = self.clock()
-        if self._since_s is None:
-            self._since_s = now_s
-            self.told.waiting += 1
-            if not self.told.away:
-                self.told.away = True
-                _log.warning(
-                    "%s failed, and is tried again for up to %g s: %s",
-                    *(self.what, self.patience_s, error),
-                )
-        left_s = self._since_s + self.patience_s - now_s
+        waited_s = self.say(error)
+        left_s = self.patience_s - waited_s
         if left_s <= 0:
             note = f"{self.what} was tried again for {self.patience_s:g} s"
             if note not in getattr(error, "__notes__", ()):  # many may wait for one answer
@@ -67,6 +65,24 @@ class Outage:
             raise error
         pause_s, self._pause_s = self._pause_s, min(2 * self._pause_s, LONGEST_PAUSE_S)
         return min(pause_s, left_s)
+
+    def say(self, reason: object) -> float:
+        """Log what is waited for, at once and from time to time; for how long (s) it has been."""
+        now_s = self.clock()
+        if self._since_s is None:
+            self._since_s = now_s
+            self.told.waiting += 1
+        waited_s = now_s - self._since_s
+        if not self.told.away:
+            text = "%s failed, and is tried again for up to %g s; %s: %s"
+            _log.warning(text, self.what, self.patience_s, CHECK_SERVER, reason)
+        elif now_s - self.told.said_s >= SAY_AGAIN_S:
+            text = "%s has been tried again for %d s of %g s: %s"
+            _log.warning(text, self.what, waited_s, self.patience_s, reason)
+        else:
+            return waited_s
+        self.told.away, self.told.said_s = True, now_s
+        return waited_s
 
     def over(self) -> None:
         """Note that the work is done, and log that the server works again."""
@@ -107,6 +123,18 @@ def until_back(
             sleep(pause_s)
     finally:
         outage.end()
+
+
+def is_wrong_address(error: Exception, context: WriterContext) -> bool:
+    """Whether a sink's host has no address in the job's first micro-batch: it is misspelt then.
+
+    Later its name may vanish for as long as the server is away.
+    """
+    return context.batch_id == 0 and any(words in str(error) for words in _NO_ADDRESS)
+
+
+_NO_ADDRESS = ("not known", "No address associated")
+"""What the C libraries of Linux and macOS say of a name. If DNS does not answer, they say other."""
 
 
 async def until_back_async(

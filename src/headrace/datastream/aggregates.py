@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.types import row_of
-from headrace.datastream._build.aggregations import checked_field, field_of, has_fields
+from headrace.datastream._build.aggregations import (
+    checked_field,
+    field_of,
+    greatest,
+    has_fields,
+    least,
+)
 from headrace.datastream.functions import AggregateFunction
 from headrace.errors import PlanError
 from headrace.operators.slots import COUNT, GREATEST, LEAST, SUM, Slot
@@ -79,7 +85,10 @@ class Sum(_OfField):
 
 @dataclass(frozen=True)
 class Min(_OfField):
-    """The least value; None where no record has a value."""
+    """The least value; None where no record has a value.
+
+    NaN is greater than all numbers, and -0.0 is less than 0.0.
+    """
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -88,7 +97,10 @@ class Min(_OfField):
 
 @dataclass(frozen=True)
 class Max(_OfField):
-    """The greatest value; None where no record has a value."""
+    """The greatest value; None where no record has a value.
+
+    NaN is greater than all numbers, and -0.0 is less than 0.0.
+    """
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -246,13 +258,13 @@ def _added(held: Any, value: Any) -> Any:
 def _least(held: Any, value: Any) -> Any:
     if value is None or held is None:
         return value if held is None else held
-    return value if value < held else held
+    return least(held, value)
 
 
 def _greatest(held: Any, value: Any) -> Any:
     if value is None or held is None:
         return value if held is None else held
-    return value if value > held else held
+    return greatest(held, value)
 
 
 def _counts(first: int, second: int) -> int:

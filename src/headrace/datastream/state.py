@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from headrace.common.arguments import article, non_empty
+from headrace.common.arguments import article, identifier
 from headrace.common.elsewhere import found_elsewhere
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream.functions import (
@@ -271,7 +271,7 @@ class StateDescriptor:
     """The method of ``RuntimeContext`` that gives the state."""
 
     def __init__(self, name: str, type_info: TypeInformation | None = None) -> None:
-        self.name = non_empty(name, "a state's name")
+        self.name = identifier(name, "a state's name")
         if name.startswith(RESERVED_NAMES):
             raise PlanError(
                 f"a state cannot be called {name!r}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.arguments import article, non_empty
+from headrace.common.arguments import article, identifier
 from headrace.common.configuration import Configuration
 from headrace.common.elsewhere import found_elsewhere
 from headrace.common.io import InputFormat
@@ -100,7 +100,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
     ) -> DataStream:
         """A stream of a connector's records, with event time by the strategy."""
         site = call_site()
-        non_empty(source_name, "a source's name")
+        identifier(source_name, "a source's name")
         build.checked_type(type_info, "from_source")
         return self._sourced(
             source, watermark_strategy, source_name, type_info, site, "from_source"

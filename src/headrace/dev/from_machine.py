@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import socket
@@ -12,8 +13,9 @@ import subprocess
 from pathlib import Path
 
 from headrace.dev.ports import HOST, chosen
-from headrace.dev.service import Service
+from headrace.dev.service import PRIVATE, Service, as_user
 from headrace.errors import JobError
+from headrace.runners.temporary_files import write_private
 
 REDIS_PORT = 6379
 POSTGRES_PORT = 5432
@@ -22,7 +24,9 @@ _PLACES = ("/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/usr/sbin", "/opt
 _POSTGRES = Path("/usr/lib/postgresql")
 """Where Debian has its versions, none of them on the path."""
 
-_LOGINS = f"host all headrace {HOST}/32 trust\nhost all all {HOST}/32 scram-sha-256\n"
+_LOGINS = f"host all all {HOST}/32 scram-sha-256\n"
+_PGPASS = "*:*:*:headrace:"
+"""Before the password in a file for ``PGPASSFILE``."""
 
 
 def program(name: str) -> Path | None:
@@ -40,34 +44,42 @@ def _of_postgres(name: str) -> Path | None:
 def redis(folder: Path, port: int | None = None) -> Service | None:
     """A Redis whose writes outlive it; None where none is installed.
 
-    They are with the system when it answers, so they outlive a kill, too.
+    They are with the system when it answers, so they outlive a kill, too. It has a password, in a
+    file of its folder: without one every user of the machine could write files as this user.
     """
     server = program("redis-server") or program("valkey-server")
     if server is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
     own = chosen(port, REDIS_PORT)
+    kept, settings = folder / "redis.password", folder / "redis.conf"
+    if not kept.exists():
+        write_private(kept, secrets.token_urlsafe())
+    password = kept.read_text()
+    write_private(settings, f"requirepass {password}\n")  # everybody can read a command line
     command = [
-        *(str(server), "--port", str(own), "--bind", HOST),
+        *(str(server), str(settings), "--port", str(own), "--bind", HOST),
         *("--dir", str(folder), "--save", "", "--appendonly", "yes", "--appendfsync", "no"),
     ]
-    return Service("redis", folder, command, f"redis://{HOST}:{own}", lambda: _pongs(own))
+    url = f"redis://:{password}@{HOST}:{own}"
+    return Service("redis", folder, command, url, lambda: _pongs(own, password))
 
 
-def _pongs(port: int) -> bool:
+def _pongs(port: int, password: str) -> bool:
     try:
         with socket.create_connection((HOST, port), timeout=2) as connection:
-            connection.sendall(b"PING\r\n")
-            return connection.recv(5) == b"+PONG"
+            connection.sendall(f"AUTH {password}\r\nPING\r\n".encode())
+            with connection.makefile("rb") as answers:
+                return [answers.readline(), answers.readline()] == [b"+OK\r\n", b"+PONG\r\n"]
     except OSError:
         return False
 
 
 def postgres(folder: Path, port: int | None = None) -> Service | None:
-    """A PostgreSQL for the user ``headrace``; None where none is installed.
+    """A PostgreSQL whose superuser is ``headrace``; None where none is installed.
 
-    That user needs no password, others do. Logical replication is on. Started by root, it runs as
-    the user ``postgres``.
+    The password is in a file of its folder, which ``PGPASSFILE`` can name: a superuser can run
+    programs. Logical replication is on. Started by root, it runs as the user ``postgres``.
 
     Raises:
         JobError: its folder cannot be made.
@@ -79,6 +91,13 @@ def postgres(folder: Path, port: int | None = None) -> Service | None:
     data, user = folder / "postgres-data", _unprivileged()
     if not (data / "PG_VERSION").exists():
         _make_cluster(initdb, data, user)
+    kept = folder / "pgpass"
+    if not kept.exists():  # the cluster may be older than its password
+        password = secrets.token_urlsafe()
+        _set_password(server, data, user, password)
+        write_private(kept, f"{_PGPASS}{password}\n")
+    password = kept.read_text().strip().removeprefix(_PGPASS)
+    (data / "pg_hba.conf").write_text(_LOGINS)
     own = chosen(port, POSTGRES_PORT)
     command = [
         *(str(server), "-D", str(data), "-p", str(own), "-h", HOST, "-k", ""),
@@ -88,7 +107,7 @@ def postgres(folder: Path, port: int | None = None) -> Service | None:
         "postgres",
         folder,
         command,
-        f"postgresql://headrace@{HOST}:{own}/postgres",
+        f"postgresql://headrace:{password}@{HOST}:{own}/postgres",
         lambda: _accepts(own),
         stop_signal=signal.SIGINT,  # its fast shutdown: it does not wait for clients to leave
         crash_signal=signal.SIGQUIT,  # SIGKILL would leave its own processes
@@ -113,18 +132,40 @@ def _unprivileged() -> str | None:
 
 def _make_cluster(initdb: Path, data: Path, user: str | None) -> None:
     if user is not None:
-        data.mkdir(exist_ok=True)
-        shutil.chown(data, user)
-    command = [str(initdb), "-D", str(data), "-U", "headrace", "-A", "trust", "--no-sync"]
+        data.mkdir(0o700, exist_ok=True)
+        shutil.chown(data, user, as_user(user)["group"])
+    command = [str(initdb), "-D", str(data), "-U", "headrace", "-A", "reject", "--no-sync"]
     command += ["-E", "UTF8", "--locale=C"]
-    done = subprocess.run(command, capture_output=True, text=True, user=user, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **as_user(user))
     if done.returncode:
         raise JobError(
             "PostgreSQL could not make its folder",
             where={"folder": str(data), "its words": done.stderr.strip()[-600:]},
             hint="every folder above must be open to the user it runs as",
         )
-    (data / "pg_hba.conf").write_text(_LOGINS)
+
+
+def _set_password(server: Path, data: Path, user: str | None, password: str) -> None:
+    """Set the superuser's password while the server does not run: nobody else can connect.
+
+    Raises:
+        JobError: PostgreSQL does not take it.
+    """
+    done = subprocess.run(
+        [str(server), "--single", "-D", str(data), "postgres"],
+        input=f"ALTER ROLE headrace PASSWORD '{password}'\n",
+        capture_output=True,
+        text=True,
+        check=False,
+        umask=PRIVATE,
+        **as_user(user),
+    )
+    if done.returncode or "ERROR:" in done.stderr:
+        words = done.stderr.strip()[-600:].replace(password, "***")
+        raise JobError(
+            "PostgreSQL does not take a password for its superuser",
+            where={"folder": str(data), "its words": words},
+        )
 
 
 def _accepts(port: int) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.dev.from_machine import postgres, redis
 from headrace.dev.kafka import kafka
 from headrace.dev.registry import registry
@@ -36,7 +38,8 @@ def up(
         if name not in MAKERS:
             raise JobError(f"there is no server {name!r}", hint=f"one of {', '.join(MAKERS)}")
     own = folder.absolute()
-    own.mkdir(parents=True, exist_ok=True)
+    # A server that refuses to be root's must be able to enter, and only that.
+    own.mkdir(0o700 if os.geteuid() else 0o711, parents=True, exist_ok=True)
     if not (own / ".gitignore").exists():
         (own / ".gitignore").write_text("*\n")
     found: dict[str, Running | None] = {}
@@ -56,7 +59,7 @@ def _found(folder: Path, name: str, port: int | None) -> Running | None:
     if server is not None and port and urlsplit(f"//{server.url.rpartition('//')[2]}").port != port:
         raise JobError(
             f"{name} runs already, on another port than {port}",
-            where={"address": server.url},
+            where={"address": without_secrets(server.url)},
             hint="leave the port out, or stop the servers first: headrace dev down",
         )
     return server
@@ -83,7 +86,7 @@ def down(folder: Path, *, wipe: bool = False) -> list[Running]:
 
 
 def url_of(folder: Path, name: str) -> str:
-    """The address of a server.
+    """The address of a server, with its password if it has one.
 
     Raises:
         JobError: it does not run.

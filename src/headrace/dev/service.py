@@ -5,24 +5,37 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pwd
 import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from headrace.errors import JobError
 from headrace.runners.processes import Process, this_machine
+from headrace.runners.temporary_files import private_file, write_private
 
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 30.0
 _POLL_S = 0.05
 _LOG_SHOWN = 12
+PRIVATE = 0o077
+"""The umask of servers: what they write is for the user alone that they run as."""
+
+
+def as_user(name: str | None) -> dict[str, Any]:
+    """Arguments of ``subprocess`` to run as a user, in that user's groups only; None: as now."""
+    if name is None:
+        return {}
+    group = pwd.getpwnam(name).pw_gid
+    return {"user": name, "group": group, "extra_groups": os.getgrouplist(name, group)}
 
 
 @dataclass(frozen=True)
 class Running:
-    """A server that was started in a folder. ``url`` is what a client is told."""
+    """A server that was started in a folder. ``url`` is for clients: a password may be in it."""
 
     folder: Path
     name: str
@@ -81,7 +94,7 @@ class Service:
         """
         machine = this_machine()
         log = self.folder / f"{self.name}.log"
-        with log.open("ab") as output:
+        with open(private_file(log), "ab") as output:
             child = subprocess.Popen(
                 self.command,
                 stdin=subprocess.DEVNULL,
@@ -89,7 +102,8 @@ class Service:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # a key that interrupts the command is not for the server
                 cwd=self.folder,
-                user=self.user,
+                umask=PRIVATE,
+                **as_user(self.user),
             )
         process = machine.process(child.pid)
         if process is not None:
@@ -133,4 +147,4 @@ def _note(server: Running) -> None:
         "stop signal": int(server.stop_signal),
         "crash signal": int(server.crash_signal),
     }
-    server.note.write_text(json.dumps(text, indent=1) + "\n")
+    write_private(server.note, json.dumps(text, indent=1) + "\n")

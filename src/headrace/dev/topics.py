@@ -84,7 +84,7 @@ def _offsets(admin: Any, places: list[Any], spec: Any) -> list[int]:
         machine.sleep(_POLL_S)
 
 
-def create(servers: str, name: str, partitions: int = 1, **settings: str) -> None:
+def create(servers: str, name: str, partitions: int = 1, /, **settings: str) -> None:
     """Create a topic, and wait until it is there.
 
     Raises:

@@ -36,6 +36,7 @@ class StreamGraph:
             )
         graph = cls(tuple(topological(sinks)))
         graph._check_uids()
+        graph._check_sinks()
         graph._check_inputs()
         graph._check_watermarks()
         return graph
@@ -69,6 +70,21 @@ class StreamGraph:
                         "second": f"{node.name}, built at {node.site}",
                     },
                     hint="a uid names one operator's state: give each its own",
+                )
+
+    def _check_sinks(self) -> None:
+        seen: dict[str, SinkTransformation] = {}
+        for node in self.sinks:
+            name = node.sink.exclusive_name
+            other = seen.setdefault(name, node)
+            if name and other is not node:
+                raise PlanError(
+                    f"two sinks use the {name}, which only one sink can have",
+                    where={
+                        "first": f"{other.name}, built at {other.site}",
+                        "second": f"{node.name}, built at {node.site}",
+                    },
+                    hint="give each sink its own, or .union(...) the streams before one sink",
                 )
 
     def _check_inputs(self) -> None:

@@ -11,6 +11,7 @@ from headrace.operators import worth
 from headrace.operators.field_fold import FieldFold
 from headrace.runtime.columns.selectors import key_columns_of
 from headrace.runtime.detached import copied
+from headrace.runtime.key_groups import EXACT, has_stable_hash, only_exact
 from headrace.runtime.loops import Push, Step, calling, pushing_all
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
@@ -38,13 +39,29 @@ ISOLATING = (
 )
 """Lines that take a copy of a record which whoever made it may change afterwards."""
 
-ISOLATING_NAMES = {
+
+def is_combinable(key: Any) -> bool:
+    """Whether records may be combined by a key in a dictionary, which compares it as Python does.
+
+    Not if it goes by its form (``runtime/serialized_key.py``), or if somebody may still change it.
+    """
+    kind = type(key)
+    if kind is tuple and only_exact(map(type, key)):
+        return True
+    if kind is float:
+        return bool(key == key)
+    return is_plain(key) and has_stable_hash(key)
+
+
+STEP_NAMES = {
     "atoms": ATOMS,
+    "exact": EXACT,
     "only_atoms": only_atoms,
     "is_plain": is_plain,
+    "is_combinable": is_combinable,
     "copied": copied,
 }
-"""What the lines above call."""
+"""What the lines above, and those that look at a key, call."""
 
 MOST_KEYS = 100_000
 """So many records are sent at once, and others gathered."""
@@ -216,14 +233,14 @@ class CombineOperator(Combining):
             "missing": MISSING,
             "operator": self,
             "let_pass": self._let_pass,
-            **ISOLATING_NAMES,
+            **STEP_NAMES,
         }
         lines = (
             "node = $node",
             "$passes = True",
             "if $combines and timestamp is None:",
             "    $key = $key_of(value)",
-            "    if type($key) in $atoms or $is_plain($key):",
+            "    if type($key) in $exact or $is_combinable($key):",
             "        $passes = False",
             "        $before = $held.get($key, $missing)",
             "        if $before is not $missing: value = $reduce($before, value)",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from headrace.operators.field_fold import FieldFold, final
 from headrace.runtime.columns.batch import Columns, joined
-from headrace.runtime.columns.keys import ColumnKeys
+from headrace.runtime.columns.keys import ColumnKeys, equal_alike
 
 GATHERED = 1 << 18
 """So many rows are folded at once: the more they are, the less the keys' rows before them count."""
@@ -90,11 +89,4 @@ class CombinedColumns:
 def _have_keys(columns: Columns, names: tuple[str, ...]) -> bool:
     """Whether the keys are there, and equal in Arrow where they are in Python."""
     schema = columns.batch.schema
-    return all(name in schema.names and _is_exact(schema.field(name).type) for name in names)
-
-
-def _is_exact(kind: Any) -> bool:
-    from pyarrow import types
-
-    kinds = (types.is_integer, types.is_boolean, types.is_string, types.is_large_string)
-    return any(is_of_kind(kind) for is_of_kind in (*kinds, types.is_binary, types.is_date))
+    return all(name in schema.names and equal_alike(schema.field(name).type) for name in names)

@@ -58,14 +58,22 @@ class FieldFold:
         if not (types.is_float64(column.type) or types.is_float32(column.type)):
             return None
         found: Array = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
-        return found if self.operation == "sum" or _is_ordered(found) else None
+        return found if self.operation == "sum" or is_ordered(found) else None
 
 
-def _is_ordered(values: Array) -> bool:
-    """Whether equal values are the same, and any two can be compared."""
+def is_ordered(values: Array) -> bool:
+    """Whether equal floats (64 bits) are the same, and any two can be compared."""
     import numpy as np
 
-    return not (np.isnan(values).any() or (np.signbit(values) & (values == 0)).any())
+    return not (np.isnan(values).any() or has_negative_zero(values))
+
+
+def has_negative_zero(values: Array) -> bool:
+    """Whether one of some floats (64 bits) is -0.0."""
+    import numpy as np
+
+    lowest = np.iinfo(np.int64).min  # -0.0 is the sign bit alone
+    return bool(len(values)) and bool(values.view(np.int64).min() == lowest)
 
 
 class Folded(NamedTuple):

@@ -5,12 +5,25 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+from headrace.common.watermark_generators import MAX_WATERMARK, MIN_WATERMARK, out_of_range
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import KeyedOperator, NodeProgram
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.ttl import CLEANUP
 from headrace.runtime.user_function import open_function
+
+
+def timer_at(timestamp: int, key: Any, namespace: Any = None) -> Timer:
+    """A timer that a user's function registers.
+
+    Raises:
+        TypeMismatchError: it would never fire, as no clock gets there.
+    """
+    time_ms = int(timestamp)
+    if not MIN_WATERMARK <= time_ms <= MAX_WATERMARK:
+        raise out_of_range("a timer is registered for", time_ms)
+    return Timer(time_ms, key, namespace)
 
 
 class StatefulOperator(KeyedOperator):

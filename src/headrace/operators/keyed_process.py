@@ -18,7 +18,7 @@ from headrace.operators.emission import (
     side_sender,
 )
 from headrace.operators.inspection import inspect_function
-from headrace.operators.keyed import StatefulOperator
+from headrace.operators.keyed import StatefulOperator, timer_at
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import Timer
@@ -93,14 +93,19 @@ class KeyedContext:
 
         Raises:
             MissingWatermarksError: ``timestamp`` is computed from that of a record that has none.
+            TypeMismatchError: it does not fit 64 bits.
         """
         if timestamp < _EARLIEST_MS and self._timestamp is None:
             raise _no_time(timestamp)
-        self._cell.backend.event_timers.register(self._timer(timestamp))
+        self._cell.backend.event_timers.register(timer_at(timestamp, self._cell.key))
 
     def register_processing_time_timer(self, timestamp: int) -> None:
-        """Call ``on_timer`` when the clock passes ``timestamp`` (ms)."""
-        self._cell.backend.processing_timers.register(self._timer(timestamp))
+        """Call ``on_timer`` when the clock passes ``timestamp`` (ms).
+
+        Raises:
+            TypeMismatchError: it does not fit 64 bits.
+        """
+        self._cell.backend.processing_timers.register(timer_at(timestamp, self._cell.key))
 
     def delete_event_time_timer(self, timestamp: int) -> None:
         """Delete an event-time timer."""

@@ -10,6 +10,7 @@ from headrace.common.watermark_generators import (
     BoundedOutOfOrderness,
     MonotonousTimestamps,
     NoWatermarks,
+    out_of_range,
 )
 from headrace.common.watermark_strategy import (
     MAX_WATERMARK,
@@ -31,7 +32,7 @@ from headrace.runtime.watermarks import before_the_end
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns, PushColumns
 
-_BELOW_ALL = -(1 << 64)
+_BELOW_ALL = MIN_WATERMARK - 1
 _HIGHEST = "highest"
 
 
@@ -136,21 +137,31 @@ class TimestampsOperator(Operator, WatermarkOutput):
         if self._timeout_ms is not None or not sees_highest_only(kind):
             return None
         self._stepped = kind
-        remembers = kind is not NoWatermarks
-        lines = ["pass"]
         names = {"node": self.node, "operator": self}
+        lines = []
         extraction = self._strategy.extraction
         if extraction is not None:
-            names |= {"extract": extraction[0], "as_ms": as_ms, "none": MIN_WATERMARK}
-            so_far = ", $none if timestamp is None else timestamp" if extraction[1] else ""
+            names |= {"extract": extraction[0], "as_ms": as_ms}
+            names |= {"first": MIN_WATERMARK, "last": MAX_WATERMARK}
+            so_far = ", $first if timestamp is None else timestamp" if extraction[1] else ""
             lines = [  # ``timestamp_of`` written out: a call less for each record
                 "node = $node",
                 f"timestamp = $extract(value{so_far})",
                 "if type(timestamp) is not int: timestamp = $as_ms(timestamp, value)",
             ]
-        if not remembers:
-            return Step(tuple(lines), names, passes_on=True)
-        lines.append("if timestamp is not None and timestamp > $highest: $highest = timestamp")
+        if kind is NoWatermarks:
+            if extraction is not None:
+                lines.append("if not $first <= timestamp <= $last: $as_ms(timestamp, value)")
+            return Step((*lines,) or ("pass",), names, passes_on=True)
+        if extraction is None:
+            lines = ["if timestamp is not None and timestamp > $highest: $highest = timestamp"]
+        else:  # ``as_ms`` raises: one comparison more for each record
+            lines += [
+                "if timestamp > $highest:",
+                "    if timestamp > $last: $as_ms(timestamp, value)",
+                "    $highest = timestamp",
+                "elif timestamp < $first: $as_ms(timestamp, value)",
+            ]
         return Step(
             tuple(lines),
             names,
@@ -216,9 +227,18 @@ class TimestampsOperator(Operator, WatermarkOutput):
     # What a watermark generator calls.
 
     def emit_watermark(self, watermark: Watermark | int) -> None:
-        """Emit a watermark (ms); one that does not rise is ignored."""
+        """Emit a watermark (ms); one that does not rise is ignored.
+
+        Raises:
+            TypeMismatchError: it is after the last moment.
+        """
         moment = watermark if isinstance(watermark, int) else watermark.timestamp
         if moment > self._last and not self._silent:
+            if moment > MAX_WATERMARK:
+                operator = f"{self.node.name}, built at {self.node.site}"
+                raise out_of_range(
+                    "a watermark generator emitted the watermark", moment, {"operator": operator}
+                )
             self._last = moment
             self._idle = False
             self._signal(moment, False)

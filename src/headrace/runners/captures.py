@@ -171,7 +171,8 @@ def _make_room(folder: str, most: int) -> None:
 
 def program_bytes(program: JobProgram) -> bytes:
     """What a call needs of a program, with the script's classes, those of records too."""
-    return program_classes.dumps(program.for_replay(), used_by=program.connectors)
+    bare = program.for_replay()
+    return program_classes.dumps(bare, used_by=program.connectors, secrets=False)
 
 
 def read(path: str) -> FailedCall:
@@ -209,4 +210,4 @@ def replay_of(call: FailedCall) -> Replay:
     """
     program, names = program_classes.loads(call.program)
     program_classes.put(names)
-    return Replay(call, program)
+    return Replay(call, program, program_classes.missing_secrets())

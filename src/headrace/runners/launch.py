@@ -139,6 +139,7 @@ def program_of(
         object_reuse=options.read(configuration, options.OBJECT_REUSE),
         chunk_records=options.read(configuration, options.WATERMARK_CHUNK_RECORDS),
         page_bytes=options.read(configuration, options.STATE_PAGE_BYTES),
+        value_bytes=options.read(configuration, options.STATE_VALUE_BYTES),
         max_records=most,
         max_bytes=most_bytes,
         pace=_pace(configuration, most),
@@ -189,7 +190,7 @@ def start(
 ) -> JobHandle:
     """Start a job on the runner that the configuration names."""
     program = program_of(graph, configuration, job_name)
-    _refuse_unnamed(program, configuration, job_name)
+    _check_checkpoint_dir(program, configuration, job_name)
     _refuse_unkept(program, configuration)
     needs = declared_in(configuration)
     if work_of(folder_of(needs)) is not None:
@@ -228,14 +229,17 @@ def _absolute(connector: Any) -> Any:
     return connector.absolute() if hasattr(connector, "absolute") else connector
 
 
-def _refuse_unnamed(
+def _check_checkpoint_dir(
     program: JobProgram, configuration: Configuration, job_name: str | None
 ) -> None:
-    """A checkpoint is found by its job's name, so jobs without one would share one checkpoint."""
+    """Refuse a checkpoint that cannot be written, or that other jobs would share."""
     if program.batch or _is_local(configuration):
         return  # neither keeps a checkpoint
     folder = options.read(configuration, options.CHECKPOINT_DIR)
-    if folder and not (job_name or options.read(configuration, options.PIPELINE_NAME)):
+    if not folder:
+        return
+    local_path(folder, f"checkpoints ({options.CHECKPOINT_DIR.key})")
+    if not (job_name or options.read(configuration, options.PIPELINE_NAME)):
         raise ConfigurationError(
             "a checkpoint is found by the name of its job, and this job has none",
             where={options.CHECKPOINT_DIR.key: folder},

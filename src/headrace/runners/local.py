@@ -19,6 +19,7 @@ from headrace.connector import Budget, CommitBy, WriterContext
 from headrace.errors import JobError
 from headrace.metrics.merging import MetricId, Number, Part, figures, merged
 from headrace.planner.single_key_group import single_key_group
+from headrace.runners.clock import RunClock, monotonic_ms
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import (
     Writing,
@@ -39,14 +40,8 @@ from headrace.runtime.state.heap import HeapBackend
 if TYPE_CHECKING:
     from headrace.runners.captures import LocalCaptures
 
-Clock = Callable[[], int]
 IDLE_SLEEP_SECONDS = 0.01
 EVERYTHING = 1 << 60
-
-
-def wall_clock_ms() -> int:
-    """The machine's time, ms since the epoch."""
-    return time.time_ns() // 1_000_000
 
 
 class LocalRun:
@@ -60,7 +55,7 @@ class LocalRun:
         self,
         program: JobProgram,
         delivery: Delivery,
-        clock: Clock = wall_clock_ms,
+        clock: RunClock | None = None,
         budgets: Iterator[int] | None = None,
         backends: MakeBackend | None = None,
         one_key_group: bool = True,
@@ -73,7 +68,7 @@ class LocalRun:
         self.committed: dict[MetricId, Part] = {}
         """The figures of the micro-batches that are in the sinks."""
         self.batch_id = 0
-        self._clock, self._budgets = clock, budgets
+        self._clock, self._budgets = clock or RunClock(monotonic=monotonic_ms), budgets
         folder = program.settings.capture_dir
         self._captures: LocalCaptures | None = None
         if folder and backends is None:  # what other backends hold is not recorded
@@ -97,7 +92,7 @@ class LocalRun:
             for sink in program.sinks
             if not delivery.takes(sink) and sink.sink.commits is CommitBy.DRIVER
         }
-        self._offset: Offset = self._coordinator.initial(clock())
+        self._offset: Offset = self._coordinator.initial(self._clock.began.wall_ms)
         self._planned = self._offset
 
     @property
@@ -151,7 +146,8 @@ class LocalRun:
         elif self._budgets is not None:
             records = next(self._budgets)
             budget = Budget(records, max(records, 1) * 16)
-        start, end = self._planned, self._coordinator.latest(self._planned, self._clock(), budget)
+        start = self._planned
+        end = self._coordinator.latest(start, self._clock.time(start), budget)
         if not self.program.batch or end is start:
             self._planned = end
             return end if end is not start else self._offset
@@ -222,7 +218,7 @@ class LocalRun:
         On the heap values change in place, so what they were before the call would be lost.
         """
         if self._captures is None or self.program.batch:
-            return HeapBackend()
+            return HeapBackend(for_pages=not self.program.batch)
         return self._captures.backend(vertex, group)
 
     def _write(self, envelopes: list[Envelope]) -> None:

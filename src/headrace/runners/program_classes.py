@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import pickle
 import sys
 from collections.abc import Callable
@@ -17,33 +18,48 @@ from typing import Any
 
 import cloudpickle
 
+from headrace.connector import KeepsSecrets
+
 Names = dict[tuple[str, str], type]
 """Classes by module and qualified name."""
 
 _loaded: Names = {}
 """The classes that the current load has made so far."""
 
+_missing: list[str] = []
+"""The secrets that the current load has not found in the environment."""
+
 _REDUCED_CLASS = 6
 """The parts of a class that cloudpickle sends whole; of one sent by name there are two."""
 
 
-def dumps(value: Any, used_by: Any = None) -> bytes:
+def dumps(value: Any, used_by: Any = None, *, secrets: bool = True) -> bytes:
     """The value pickled by cloudpickle. A process that loads it can find its classes by name.
 
-    It can also find the classes of ``used_by``, which is not sent itself.
+    It can also find the classes of ``used_by``, which is not sent itself. ``secrets``: whether
+    the passwords of what ``KeepsSecrets`` are in it; else who loads it takes them from the
+    environment.
     """
     beside = _Pickler(io.BytesIO(), protocol=5)
     beside.dump(used_by)
     out = io.BytesIO()
-    _Pickler(out, protocol=5).dump((value, beside.classes))
+    pickler = _Pickler(out, protocol=5)
+    pickler.secrets = secrets
+    pickler.dump((value, beside.classes))
     return out.getvalue()
 
 
 def loads(data: bytes) -> tuple[Any, Names]:
     """The value, and the classes that came with it: they are in their places."""
     _loaded.clear()
+    _missing.clear()
     value, _ = pickle.loads(data)
     return value, dict(_loaded)
+
+
+def missing_secrets() -> list[str]:
+    """What the last load was without: each environment variable, and what it is for."""
+    return [*_missing]
 
 
 def put(names: Names) -> None:
@@ -57,8 +73,11 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no
         super().__init__(file, protocol=protocol)
         self.classes: list[type] = []
         """Those sent whole."""
+        self.secrets = True
 
     def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, KeepsSecrets) and not self.secrets and obj.secrets:
+            return _with_found, (obj.with_secrets({}), tuple(obj.secrets))
         reduced = super().reducer_override(obj)
         if not (isinstance(obj, type) and isinstance(reduced, tuple)):
             return reduced
@@ -67,6 +86,13 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no
         self.classes.append(obj)
         make, arguments, *rest = reduced
         return _made, (make, arguments, obj.__module__, obj.__qualname__), *rest
+
+
+def _with_found(bare: KeepsSecrets, variables: tuple[str, ...]) -> KeepsSecrets:
+    """Called by unpickling: with the secrets that the environment has."""
+    found = {name: os.environ[name] for name in variables if name in os.environ}
+    _missing.extend(f"{name}, for {bare!r}" for name in variables if name not in found)
+    return bare.with_secrets(found) if found else bare
 
 
 def _made(make: Callable[..., type], arguments: tuple[Any, ...], module: str, name: str) -> type:

@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from headrace.common.unsupported import MODULES
 from headrace.errors import UnsupportedModuleError
 
 PYFLINK_VERSION = "2.3.0"
@@ -28,7 +29,8 @@ _SAME = ("common", "datastream", "metrics")
 
 _JVM = "Flink's JVM is not there"
 _REASONS = {
-    "table": "there is no Table API, and no SQL, in this release",
+    **MODULES,
+    "dataset": "Flink removed the DataSet API; use the DataStream API in batch mode",
     "java_gateway": _JVM,
     "fn_execution": "these are PyFlink's own workers; Spark has others",
     "find_flink_home": "there is no Flink installation",

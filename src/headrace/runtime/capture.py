@@ -252,11 +252,12 @@ class _CapturedBackend(PagedBackend):
 class Replay:
     """A captured call, ready to be made again; ``program`` is what its bytes hold.
 
-    User functions are opened when it is made.
+    User functions are opened when it is made. ``missing``: the secrets that it is made without.
     """
 
-    def __init__(self, call: FailedCall, program: JobProgram) -> None:
+    def __init__(self, call: FailedCall, program: JobProgram, missing: Sequence[str] = ()) -> None:
         self._call = call
+        self.missing = missing
         vertex = program.vertex(call.vertex)
         facts = TaskFacts(
             subtask=lambda: call.subtask,

@@ -16,6 +16,7 @@ from headrace.connector import Budget, JsonValue, SplitEnumerator, SplitRange
 from headrace.runtime.alignment import Alignment, LoadStates
 from headrace.runtime.alignment import States as States
 from headrace.runtime.channel import ALL_SPLITS
+from headrace.runtime.job_time import JobTime
 from headrace.runtime.offset import Cut, Offset, SourceProgress, source_key
 from headrace.runtime.program import JobProgram, Settings, SourceProgram
 from headrace.runtime.progress_rules import (
@@ -61,12 +62,13 @@ class Coordinator:
 
     def initial(self, now_ms: int) -> Offset:
         """The offset at the start, when no source was asked yet."""
-        return Offset(0, now_ms, self._cut, {})
+        return Offset(0, now_ms, now_ms, self._cut, {})
 
-    def latest(self, start: Offset, now_ms: int, budget: Budget | None = None) -> Offset:
+    def latest(self, start: Offset, time: JobTime, budget: Budget | None = None) -> Offset:
         """The offset to read up to next; ``start`` itself where nothing is new.
 
         ``budget`` defaults to the job's settings and is shared by the sources that still run.
+        Sources, idle splits and ticks wait by the steady time.
 
         Raises:
             JobError: an enumerator's answer breaks a rule of its contract.
@@ -75,7 +77,8 @@ class Coordinator:
         if not self._checked:
             check_going_on(self._sources.values(), start)
             self._checked = True
-        now_ms = max(now_ms, start.now_ms)
+        now_ms = max(time.now_ms, start.now_ms)
+        steady_ms = max(time.steady_ms, start.steady_ms)
         settings = self._job.settings
         budget = budget or Budget(settings.max_records, settings.max_bytes)
         resuming = {s.id for s in self._sources.values() if self._resumes(s, start)}
@@ -90,18 +93,19 @@ class Coordinator:
         sources = {source_key(i): start.source(i).settled() for i in self._sources}
         # A run that goes on where another one stopped plans a micro-batch, with records or without:
         # what it stops at is written down then, and where nothing is new it ends with that.
-        moved = bool(resuming)
+        moved = bool(resuming) or self._must_announce(start)
         for source in running:
             waiting = paused.get(source.id, frozenset())
-            after = self._advance(source, start, share, now_ms, waiting)
+            after = self._advance(source, start, share, steady_ms, waiting)
             sources[source_key(source.id)] = after
             moved = moved or after.differs(start.source(source.id))
             self._left_asleep(start).discard(source.id)
         wanted = self._job.needs_ticks and (running or self._endless)
-        tick = wanted and now_ms - start.now_ms >= settings.tick_ms
+        tick = wanted and steady_ms - start.steady_ms >= settings.tick_ms
         if not moved and not tick:
             return start
-        return Offset(start.epoch + 1, now_ms, self._cut, sources, self._job.identity)
+        identity = self._job.identity
+        return Offset(start.epoch + 1, now_ms, steady_ms, self._cut, sources, identity)
 
     def ended(self, offset: Offset) -> bool:
         """True when every source planned here has ended, and none is to read on."""
@@ -113,6 +117,14 @@ class Coordinator:
     def suspended(self, offset: Offset) -> bool:
         """True when a source has stopped that another run reads on from there."""
         return any(offset.source(source_id).suspended for source_id in self._sources)
+
+    def _must_announce(self, start: Offset) -> bool:
+        """Whether receivers must hear of the splits though nothing of them may be new.
+
+        Rows of a DataFrame reach them in a micro-batch that is not planned here. In the first one
+        of a changed program, these alone would decide what time it is.
+        """
+        return self._endless and start.epoch > 0 and start.program != self._job.identity
 
     def _resumes(self, source: SourceProgram, start: Offset) -> bool:
         """Whether an earlier run of the source stopped elsewhere, or there and is to go on."""
@@ -133,17 +145,17 @@ class Coordinator:
         source: SourceProgram,
         start: Offset,
         budget: Budget,
-        now_ms: int,
+        steady_ms: int,
         paused: frozenset[str],
     ) -> SourceProgress:
         enumerator, before = self._enumerators[source.id], start.source(source.id)
         if self._resumes(source, start):
-            before = _resumed(source, before, enumerator, now_ms)
+            before = _resumed(source, before, enumerator, steady_ms)
         asked = source_key(source.id) in start.sources
-        initial = {} if asked else first_positions(source, enumerator.initial(now_ms))
+        initial = {} if asked else first_positions(source, enumerator.initial(steady_ms))
         # A copy: what the enumerator does with it must not change the offset.
         known = {s: _copied(at) for s, at in (*before.positions.items(), *initial.items())}
-        answer = enumerator.advance(known, budget, now_ms, paused)
+        answer = enumerator.advance(known, budget, steady_ms, paused)
         after = checked(source, before, initial, answer, paused)
         after = kept(source, before, after, self._job.settings.drain)
         if source.idle_timeout_ms is None:
@@ -151,11 +163,11 @@ class Coordinator:
         seen = dict(before.seen_ms)
         for split, position in after.positions.items():
             if split not in seen or before.positions.get(split) != position:
-                seen[split] = now_ms
+                seen[split] = steady_ms
             elif split in paused:
-                seen[split] += now_ms - start.now_ms  # who must wait is not silent
+                seen[split] += steady_ms - start.steady_ms  # who must wait is not silent
         seen = {split: seen[split] for split in after.positions}
-        idle = frozenset(s for s in seen if now_ms - seen[s] >= source.idle_timeout_ms)
+        idle = frozenset(s for s in seen if steady_ms - seen[s] >= source.idle_timeout_ms)
         return replace(after, seen_ms=seen, idle=idle)
 
     def plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
@@ -246,11 +258,11 @@ class Coordinator:
 
 
 def _resumed(
-    source: SourceProgram, before: SourceProgress, enumerator: SplitEnumerator, now_ms: int
+    source: SourceProgram, before: SourceProgress, enumerator: SplitEnumerator, steady_ms: int
 ) -> SourceProgress:
     """How far a source is read, with the positions from which it goes on."""
     stood = {split: _copied(at) for split, at in {**before.positions, **before.stopped}.items()}
-    answer = enumerator.resume(stood, now_ms)
+    answer = enumerator.resume(stood, steady_ms)
     positions = resumed_positions(source, before, answer)
     return replace(before.settled(), positions=positions, stopped={}, suspended=False, ended=False)
 

@@ -14,6 +14,8 @@ from zlib import crc32
 
 from headrace.common.types import Row
 from headrace.errors import UnstableKeyError
+from headrace.runtime import numpy_keys
+from headrace.runtime.plain import ATOMS
 
 MIX = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
@@ -70,7 +72,11 @@ def _hasher_of(kind: type, key: Any) -> _Hasher:
         hasher = None
     else:
         owner = next(base for base in kind.__mro__ if "__eq__" in vars(base))
-        hasher = next((_BY_CLASS[base] for base in kind.__mro__ if _compares(base, owner)), None)
+        if owner.__module__.partition(".")[0] == "numpy":
+            hasher = _as_python(kind)
+        else:
+            bases = (base for base in kind.__mro__ if _compares(base, owner))
+            hasher = next((_BY_CLASS[base] for base in bases), None)
         if hasher is None and dataclasses.is_dataclass(kind) and _frozen_by_value(owner):
             hasher = _by_fields(kind, owner)
             if not _is_generated(equality, owner):
@@ -85,6 +91,25 @@ def _hasher_of(kind: type, key: Any) -> _Hasher:
             " or a dataclass declared with frozen=True",
         )
     return _hashers.setdefault(kind, hasher)
+
+
+EXACT = ATOMS - {float, complex, decimal.Decimal}
+"""Types whose values have a stable hash in any case; a number with a fraction may be NaN."""
+
+only_exact = EXACT.issuperset
+"""Whether values of some types have a stable hash in any case."""
+
+
+def has_stable_hash(key: Any) -> bool:
+    """Whether a key has a stable hash; for keys of the usual types a glance at the types."""
+    kind = type(key)
+    if kind in EXACT or (kind is tuple and only_exact(map(type, key))):
+        return True
+    try:
+        stable_hash(key)
+    except TypeError:  # UnstableKeyError is one; Python raises it for what is not hashable
+        return False
+    return True
 
 
 def always_refused(key: Any) -> bool:
@@ -103,9 +128,14 @@ def hashed_by(kind: type, hasher: _Hasher) -> None:
 
 def _compares(base: type, owner: type) -> bool:
     """Whether objects whose ``__eq__`` is that of ``owner`` compare as those of ``base`` do."""
-    # What these two add to a base of Python's (float, datetime) keeps its order of equal values.
-    trusted = owner.__module__.partition(".")[0] in ("numpy", "pandas")
+    # What pandas adds to a base of Python's (datetime) keeps its order of equal values.
+    trusted = owner.__module__.partition(".")[0] == "pandas"
     return base in _BY_CLASS and (trusted or vars(owner)["__eq__"] is vars(base)["__eq__"])
+
+
+def _as_python(kind: type) -> _Hasher | None:
+    value_of = numpy_keys.value_of(kind)
+    return None if value_of is None else lambda key: _raw_hash(value_of(key))
 
 
 def _own_equality(key: Any) -> UnstableKeyError:

@@ -2,6 +2,7 @@
 
     {"version": 1,
      "epoch": n, "now_ms": ms,
+     "steady_ms": ms,                  for intervals and timeouts (``runtime.job_time``)
      "program": text,                  the identity of the program that planned this epoch
      "cut": {"tasks": n,               into how many tasks this epoch's work is cut at most
              "chunk_records": n},      how far apart watermarks are
@@ -10,7 +11,7 @@
         "started": {split: position},    first positions of the splits that appear in this epoch
         "finished": {split: position},   end positions of those that finish in it; null: not known
         "idle": [split],                 idle now
-        "seen_ms": {split: ms},          when a split last moved, where idleness is asked for;
+        "seen_ms": {split: ms},          steady time of a split's last move, for idleness;
                                          moved on by the time it had to wait for other splits
         "ended": bool,
         "until": text,                   where the source stops (``runtime.stops``)
@@ -133,6 +134,7 @@ class Offset:
 
     epoch: int
     now_ms: int
+    steady_ms: int
     cut: Cut
     sources: Mapping[str, SourceProgress]
     program: str = ""
@@ -157,6 +159,7 @@ class Offset:
             "version": VERSION,
             "epoch": self.epoch,
             "now_ms": self.now_ms,
+            "steady_ms": self.steady_ms,
             "program": self.program,
             "cut": {"tasks": self.cut.tasks, "chunk_records": self.cut.chunk_records},
             "sources": {key: source.to_json() for key, source in self.sources.items()},
@@ -183,9 +186,9 @@ class Offset:
             sources = {
                 key: SourceProgress.from_json(source) for key, source in found["sources"].items()
             }
-            return Offset(
-                int(found["epoch"]), int(found["now_ms"]), cut, sources, str(found["program"])
-            )
+            epoch, now_ms = int(found["epoch"]), int(found["now_ms"])
+            steady_ms = int(found.get("steady_ms", now_ms))  # older builds had one time for both
+            return Offset(epoch, now_ms, steady_ms, cut, sources, str(found["program"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(
                 f"an offset in the checkpoint is damaged: {type(error).__name__}: {error}",

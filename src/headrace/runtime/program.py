@@ -194,6 +194,7 @@ class Settings:
     """What a task must know of the job's configuration.
 
     ``capture_dir``: where failed calls of keyed tasks are written to; empty: nowhere.
+    ``value_bytes``: how large a value in state may be on Spark.
     ``drain``: whether a source that stops ends event time (``runtime.stops``).
     """
 
@@ -201,6 +202,7 @@ class Settings:
     chunk_records: int = 4096
     flush_records: int = 65_536
     page_bytes: int = 16_384
+    value_bytes: int = 64 << 20
     max_records: int = 2_000_000
     max_bytes: int = 256 << 20
     pace: Pace | None = None
@@ -214,11 +216,12 @@ class Settings:
 class JobProgram:
     """Everything a worker needs.
 
-    ``run_id`` differs for every start of the job; ``scope`` for every new checkpoint, so that a
-    sink never takes one run's micro-batch for a repetition of another's. ``partitions``: Spark's,
-    for every keyed stage. ``fingerprint`` differs if exchanges, stages or numbers of groups do.
-    ``changes``: how often another program took the job's state over. A task that finds another
-    ``identity`` in its state sends all watermarks again.
+    ``run_id`` differs for every start of the job; ``scope`` for every new checkpoint, and where a
+    job goes on from an older copy of one, so that a sink never takes one run's micro-batch for a
+    repetition of another's. ``partitions``: Spark's, for every keyed stage. ``fingerprint`` differs
+    if exchanges, stages or numbers of groups do. ``changes``: how often another program took the
+    job's state over. A task that finds another ``identity`` in its state sends all watermarks
+    again.
     """
 
     name: str

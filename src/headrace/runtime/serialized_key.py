@@ -8,8 +8,12 @@ itself (``user_key``). Why, and what is equal: docs/adr/0007-key-equality.md.
 from __future__ import annotations
 
 import io
+import math
 import pickle
+import re
 from collections.abc import Callable, Iterable
+from decimal import Decimal
+from numbers import Rational, Real
 from typing import Any, ClassVar
 from zlib import crc32
 
@@ -18,8 +22,9 @@ from headrace.common.types import Row, row_of
 from headrace.errors import UnstableKeyError
 from headrace.runtime.key_groups import hashed_by, shortened, stable_hash
 
-_SETS = (b"\x8f", b"\x91")
-"""The pickle opcodes of sets and frozen sets; without either of them there is none."""
+_NOT_ALIKE = re.compile(rb"[\x8f\x91]|G[\x7f\xff][\xf0-\xff]|numpy|Decimal")
+"""Where the pickles of equal keys may differ: the opcodes of sets and frozen sets, and what a NaN
+may be: a float without a finite value, a scalar of numpy, a decimal."""
 
 
 class SerializedKey:
@@ -91,24 +96,28 @@ def serialized(key: Any) -> bytes:
     """The key pickled by value: equal parts give equal bytes, be they one object or several.
 
     Elements of sets are put in the order of their own bytes, as Python's order is another in each
-    interpreter.
+    interpreter. Every NaN is that of ``float``, whatever its type and its bits.
     """
     out = io.BytesIO()
     pickler = pickle.Pickler(out, protocol=5)
     pickler.fast = True  # without references to what came before
     pickler.dump(key)
     data = out.getvalue()
-    if not any(opcode in data for opcode in _SETS):
+    if _NOT_ALIKE.search(data) is None:
         return data
     out = io.BytesIO()
-    ordered = _OrderedSets(out, protocol=5)
-    ordered.fast = True
-    ordered.dump(key)
+    alike = _AlikePickler(out, protocol=5)
+    alike.fast = True
+    alike.dump(key)
     return out.getvalue()
 
 
-class _OrderedSets(pickle._Pickler):
+class _AlikePickler(pickle._Pickler):
     """Python's own pickler, as the one in C does not let a program say how sets are written."""
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+        """Write a value; every NaN in the same way."""
+        super().save(math.nan if _is_nan(obj) else obj, save_persistent_id)  # type: ignore[misc]
 
     def save_set(self, value: Iterable[Any]) -> None:
         """Write a set as a call of its class with a list."""
@@ -120,6 +129,12 @@ class _OrderedSets(pickle._Pickler):
         set: save_set,
         frozenset: save_set,
     }
+
+
+def _is_nan(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, Real) and not isinstance(value, Rational) and bool(value != value)
 
 
 def has_maps(type_info: TypeInformation) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.common.watermark_generators import MAX_WATERMARK, MIN_WATERMARK, out_of_range
 from headrace.connector import BadRecord, Chunk, ColumnChunk, SplitRange, SplitReader
 from headrace.errors import DecodeError
 from headrace.metrics.metricbase import MetricGroup
@@ -192,6 +193,8 @@ class SourceTask:
                     self._records_in.inc(chunk.count)
                     since_tick += chunk.count
                 else:
+                    if chunk.timestamps is not None:
+                        _require_times(source, chunk.values, chunk.timestamps)
                     if chunk.bad:
                         self._push_with_bad(chain, source, chunk)
                     else:
@@ -242,3 +245,20 @@ class SourceTask:
                 stack.callback(reader.close)
             for chain in self._chains.values():
                 stack.callback(chain.close)
+
+
+def _require_times(source: SourceProgram, values: list[Any], timestamps: list[int | None]) -> None:
+    """Check that the timestamps of a chunk fit 64 bits.
+
+    Raises:
+        TypeMismatchError: one does not.
+    """
+    try:
+        array("q", timestamps)  # type: ignore[type-var]  # without a loop in Python
+        return
+    except (OverflowError, TypeError):
+        pass  # one is out of range, or None
+    for value, timestamp in zip(values, timestamps, strict=True):
+        if timestamp is not None and not MIN_WATERMARK <= timestamp <= MAX_WATERMARK:
+            record = {"record": repr(value)[:120]}
+            raise out_of_range(f"{source.name} gave a record the timestamp", timestamp, record)

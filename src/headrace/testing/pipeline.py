@@ -9,6 +9,7 @@ import pickle
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import cloudpickle
@@ -19,6 +20,7 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import JobError, PlanError
 from headrace.graph.stream_graph import StreamGraph
+from headrace.runners.clock import RunClock
 from headrace.runners.delivery import Delivery
 from headrace.runners.launch import program_of
 from headrace.runners.local import LocalRun
@@ -83,6 +85,7 @@ def run_pipeline(
     *,
     cuts: Iterable[int] | None = None,
     clock: Callable[[], int] | None = None,
+    monotonic: Callable[[], int] | None = None,
     backends: Literal["heap", "paged"] = "heap",
     key_groups: int | None = None,
     parallelism: int | None = None,
@@ -108,7 +111,8 @@ def run_pipeline(
     ``backfill``: the program with sources that stop, which runs before, without being drained
     (``headrace.stop.drain``), to where they stop; then the program goes on with what it kept.
     ``micro_batches``: stop after so many, where the input has no end. ``clock``: gives the time
-    (ms), asked once per micro-batch; it stands at 0 otherwise.
+    (ms), asked once per micro-batch; it stands at 0 otherwise. ``monotonic``: where the clock
+    jumps, the time (ms) by which intervals and timeouts are measured; else it is the clock's.
 
     Raises:
         PlanError: the program cannot work, or would not end.
@@ -138,9 +142,8 @@ def run_pipeline(
     first = None
     if backfill is not None:
         first = _planner(backfill, batch, drain=False)[0](key_groups, parallelism)
-    runs = _Runs(
-        job, streams, clock or ManualClock(), budgets, backends, key_groups, restarts, others, first
-    )
+    clocks = partial(RunClock, clock or ManualClock(), monotonic)
+    runs = _Runs(job, streams, clocks, budgets, backends, key_groups, restarts, others, first)
     try:
         while runs.goes_on and runs.run.batch_id != micro_batches:
             if restarts and runs.run.batch_id:
@@ -257,7 +260,7 @@ class _Runs:
         self,
         job: JobProgram,
         streams: Mapping[str, list[Any]],
-        clock: Callable[[], int],
+        clocks: Callable[[], RunClock],
         budgets: Iterator[int],
         backends: str,
         key_groups: int | None,
@@ -265,7 +268,7 @@ class _Runs:
         others: Sequence[bytes],
         backfill: JobProgram | None = None,
     ) -> None:
-        self._job, self._clock, self._budgets = job, clock, budgets
+        self._job, self._clocks, self._budgets = job, clocks, budgets
         self._backfill = None if backfill is None else cloudpickle.dumps(backfill)
         self._following = None if backfill is None else cloudpickle.dumps(job)
         # as it is before any function was called: what they keep in attributes is lost
@@ -280,7 +283,7 @@ class _Runs:
 
     def _start(self, job: JobProgram) -> LocalRun:
         return LocalRun(
-            job, self._delivery, self._clock, self._budgets, self._backend, self._one_key_group
+            job, self._delivery, self._clocks(), self._budgets, self._backend, self._one_key_group
         )
 
     def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:

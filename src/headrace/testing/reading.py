@@ -19,6 +19,7 @@ from headrace.connector import (
 )
 from headrace.runtime.alignment import Alignment
 from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.job_time import JobTime
 from headrace.runtime.offset import Offset, SourceProgress
 from headrace.runtime.source_task import SourceTaskInput
 from headrace.testing.pipeline import _planner
@@ -94,7 +95,7 @@ class Planner:
     def step(self, budget: Budget, now_ms: int) -> list[SourceTaskInput] | None:
         """Plan the next micro-batch, which is then over; None where nothing is new."""
         start = self.offset
-        end = self._coordinator.latest(start, now_ms, budget)
+        end = self._coordinator.latest(start, JobTime(now_ms, now_ms), budget)
         if end is start:
             return None
         self.offset = through_json(end)

@@ -59,6 +59,10 @@ class SinkContract(ABC):
             return _CommittedByTasks()
         return sink.committer(CommitterContext(sink_id, "job"))
 
+    def last_batch(self, sink: Sink, sink_id: str = "sink-1") -> int | None:
+        """The last micro-batch that the sink has committed, as the engine asks for it."""
+        return sink.last_batch(CommitterContext(sink_id, "job"))
+
     def writer(
         self,
         sink: Sink,
@@ -147,6 +151,52 @@ class SinkContract(ABC):
         second.commit(2, self.prepare(sink, 2, values[20:], sink_id="sink-2"))
         self.committer(sink, "sink-2").finish()
         self.check(folder, values)
+
+    def test_the_last_micro_batch_is_known(self, sink: Sink, folder: Path) -> None:
+        """Of each sink id for itself, whichever tasks wrote. A sink that cannot know says None."""
+        values, committer, none = self.values(40), self.committer(sink), self.last_batch(sink)
+        assert none in (None, -1)
+        for batch in range(3):
+            prepared = self.prepare(sink, batch, values[batch * 10 :][:10])
+            if sink.commits is CommitBy.DRIVER and none is not None:
+                assert self.last_batch(sink) == batch - 1
+            committer.commit(batch, prepared)
+            assert self.last_batch(sink) == (None if none is None else batch)
+        worker = WorkerResources()
+        one_of_two = self.writer(sink, 3, 1, worker=worker)
+        one_of_two.write(values[30:], [None] * 10)
+        part = one_of_two.prepare_commit()
+        worker.close()
+        committer.commit(3, [] if part is None else [part])
+        self.writer(sink, 4).abort()
+        assert self.last_batch(sink) == (None if none is None else 3)
+        assert self.last_batch(sink, "sink-2") == none
+        committer.finish()
+        assert self.last_batch(sink) == (None if none is None else 3)
+
+    def test_an_older_copy_goes_on_under_another_id(self, sink: Sink, folder: Path) -> None:
+        """The checkpoint of micro-batch 1 is put back after micro-batch 4, and cuts otherwise.
+
+        What the copy counts as written is visible once. What follows it is written again, beside
+        what was visible of it.
+        """
+        values, first = self.values(50), self.committer(sink)
+        for batch in range(5):
+            first.commit(batch, self.prepare(sink, batch, values[batch * 10 :][:10]))
+        if self.last_batch(sink) is None:
+            assert self.last_batch(sink, "sink-2") is None
+            return
+        after = counts(values[20:])
+        beside = counts(self.published(folder)) & after
+        held = [*self.committer(sink).snapshot(1)]
+        second = self.committer(sink, "sink-2")
+        second.restore(held)
+        assert self.last_batch(sink, "sink-2") == -1
+        for batch, run in ((2, values[20:25]), (3, values[25:])):
+            second.commit(batch, self.prepare(sink, batch, run, sink_id="sink-2"))
+        assert self.last_batch(sink, "sink-2") == 3
+        second.finish()
+        assert counts(self.published(folder)) == counts(values) + beside
 
     @pytest.mark.parametrize("tasks", [2, 1, 3])
     def test_a_repeated_commit_changes_nothing(self, sink: Sink, folder: Path, tasks: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
 
@@ -10,7 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli import app
+from headrace.cli.check.earlier import EARLIER
 from headrace.cli.check.uses import uses_of
+from headrace.cli.check.values import _of_api
 from headrace.errors import ConfigurationError
 
 NOT = "does not work"
@@ -181,6 +184,65 @@ def test_configuration_keys(tmp_path: Path) -> None:
         (6, "taskmanager.numberOfTaskSlots", "accepted"),
         (7, "pipeline.nmae", "unsupported"),
     ]
+
+
+def test_sql_and_patterns_in_texts(tmp_path: Path) -> None:
+    program = """
+    import sqlite3
+    from helpers import tables
+
+    QUERY = "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k)"
+    sqlite3.connect("x").execute("SELECT * FROM t")
+    tables().execute_sql("INSERT INTO out SELECT * FROM t")
+    def use(t_env):
+        return t_env.sql_query(QUERY)
+    from headrace.cep import Pattern
+    """
+    assert found(tmp_path, program) == [
+        (5, "MATCH_RECOGNIZE", "unsupported"),
+        (7, "execute_sql(…)", "unsupported"),
+        (9, "sql_query(…)", "unsupported"),
+        (10, "headrace.cep", "unsupported"),
+    ]
+
+
+def test_names_of_flink_1(tmp_path: Path) -> None:
+    program = """
+    from pyflink.common import ExecutionMode
+    from pyflink.datastream import StreamExecutionEnvironment, TimeCharacteristic
+    from pyflink.datastream.time_characteristic import TimeCharacteristic as Again
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_stream_time_characteristic(TimeCharacteristic.EventTime)
+    env.get_config().set_restart_strategy(None)
+    env.no_method_of_any_flink()
+    def use(env):
+        env.set_stream_time_characteristic(None)
+    import pyflink.dataset
+    """
+    assert found(tmp_path, program) == [
+        (2, "pyflink.common.ExecutionMode", "unsupported"),
+        (3, "pyflink.datastream.TimeCharacteristic", "unsupported"),
+        (4, "pyflink.datastream.time_characteristic", "unsupported"),
+        (6, "StreamExecutionEnvironment.set_stream_time_characteristic", "unsupported"),
+        (7, "ExecutionConfig.set_restart_strategy", "unsupported"),
+        (10, "StreamExecutionEnvironment.set_stream_time_characteristic", "unsupported"),
+        (11, "pyflink.dataset", "unsupported"),
+    ]
+    reasons = {use.reason for use in uses_of(tmp_path / "job.py") if "TimeChar" in use.name}
+    assert reasons == {"of Flink 1.x: leave it out: a watermark strategy gives event time"}
+
+
+def test_what_of_flink_1_is_here_is_not_listed_as_missing() -> None:
+    """A name that comes to Headrace must leave the list."""
+    for name in EARLIER:
+        owner, _, member = name.partition(".")
+        if member and owner[0].isupper():
+            kind = _of_api(owner)
+            assert kind is not None and not hasattr(kind, member), name
+        elif owner[0].isupper():
+            assert _of_api(owner) is None, name
+        else:
+            assert find_spec(f"headrace.{name}") is None, name
 
 
 def test_what_differs(tmp_path: Path) -> None:

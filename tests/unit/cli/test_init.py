@@ -78,6 +78,19 @@ def test_every_template_stands_alone(
     assert not any("examples/" in text or "tests." in text for text in texts)
 
 
+@pytest.mark.parametrize("name", ["top-sellers", "top_sellers"])
+def test_a_template_has_the_name_of_its_program_too(name: str, tmp_path: Path) -> None:
+    made(tmp_path / "mine", "--from", name)
+    assert "--from top-sellers" in (tmp_path / "mine" / "README.md").read_text()
+
+
+def test_a_template_that_is_not_there_is_refused_with_those_that_are(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["init", str(tmp_path / "mine"), "--from", "top sellers"])
+    words = " ".join(result.output.split())
+    assert result.exit_code == 2 and "'top sellers' is not one of" in words
+    assert "top-sellers" in words and not (tmp_path / "mine").exists()
+
+
 TEST = """\
 import pytest
 from tests.examples.printed import run_locally, shown

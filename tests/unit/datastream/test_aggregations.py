@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import itertools
+import math
 import re
+from decimal import Decimal
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from headrace.common.types import Row, RowKind
@@ -58,6 +63,29 @@ def test_whole_records_are_kept(make: Any, field: Any) -> None:
     assert least(first, less) is less and greatest(first, less) is first
     assert least(first, equal) is first and greatest(first, equal) is first
     assert greatest(less, first) is first
+
+
+@pytest.mark.parametrize(
+    "in_order",
+    [
+        [-math.inf, -1.0, -0.0, 0.0, 5e-324, 1.0, math.inf, math.nan],
+        [Decimal("-Infinity"), Decimal("-0"), Decimal(0), Decimal("0.1"), Decimal("NaN")],
+        [np.float64(-0.0), 0, np.int64(1), np.float64(math.inf), np.float64(math.nan)],
+        [np.float32(-0.0), np.float32(0.0), math.nan],
+        [-0.0, Decimal(0), 1.5, Decimal("NaN")],
+    ],
+    ids=["floats", "decimals", "numpy", "float32", "mixed"],
+)
+def test_the_order_of_values_is_total(in_order: list[Any]) -> None:
+    """NaN after all numbers, -0.0 before 0.0: whichever of two comes first, one is the least."""
+    for less, greater in itertools.combinations(in_order, 2):
+        for pair in ((less, greater), (greater, less)):
+            assert aggregations.least(*pair) is less
+            assert aggregations.greatest(*pair) is greater
+    for value in in_order:
+        equal = copy.deepcopy(value)
+        assert aggregations.least(value, equal) is value
+        assert aggregations.greatest(value, equal) is value
 
 
 def test_plain_values() -> None:

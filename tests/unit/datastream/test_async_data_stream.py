@@ -164,11 +164,15 @@ def test_arguments_that_are_refused(
 
 
 def test_a_timeout_is_not_needed_without_retries() -> None:
-    for timeout in (Time.seconds(0), Duration.of_millis(-1)):
-        AsyncDataStream.ordered_wait(stream(), echo, timeout)
-        AsyncDataStream.ordered_wait_with_retry(
-            stream(), echo, timeout, AsyncRetryStrategy.no_restart()
-        )
+    """Without one an attempt may take any time."""
+    for timeout, timeout_ms in ((Time.seconds(0), 0), (Duration.of_millis(-1), -1)):
+        for made in (
+            AsyncDataStream.ordered_wait(stream(), echo, timeout),
+            AsyncDataStream.ordered_wait_with_retry(
+                stream(), echo, timeout, AsyncRetryStrategy.no_restart()
+            ),
+        ):
+            assert (spec_of(made).timeout_ms, spec_of(made).retries) == (timeout_ms, None)
 
 
 @pytest.mark.parametrize(

@@ -306,7 +306,9 @@ def test_other_settings(pairs: DataStream) -> None:
     [
         ("name", ""),
         ("name", None),
+        ("name", "a\ud800"),
         ("uid", 3),
+        ("uid", "\udcff"),
         ("set_uid_hash", "xyz"),
         ("set_parallelism", 0),
         ("set_parallelism", True),

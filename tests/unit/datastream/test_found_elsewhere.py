@@ -13,10 +13,13 @@ def test_programs_import_them() -> None:
     from headrace.common import JsonRowDeserializationSchema
     from headrace.datastream import KeyedProcessFunction, RuntimeExecutionMode, formats
     from headrace.datastream.data_stream import KeyedProcessFunction as of_streams
+    from headrace.datastream.formats.json import JsonDeserializationSchema  # with the others
+    from headrace.datastream.formats.json_messages import JsonDeserializationSchema as of_messages
     from headrace.datastream.functions import ValueStateDescriptor as of_functions
     from headrace.datastream.state import ValueStateDescriptor
     from headrace.datastream.stream_execution_environment import RuntimeExecutionMode as of_env
 
+    assert JsonDeserializationSchema is of_messages
     assert of_functions is ValueStateDescriptor and of_streams is KeyedProcessFunction
     assert of_env is RuntimeExecutionMode
     assert JsonRowDeserializationSchema is formats.json.JsonRowDeserializationSchema

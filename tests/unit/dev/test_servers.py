@@ -215,6 +215,10 @@ def test_the_command_starts_shows_and_stops(
     again = asked.invoke(app, ["dev", "up", "echo"])
     assert again.output.split() == begun.stdout.split()[:2]
     port = int(again.output.rpartition(":")[2])
+    assert asked.invoke(app, ["dev", "url", "echo"]).output == f"{HOST}:{port}\n"
+    own = tmp_path / ".headrace" / "dev"
+    kept = [own, own / "echo.pid", own / "echo.log"]  # an address may have a password
+    assert not [path for path in kept if path.stat().st_mode & 0o066]
     with pytest.raises(JobError, match=f"on another port than {port + 1}"):
         servers.up(Path(".headrace", "dev"), ["echo"], {"echo": port + 1})
     assert servers.up(Path(".headrace", "dev"), ["echo"], {"echo": port})["echo"] is not None

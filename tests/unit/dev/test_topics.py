@@ -42,6 +42,40 @@ def test_lines_become_records_and_records_lines(servers: str) -> None:
     assert asked.invoke(app, ["dev", "topics"]).output == "t          4 partitions, 3 offsets\n"
 
 
+@pytest.fixture
+def created(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What is asked for, in place of a broker."""
+    asked: list[Any] = []
+    monkeypatch.setattr("headrace.dev.servers.url_of", lambda folder, name: "b:1")
+    monkeypatch.setattr(topics, "listed", lambda servers: [])
+    monkeypatch.setattr(
+        topics, "create", lambda *given, **settings: asked.append((given, settings))
+    )
+    return asked
+
+
+def test_a_new_topic_gets_its_settings(created: list[Any]) -> None:
+    settings = ["--config", "retention.ms=-1", "--config", "a.b=c=d", "--partitions", "3"]
+    assert CliRunner().invoke(app, ["dev", "topics", "--create", "t", *settings]).exit_code == 0
+    assert created == [(("b:1", "t", 3), {"retention.ms": "-1", "a.b": "c=d"})]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--create", "t", "--config", "retention.ms"], "'retention.ms' is not NAME=VALUE"),
+        (["--create", "t", "--config", "=1"], "'=1' is not NAME=VALUE"),
+        (["--config", "retention.ms=-1"], "belongs to --create"),
+    ],
+)
+def test_settings_that_are_none_are_refused(
+    created: list[Any], given: list[str], words: str
+) -> None:
+    result = CliRunner().invoke(app, ["dev", "topics", *given])
+    assert result.exit_code == 2 and words in " ".join(result.output.split())
+    assert not created
+
+
 class Silent:
     """A consumer whose broker goes away after it has told what there is."""
 

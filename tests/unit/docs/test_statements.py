@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -89,3 +91,15 @@ def test_the_local_runner_does_not_restart(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not yet"):
         env.execute()
     assert calls.read_text() == "x"
+
+
+def test_the_formats_are_imported_from_where_the_page_says() -> None:
+    text = (ROOT / "docs" / "how-to" / "formats.md").read_text("utf-8")
+    table = text.partition("| messages |")[2].partition("\n\n")[0].splitlines()[2:]
+    home = None
+    for row in table:
+        _, reads, writes, module, _ = (cell.strip() for cell in row.strip("|").split("|"))
+        home = home if module == "the same" else import_module(module.strip("`"))
+        for name in re.findall(r"`([A-Z]\w+)", f"{reads} {writes}"):
+            assert hasattr(home, name), f"{name} is not in {module}"
+    assert len(table) == 8

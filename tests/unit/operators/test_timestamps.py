@@ -162,6 +162,7 @@ def fired(keys: str, strategy: WatermarkStrategy, steps: int) -> list[list[int]]
     """The timers by micro-batch of 30 records, one per 1000 ms; the keys take turns."""
     from headrace.graph.stream_graph import StreamGraph
     from headrace.runners import launch
+    from headrace.runners.clock import RunClock
     from headrace.runners.delivery import Delivery
     from headrace.runners.local import LocalRun
 
@@ -185,7 +186,7 @@ def fired(keys: str, strategy: WatermarkStrategy, steps: int) -> list[list[int]]
     run = LocalRun(
         program,
         delivery,
-        clock=lambda: next(ticks),
+        clock=RunClock(lambda: next(ticks)),
         budgets=itertools.repeat(30),
         one_key_group=False,
     )

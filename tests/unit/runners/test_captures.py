@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from headrace.common import Configuration, WatermarkStrategy
+from headrace.cli import app
+from headrace.common import Configuration, Time, WatermarkStrategy
 from headrace.common.options.catalogue import FAILURE_CAPTURE_DIR, MAX_RECORDS_PER_BATCH
-from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from headrace.datastream import AsyncDataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.function import FunctionSink
+from headrace.datastream.connectors.http import HttpLookup
 from headrace.datastream.state import ListStateDescriptor
 from headrace.errors import ConfigurationError
 from headrace.runners import captures
@@ -130,6 +133,25 @@ def test_a_file_has_no_source_and_no_sink(tmp_path: Path) -> None:
     call = captures.read(str(file))
     assert b"of-the-" not in call.program and b"Fills" in call.program
     assert str(replayed(file)) == "full: [0, 1, 2]"
+
+
+def test_a_file_has_no_secret_of_a_lookup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {"execution.target": "local", FAILURE_CAPTURE_DIR.key: str(tmp_path)}
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
+    lookup = HttpLookup("http://prices/{}?key=s3cret", headers={"X-Token": "s3cret"})
+    filled = env.from_collection(RECORDS).key_by(lambda record: record["key"]).process(Fills())
+    AsyncDataStream.ordered_wait(filled, lookup, Time.seconds(1)).print()
+    with pytest.raises(ValueError, match="full"):
+        env.execute()
+    (file,) = tmp_path.glob(f"*{SUFFIX}")
+    assert file.stat().st_mode & 0o077 == 0
+    call = captures.read(str(file))
+    assert b"s3cret" not in call.program and b"X-Token" in call.program
+    monkeypatch.setenv("HEADRACE_QUERY_KEY", "of the environment")
+    shown = "HEADRACE_HEADER_X_TOKEN, for HttpLookup('http://prices/{}?***')"
+    assert captures.replay_of(call).missing == [shown]
+    said = CliRunner().invoke(app, ["replay", str(file)])
+    assert f"missing:  {shown}\n" in said.output
 
 
 @pytest.mark.parametrize("function", [Leaves, Stops])

@@ -20,6 +20,7 @@ from headrace.datastream.connectors.dataframe_source import DataFrameSource
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.graph.stream_graph import StreamGraph
+from headrace.runners.clock import wall_clock_ms
 from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.checkpoint.layout import Place, folder_name
@@ -32,6 +33,7 @@ from tests.unit.planner.test_kept_subtasks import planned
 HOLD = """\
 import sys
 from tests.unit.runners.test_checkpoint import program
+from headrace.runners.clock import wall_clock_ms
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 checkpoint = Checkpoint.open(sys.argv[1], program(), fresh=False)
 print("held", flush=True)
@@ -196,6 +198,22 @@ def test_the_states_of_an_operator_that_is_gone_are_named(tmp_path: Path) -> Non
         assert asked == []
 
 
+def test_a_clock_that_is_behind_the_checkpoint_is_said_at_the_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = committed(tmp_path, program())
+    Checkpoint.open(str(tmp_path), program(), fresh=False).close()
+    assert "clock" not in capsys.readouterr().err
+    (file,) = folder.glob("**/offsets/0")
+    offset = json.loads(file.read_text().splitlines()[2])
+    ahead_ms = wall_clock_ms() + 50 * 3_600_000 + 60_000
+    file.write_text("v1\n{}\n" + json.dumps({**offset, "now_ms": ahead_ms}))
+    Checkpoint.open(str(tmp_path), program(), fresh=False).close()
+    said = capsys.readouterr().err
+    assert "headrace: this machine's clock is 2 days, 2:00:" in said
+    assert "behind the processing time of the job" in said
+
+
 def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Path) -> None:
     committed(tmp_path, program())
     other = program(uid="another")
@@ -210,7 +228,9 @@ def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Pa
 def offset_at(epoch: int, ended: Sequence[str] = (), identity: str = "") -> str:
     """Spark's file of a planned micro-batch, in which some sources have ended."""
     sources = {source: replace(NOT_ASKED, ended=True) for source in ended}
-    return "v1\n{}\n" + json.dumps(Offset(epoch, epoch, Cut(1, 1), sources, identity).to_json())
+    return "v1\n{}\n" + json.dumps(
+        Offset(epoch, epoch, epoch, Cut(1, 1), sources, identity).to_json()
+    )
 
 
 def other_stages(made_by: JobProgram) -> JobProgram:
@@ -348,7 +368,7 @@ def end_sources(folder: Path, made_by: JobProgram) -> None:
 def stop_sources(folder: Path, made_by: JobProgram, **progress: Any) -> None:
     """Let the first micro-batch end where the sources stop."""
     at_end = {s.id: replace(NOT_ASKED, ended=True, **progress) for s in made_by.sources}
-    offset = Offset(1, 1, Cut(1, 1), at_end)
+    offset = Offset(1, 1, 1, Cut(1, 1), at_end)
     (folder / "offsets" / "0").write_text("v1\n{}\n" + json.dumps(offset.to_json()))
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from headrace.runners import program_classes
 from headrace.runners.spark.checkpoint.generations import Generation
@@ -34,3 +39,17 @@ def test_the_program_is_pickled_once_for_all_queries_of_a_job(tmp_path: Path) ->
     path = Path(folder.put(going_on))
     folder.remove()
     assert not path.exists()
+
+
+def test_a_folder_that_is_written_to_while_it_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a process of Spark that an interrupt has not reached yet."""
+    folder = PlanFolder(job_of(), program_classes.dumps)
+    path = Path(folder.stop.folder)
+
+    def written_to(*arguments: Any, **named: Any) -> None:
+        raise OSError(errno.ENOTEMPTY, "Directory not empty")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rmdir", written_to)
+        folder.remove()
+    assert not (path / "program").exists()

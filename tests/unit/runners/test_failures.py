@@ -105,7 +105,6 @@ def test_a_worker_that_died_is_told_in_a_sentence() -> None:
         (f"{TASK}ExecutorLostFailure (executor 0 exited caused by one of the running tasks)"
          " Reason: Remote RPC client disassociated.", "Remote RPC client disassociated."),
         (f"{QUERY}{TASK}java.lang.OutOfMemoryError: Java heap space", "out of memory"),
-        ("Answer from Java side is empty", "the JVM that runs Spark has ended"),
     ],
 )  # fmt: skip
 def test_how_a_process_ended_is_told(text: str, told: str) -> None:

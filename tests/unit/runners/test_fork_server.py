@@ -13,7 +13,12 @@ import pytest
 
 from headrace.runners.spark.modules import user_paths
 from headrace.runners.spark.startup import fork_client
-from headrace.runners.spark.startup.fork_server import Request, can_serve, module_path
+from headrace.runners.spark.startup.fork_server import (
+    WORKERS_VARIABLE,
+    Request,
+    can_serve,
+    module_path,
+)
 from headrace.runners.spark.startup.interpreter import worker_python
 
 MODULE = ["-m", "pyspark.daemon", "pyspark.worker"]
@@ -35,6 +40,7 @@ def test_a_request_comes_as_it_was_sent(monkeypatch: pytest.MonkeyPatch, tmp_pat
         (MODULE, {}, True),
         (MODULE, {"SPARK_LOCAL_DIRS": "/tmp", "PYTHON_WORKER_FACTORY_SECRET": "s"}, True),
         (MODULE, {"PYTHONPATH": "/elsewhere", "JAVA_HOME": "/java"}, True),
+        (MODULE, {WORKERS_VARIABLE: "sinks"}, True),
         (MODULE, {"PYTHONHASHSEED": "7"}, False),
         (MODULE, {"OMP_NUM_THREADS": "4"}, False),
         (MODULE, {"LD_PRELOAD": "libjemalloc.so"}, False),
@@ -67,7 +73,7 @@ def test_the_module_path_is_that_of_a_new_process() -> None:
 Start = Callable[..., "subprocess.Popen[str]"]
 
 PROBE = """\
-import os, sys, time
+import gc, os, sys, time
 if sys.argv[1] == "facts":
     print(sys.argv[1:], os.getcwd(), os.environ["SPARK_X"], __name__, "pandas" in sys.modules)
     print("to stderr", file=sys.stderr)
@@ -76,6 +82,14 @@ if sys.argv[1] == "echo":
     print(sys.stdin.read().upper())
 if sys.argv[1] == "fails":
     raise ValueError("told")
+if sys.argv[1] == "forks":
+    from headrace.runners.spark.startup.daemon import prepare_forks
+    gc.unfreeze()
+    prepare_forks()
+    if os.fork() == 0:
+        print(gc.get_freeze_count() > 10_000, len(gc.get_objects()) < 1_000, flush=True)
+    else:
+        os.wait()
 if sys.argv[1] == "sleeps":
     print("sleeping", flush=True)
     time.sleep(60)
@@ -121,6 +135,11 @@ def test_a_fork_has_arguments_folder_environment_and_streams(start: Start, tmp_p
 
 def test_a_fork_reads_its_standard_input(start: Start) -> None:
     assert start("echo").communicate("heard", timeout=60)[0] == "HEARD\n"
+
+
+def test_a_worker_does_not_collect_what_was_imported_before_it(start: Start) -> None:
+    """Spark's own daemon does not freeze it, where it starts without the server."""
+    assert start("forks").communicate(timeout=60)[0] == "True True\n"
 
 
 def test_a_fork_that_fails_says_why(start: Start) -> None:

@@ -21,7 +21,7 @@ STEPS = 9  # of one run: past the second micro-batch of a generation
 
 
 def offset(epoch: int, now_ms: int = 0) -> JsonOffset:
-    return Offset(epoch, now_ms, Cut(1, 1), {}).to_json()
+    return Offset(epoch, now_ms, now_ms, Cut(1, 1), {}).to_json()
 
 
 @dataclass
@@ -59,6 +59,9 @@ class World:
             else:
                 generation = generation.following(folder.log, self.stages)
         self.generation, self.stages = generation, stages  # one object, written whole
+        last = max(self.published, default=-1)
+        done, planned = generation.last_batches(self.folders.get(generation.number, Folder()).log)
+        assert last <= planned <= done + 1, "a sink would be taken for ahead of its checkpoint"
         yield
         for number in [n for n in self.folders if n not in generation.needed]:
             del self.folders[number]
@@ -159,6 +162,19 @@ def test_nothing_committed_means_no_state_and_the_offset_before_the_first() -> N
     found = Generation().following(Log(-1, None, offset(1, 77)), SHALLOW)
     assert found.first_batch == 0
     assert found.origin == Origin(0, -1, SHALLOW, offset(0, 77), offset(1, 77))
+
+
+def test_no_sink_has_a_later_micro_batch_than_the_last_planned_one() -> None:
+    moved = Generation(1, 7, Origin(0, 6, SHALLOW, offset(7)))
+    to_repeat = replace(moved, origin=Origin(0, 6, SHALLOW, offset(7), offset(8)))
+    assert Generation().last_batches(Log()) == (-1, -1)
+    assert Generation().last_batches(Log(-1, None, offset(1))) == (-1, 0)
+    assert Generation().last_batches(Log(32, offset(33))) == (32, 32)
+    assert Generation(2, 7).last_batches(Log(2, offset(3), offset(4))) == (9, 10)
+    assert moved.last_batches(Log()) == (6, 6)
+    assert to_repeat.last_batches(Log()) == (6, 7)
+    assert to_repeat.last_batches(Log(-1, None, offset(8))) == (6, 7)
+    assert to_repeat.last_batches(Log(0, offset(8))) == (7, 7)
 
 
 def test_a_generation_is_plain_data() -> None:

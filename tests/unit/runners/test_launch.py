@@ -7,7 +7,7 @@ import pytest
 
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.errors import ConfigurationError
+from headrace.errors import ConfigurationError, UnsupportedError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners import launch
 from headrace.runners.launch import program_of, start
@@ -51,6 +51,16 @@ def test_a_job_without_a_name_gets_no_checkpoint_folder() -> None:
         start(StreamGraph.of(env._take_sinks()), env._configuration, None)
     assert "pipeline.name" in str(caught.value.hint)
     assert caught.value.where == FOLDER
+
+
+def test_a_checkpoint_on_an_object_store_is_refused_before_spark_starts() -> None:
+    folder = {"execution.checkpointing.dir": "s3a://bucket/checkpoints"}
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(folder))
+    env.from_collection([1]).print()
+    with pytest.raises(UnsupportedError, match=r"^checkpoints .* on s3a: are not") as caught:
+        start(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+    assert "mount the file system" in str(caught.value.hint)
+    assert "read" not in str(caught.value), "that is about files of a source"
 
 
 def test_what_stays_open_must_be_kept() -> None:

@@ -183,6 +183,29 @@ def test_a_driver_that_was_replaced_cannot_begin_again(world: World) -> None:
         first.take_again("run 1-1")
 
 
+@pytest.mark.parametrize("left", [0, 2])
+def test_a_checkpoint_that_was_deleted_or_replaced_is_not_another_driver(
+    world: World, left: int
+) -> None:
+    """``left``: the highest owner in an older copy that was put in its place."""
+    driver = world.taken("a", 1)
+    for _ in range(2):
+        driver.take_again("again")
+    for name in world.store.list():
+        if not left or not name.startswith(OWNERS) or name > numbered(OWNERS, left):
+            world.store.delete(name)
+    with (
+        pytest.raises(CheckpointError, match="was deleted, or replaced") as caught,
+        committing(world.store, world.store, driver.epoch, world.machine("a", 5)),
+    ):
+        raise AssertionError("it was let in")
+    assert not isinstance(caught.value, CheckpointLockedError)
+    assert caught.value.where["found"] == (f"owner {left}" if left else "no owner")
+    assert "results that the sinks have are written again" in (caught.value.hint or "")
+    with pytest.raises(CheckpointError, match="was deleted, or replaced"):
+        driver.take_again("run 1-1")
+
+
 def test_a_commit_that_still_goes_on_is_waited_for(world: World) -> None:
     """Whoever comes first: a commit that has looked ends before its successor plans anything."""
     world.taken("a", 1)

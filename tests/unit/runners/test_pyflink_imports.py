@@ -59,6 +59,10 @@ def test_a_module_is_as_it_was() -> None:
     [
         ("pyflink.table", "no Table API"),
         ("pyflink.table.expressions", "no Table API"),
+        ("pyflink.cep", "no library for patterns"),
+        ("headrace.table", "^headrace.table is not supported: there is no Table API"),
+        ("headrace.table.expressions", "no Table API"),
+        ("headrace.cep", "no library for patterns"),
         ("pyflink.java_gateway", "JVM"),
         ("pyflink.nothing", "no such module"),
         ("pyflink.runners", "no such module"),

@@ -6,7 +6,7 @@ import json
 import pickle
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
@@ -15,12 +15,13 @@ from headrace.common import Configuration, WatermarkStrategy
 from headrace.connector import Budget, Progress, Source, SplitEnumerator, SplitRange, SplitReader
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.indexed import IndexedReader
-from headrace.errors import CheckpointError
+from headrace.errors import CheckpointError, JobError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.generations import Generation, Origin
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runners.spark.failures import TaskFailure
 from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan, Stop
 from headrace.runners.spark.query.sink import BatchSinkWriter
 from headrace.runners.spark.query.source import BatchReader, StreamReader
@@ -32,6 +33,13 @@ class FromTheMiddle(SplitEnumerator):
     """Two splits that appear one after the other; each is read from 5 to 8, after a quiet look."""
 
     looks = 0
+    called: ClassVar[list[Any]] = []
+
+    def committed(self, positions: Any) -> None:
+        self.called.append(dict(positions))
+
+    def close(self) -> None:
+        self.called.append("closed")
 
     def initial(self, now_ms: int) -> dict[str, Any]:
         return {"a": 5}
@@ -62,6 +70,7 @@ class MiddleSource(Source):
 
 @pytest.fixture
 def plan(tmp_path: Path) -> DriverPlan:
+    FromTheMiddle.called.clear()
     env = StreamExecutionEnvironment.get_execution_environment(
         Configuration.from_dict({"parallelism.default": "2"})
     )
@@ -84,6 +93,26 @@ def test_a_batch_reads_from_the_first_positions_to_the_end(plan: DriverPlan) -> 
     assert len(partitions) <= 3  # one announces, two read
 
 
+class Silent(FromTheMiddle):
+    """Fails when the time at which it is asked is not the first any more."""
+
+    first_ms: int | None = None
+
+    def advance(self, positions: Any, budget: Budget, now_ms: int, paused: Any) -> Progress:
+        self.first_ms = self.first_ms or now_ms
+        if now_ms > self.first_ms:
+            raise JobError("nobody answers")
+        return Progress(positions)
+
+
+def test_a_batch_does_not_wait_for_ever_for_a_source(
+    plan: DriverPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MiddleSource, "enumerator", lambda self, directory: Silent())
+    with pytest.raises(TaskFailure, match="nobody answers"):
+        BatchReader(plan).partitions()
+
+
 def test_a_stream_logs_both_ends(plan: DriverPlan) -> None:
     reader, read = StreamReader(plan), []
     start = json.loads(json.dumps(reader.initialOffset()))
@@ -100,6 +129,21 @@ def test_a_stream_logs_both_ends(plan: DriverPlan) -> None:
     assert read == [("a", 5, 5), ("a", 5, 7), ("a", 7, 8), ("b", 5, 6), ("b", 6, 8)]
     again = StreamReader(plan)
     assert [r for each in taken for r in ranges(again.partitions(*each))] == read
+
+
+def test_a_source_knows_at_once_what_is_committed(plan: DriverPlan) -> None:
+    """Spark reports a micro-batch when the next one is planned; on a quiet topic that is never."""
+    reader = StreamReader(plan)
+    start = json.loads(json.dumps(reader.initialOffset()))
+    end = json.loads(json.dumps(reader.latestOffset(start, ReadAllAvailable())))
+    assert end != start and FromTheMiddle.called == []
+    SplitStates(plan.query.place.store).save(end["epoch"], {})
+    for _ in range(2):
+        reader.latestOffset(end, ReadAllAvailable())
+    reader.commit(end)
+    assert FromTheMiddle.called == [{"a": 5}]
+    StreamReader(plan).latestOffset(end, ReadAllAvailable())  # begun anew from the checkpoint
+    assert FromTheMiddle.called == [{"a": 5}, {"a": 5}]
 
 
 def test_a_new_generation_begins_where_the_last_one_stood(plan: DriverPlan) -> None:
@@ -142,6 +186,7 @@ def test_asked_to_stop_nothing_more_is_planned_but_what_was_planned_before(
     for _ in range(3):
         assert repeating.latestOffset(end, ReadAllAvailable()) == end
     assert stop.answered.exists()
+    assert FromTheMiddle.called == [{"a": 5}, "closed"]
 
 
 def test_a_stream_that_writes_dataframes_keeps_what_splits_remember(plan: DriverPlan) -> None:

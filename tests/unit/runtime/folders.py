@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.connector import Budget, Progress, SplitEnumerator, SplitRange
 from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.job_time import JobTime
 from headrace.runtime.offset import Offset, SourceProgress
 from headrace.runtime.program import SourceProgram
 from headrace.runtime.source_task import SourceTaskInput, SplitState, SplitWork
@@ -75,14 +76,20 @@ class Desk:
     """A coordinator over folders, with the split states it is told of."""
 
     def __init__(
-        self, *folders: Folder, parallelism: int = 1, needs_ticks: bool = False, **source: Any
+        self,
+        *folders: Folder,
+        parallelism: int = 1,
+        needs_ticks: bool = False,
+        dataframe: bool = False,
+        **source: Any,
     ) -> None:
+        """``dataframe``: the job reads one beside the folders."""
         chain = chain_of(node(1, None))
         sources = [
             SourceProgram(
                 number, f"source {number}", None, None, None, chain, 1, number=number, **source
             )
-            for number in range(len(folders))
+            for number in range(len(folders) + dataframe)
         ]
         job = job_of(
             sources,
@@ -95,13 +102,20 @@ class Desk:
         self.coordinator = Coordinator(job, dict(enumerate(folders)), lambda epoch: self.states)
         self.offset = self.coordinator.initial(0)
 
-    def latest(self, now_ms: int = 0, budget: Budget | None = None) -> Offset:
-        return self.coordinator.latest(self.offset, now_ms, budget)
+    def latest(
+        self, now_ms: int = 0, budget: Budget | None = None, steady_ms: int | None = None
+    ) -> Offset:
+        """``steady_ms``: where it is another time than ``now_ms``."""
+        time = JobTime(now_ms, now_ms if steady_ms is None else steady_ms)
+        return self.coordinator.latest(self.offset, time, budget)
 
-    def step(self, now_ms: int = 0, budget: Budget | None = None) -> list[SourceTaskInput]:
+    def step(
+        self, now_ms: int = 0, budget: Budget | None = None, steady_ms: int | None = None
+    ) -> list[SourceTaskInput]:
         """The tasks of the next micro-batch, which is then over."""
+        end = self.latest(now_ms, budget, steady_ms)
         # an offset goes through Spark's log as JSON
-        end = Offset.from_json(json.loads(json.dumps(self.latest(now_ms, budget).to_json())))
+        end = Offset.from_json(json.loads(json.dumps(end.to_json())))
         tasks = self.coordinator.plan(self.offset, end)
         self.offset = end
         return tasks

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from headrace.connector import Budget
 from headrace.runtime.channel import ALL_SPLITS
 from headrace.runtime.offset import SourceProgress
@@ -143,6 +147,25 @@ def test_a_source_that_is_added_later_starts_at_its_beginning() -> None:
     assert {work.split for work in works(tasks) if work.announce} == {"b"}
 
 
+# Another program
+
+
+@pytest.mark.parametrize("dataframe", [False, True])
+def test_a_changed_program_is_announced_before_rows_of_a_dataframe(dataframe: bool) -> None:
+    """They come in the first micro-batch, also where no split has anything new."""
+    folder = Folder({"a": 5}, bounded=False)
+    before = Desk(folder, dataframe=dataframe)
+    before.step()
+    assert before.latest() is before.offset
+    desk = Desk(folder, dataframe=dataframe)
+    desk.offset = replace(before.offset, program="another")
+    if dataframe:
+        assert desk.latest().epoch == desk.offset.epoch + 1
+        tasks = desk.step()
+        assert any(work.split == "a" and work.announce for work in works(tasks))
+    assert desk.latest() is desk.offset
+
+
 # Ticks
 
 
@@ -163,6 +186,14 @@ def test_a_tick_is_due_after_its_interval() -> None:
     assert desk.latest(now_ms=1399) is desk.offset
 
 
+def test_a_tick_comes_by_the_steady_time() -> None:
+    desk = Desk(Folder({"a": 5}, bounded=False), needs_ticks=True)
+    desk.step(now_ms=10**9)
+    assert desk.latest(now_ms=10**9 + 500, steady_ms=10**9 + 199) is desk.offset
+    (_, ticking) = desk.step(now_ms=10**9 + 7, steady_ms=10**9 + 200)
+    assert (ticking.ticks, ticking.now_ms) == (True, 10**9 + 7)
+
+
 def test_every_micro_batch_of_such_a_job_tells_the_time() -> None:
     desk = Desk(Folder({"a": 25}), needs_ticks=True)
     tasks = desk.step(now_ms=7, budget=LARGE)
@@ -179,6 +210,17 @@ def test_behind_the_end_there_are_no_ticks() -> None:
 
 
 # Idleness
+
+
+def test_a_clock_that_jumps_makes_no_split_idle_and_keeps_none_from_it() -> None:
+    folder = Folder({"loud": 5, "silent": 5}, bounded=False)
+    desk = Desk(folder, idle_timeout_ms=100)
+    desk.step(now_ms=0)
+    folder.splits["loud"] = 6
+    assert desk.step(now_ms=10**9, steady_ms=99)
+    assert desk.source().idle == frozenset()
+    tasks = desk.step(now_ms=10**9, steady_ms=100)
+    assert {work.split: work.idle for work in works(tasks)} == {"silent": True}
 
 
 def test_a_silent_split_goes_idle_and_wakes() -> None:

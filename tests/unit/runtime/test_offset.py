@@ -13,18 +13,24 @@ from headrace.runtime.offset import Cut, Offset, SourceProgress
 SOURCE = SourceProgress(
     {"b": [1, {"x": 2}], "a": 7}, {"a": 5}, {"c": 9, "d": None}, frozenset({"b"}), {"b": 3}, False
 )
-OFFSET = Offset(3, 1000, Cut(4, 4096), {"2": SOURCE, "10": SourceProgress(ended=True)})
+OFFSET = Offset(3, 1000, 900, Cut(4, 4096), {"2": SOURCE, "10": SourceProgress(ended=True)})
 
 
 def test_json_gives_the_same_offset_back() -> None:
     assert Offset.from_json(json.loads(json.dumps(OFFSET.to_json()))) == OFFSET
 
 
+def test_an_older_builds_offset_has_one_time() -> None:
+    found = OFFSET.to_json()
+    del found["steady_ms"]
+    assert Offset.from_json(found).steady_ms == 1000
+
+
 def test_equal_offsets_have_the_same_text() -> None:
     turned = SourceProgress(
         {"a": 7, "b": [1, {"x": 2}]}, {"a": 5}, {"d": None, "c": 9}, frozenset({"b"}), {"b": 3}
     )
-    other = Offset(3, 1000, Cut(4, 4096), {"10": SourceProgress(ended=True), "2": turned})
+    other = Offset(3, 1000, 900, Cut(4, 4096), {"10": SourceProgress(ended=True), "2": turned})
     assert json.dumps(other.to_json()) == json.dumps(OFFSET.to_json())
 
 

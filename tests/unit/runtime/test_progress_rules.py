@@ -12,6 +12,7 @@ from headrace.connector import Progress, SplitEnumerator, SplitRange
 from headrace.errors import JobError
 from headrace.runtime.alignment import Alignment
 from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.job_time import JobTime
 from headrace.runtime.offset import Offset
 from headrace.runtime.program import SourceProgram
 from tests.unit.runtime.programs import chain_of, job_of, node
@@ -54,7 +55,7 @@ def run(answers: Answers, paused: bool = False) -> Offset:
     made = coordinator(answers, paused)
     offset = made.initial(0)
     while answers.given:
-        offset = made.latest(offset, 0)
+        offset = made.latest(offset, JobTime(0, 0))
     return offset
 
 
@@ -118,7 +119,7 @@ def test_ranges_are_of_splits_that_were_named(planned: Any, rule: str) -> None:
     made = coordinator(Answers([ONE], planned=planned))
     start = made.initial(0)
     with pytest.raises(JobError, match=rule):
-        made.plan(start, made.latest(start, 0))
+        made.plan(start, made.latest(start, JobTime(0, 0)))
 
 
 def test_ranges_get_both_ends_of_every_split() -> None:
@@ -126,7 +127,7 @@ def test_ranges_get_both_ends_of_every_split() -> None:
     answers = Answers([progress], beginning={"a": 3})
     made = coordinator(answers)
     start = made.initial(0)
-    made.plan(start, made.latest(start, 0))
+    made.plan(start, made.latest(start, JobTime(0, 0)))
     assert answers.asked[-1] == ({"a": 3, "b": 6}, {"b": 8, "a": 4}, frozenset({"a"}))
 
 
@@ -134,7 +135,7 @@ def test_an_end_that_is_not_known_is_left_to_the_enumerator() -> None:
     answers = Answers([Progress({}, frozenset({"a"}), ended=True)], beginning={"a": 3})
     made = coordinator(answers)
     start = made.initial(0)
-    end = made.latest(start, 0)
+    end = made.latest(start, JobTime(0, 0))
     made.plan(start, end)
     assert answers.asked[-1] == ({"a": 3}, {}, frozenset({"a"}))
     assert made.ended(end)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import math
 import pickle
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 
 from headrace.common import Row, Types, WatermarkStrategy
@@ -89,6 +94,26 @@ def test_equal_forms_are_one_key(make: Any) -> None:
 def test_one_object_twice_is_as_good_as_two_equal_ones() -> None:
     part = [1, "a"]
     assert serialized([part, part]) == serialized([[1, "a"], [1, "a"]])
+
+
+@pytest.mark.parametrize("make", [lambda nan: nan, lambda nan: (1, nan), lambda nan: [nan]])
+def test_every_nan_is_one_key(make: Any) -> None:
+    """As Flink's Float and Double have it, whatever the sign and the type."""
+    (negative,) = struct.unpack(">d", b"\xff\xf8\0\0\0\0\0\1")
+    every = [math.nan, -math.nan, negative, np.float64("nan"), np.float32("nan"), Decimal("-sNaN")]
+    assert len({as_key(make(nan)) for nan in every}) == 1
+    assert as_key(make(math.nan)) != as_key(make(math.inf))
+
+
+@pytest.mark.parametrize(
+    "key", [[math.inf], [Decimal(5)], [np.int64(4)], {"a": np.arange(3)}, [math.nan]], ids=repr
+)
+def test_the_form_is_a_pickle_without_references(key: Any) -> None:
+    out = io.BytesIO()
+    pickler = pickle.Pickler(out, protocol=5)
+    pickler.fast = True
+    pickler.dump(key)
+    assert serialized(key) == out.getvalue()
 
 
 def test_what_is_equal_in_python_may_differ_in_form() -> None:

@@ -12,6 +12,7 @@ import pytest
 from headrace.connector import Budget
 from headrace.errors import CheckpointError, JobError
 from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.job_time import JobTime
 from headrace.runtime.offset import Offset
 from headrace.runtime.program import SourceProgram
 from headrace.runtime.source_task import SourceTaskInput, SplitState
@@ -20,6 +21,7 @@ from tests.unit.runtime.folders import Folder, records, works
 from tests.unit.runtime.programs import chain_of, job_of, node
 
 LARGE = Budget(1000, 1 << 30)
+START = JobTime(0, 0)
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Run:
 
     def step(self, now_ms: int = 0, budget: Budget = LARGE) -> list[SourceTaskInput]:
         start = self.offset
-        end = self.coordinator.latest(start, now_ms, budget).to_json()
+        end = self.coordinator.latest(start, JobTime(now_ms, now_ms), budget).to_json()
         self.offset = Offset.from_json(json.loads(json.dumps(end)))
         return self.coordinator.plan(start, self.offset)
 
@@ -82,7 +84,7 @@ def test_a_split_stops_where_it_would_be_drained() -> None:
     tasks = run.step()
     assert records(tasks) == {"b": [(1, 3)]}  # what has stopped is not named again
     assert run.ended and run.suspended
-    assert run.coordinator.latest(run.offset, 99) is run.offset
+    assert run.coordinator.latest(run.offset, JobTime(99, 99)) is run.offset
     assert run.offset.source(0).ends() == {"a": 5, "b": 3}
 
 
@@ -135,15 +137,15 @@ def two(a: int, offset: Offset | None = None) -> tuple[Coordinator, Offset]:
 def test_what_had_stopped_in_a_run_that_was_killed_stays_there() -> None:
     """It goes on to the same places, wherever the end is by then; a later run reads on."""
     killed, offset = two(a=5)
-    offset = killed.latest(offset, 0, Budget(20, 1 << 30))
+    offset = killed.latest(offset, START, Budget(20, 1 << 30))
     assert offset.source(0).stopped == {"a": 5} and not killed.ended(offset)
     again, offset = two(a=9, offset=offset)
-    offset = again.latest(offset, 0, LARGE)
+    offset = again.latest(offset, START, LARGE)
     assert offset.source(0).stopped == {"a": 5} and offset.source(1).stopped == {"b": 30}
     assert again.ended(offset) and again.suspended(offset)
     later, start = two(a=9, offset=offset)
     assert not later.ended(start)
-    offset = later.latest(start, 0, LARGE)
+    offset = later.latest(start, START, LARGE)
     assert offset.source(0).stopped == {"a": 9} and later.ended(offset)
     assert records(later.plan(start, offset)).get("a") == [(5, 9)]
 

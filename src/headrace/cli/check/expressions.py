@@ -5,16 +5,20 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import re
 from typing import Any
 
 from headrace.cli.check import values
 from headrace.cli.check.catalogue import WORKS, Finding, finding_of, found_under, members
+from headrace.cli.check.earlier import earlier_member, earlier_method
 from headrace.cli.check.imports import Imports
 from headrace.cli.check.keys import finding_of_key
 from headrace.cli.check.values import Foreign, Instance, Known, Method, OwnModule, Package
-from headrace.common.unsupported import is_unsupported
+from headrace.common.unsupported import MODULES, is_unsupported
 
 _SETTERS = ("set_string", "set_integer", "set_boolean", "set_float", "set_bytearray")
+_SQL_METHODS = ("execute_sql", "sql_query", "sql_update", "add_insert_sql", "explain_sql")
+_PATTERN = re.compile(r"\bMATCH_RECOGNIZE\s*\(", re.IGNORECASE)
 _BUILTIN = {name for kind in (str, bytes, list, dict, set, int) for name in dir(kind)}
 
 
@@ -54,6 +58,8 @@ class Expressions(Imports):
     def _member(self, node: ast.Attribute, kind: type) -> Any:
         name = f"{kind.__qualname__}.{node.attr}"
         finding = finding_of(kind, node.attr)
+        if finding.found is None and finding.status == WORKS:
+            finding = earlier_member(kind, node.attr) or finding
         if finding.found is not None or finding.status != WORKS:
             self._use(node, name, finding)
         found = inspect.getattr_static(kind, node.attr, None)
@@ -67,6 +73,10 @@ class Expressions(Imports):
         if "_" not in name or name in _BUILTIN or hasattr(builtins, name) or name[0] == "_":
             return
         owners = [owned[name] for owned in members().values() if name in owned]
+        earlier = None if owners else earlier_method(name)
+        if earlier is not None:
+            self._use(node, *earlier)
+            return
         findings = [found_under(owner) for owner in owners]
         if len({finding.status for finding in findings}) != 1:
             return
@@ -83,7 +93,15 @@ class Expressions(Imports):
             key = node.args[0]
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 self._use(key, key.value, finding_of_key(key.value))
+        unknown = function is None or isinstance(function, Foreign)
+        if unknown and isinstance(node.func, ast.Attribute) and node.func.attr in _SQL_METHODS:
+            self._missing(node.func, f"{node.func.attr}(…)", MODULES["table"])
         return values.called(function)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """A text with a pattern in SQL is a use of CEP."""
+        if isinstance(node.value, str) and _PATTERN.search(node.value):
+            self._missing(node, "MATCH_RECOGNIZE", MODULES["cep"])
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         """What the first branch is known to be, else the second."""

@@ -7,6 +7,7 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+from headrace.cli.check.earlier import finding_of_earlier
 from headrace.cli.check.values import PACKAGES, Foreign, Known, OwnModule, Package
 from headrace.cli.check.walk import Walk
 
@@ -39,7 +40,7 @@ class Imports(Walk):
             try:
                 package.module()
             except ImportError as error:
-                self._missing(node, name, str(error).partition("supported: ")[2] or str(error))
+                self._missing(node, name, _reason(name.partition(".")[2], error))
                 return Foreign()
             return package
         path = self._reading.own(name, beside)
@@ -74,8 +75,8 @@ class Imports(Walk):
             try:
                 inner.module()
             except ImportError as error:
-                said = str(error).partition("supported: ")[2]
-                self._missing(node, f"{source.path}.{name}", said or "Headrace has no such name")
+                said = _reason(name, error, "Headrace has no such name")
+                self._missing(node, f"{source.path}.{name}", said)
                 return Foreign()
             return inner
         return Known(found, name)
@@ -88,3 +89,12 @@ class Imports(Walk):
             public = getattr(module, "__all__", None)
             for name in public or [name for name in vars(module) if name[0] != "_"]:
                 self._scope[name] = Known(getattr(module, name), name)
+
+
+def _reason(name: str, error: ImportError, otherwise: str = "") -> str:
+    """Why a name or module is not there: what is said of Flink 1.x, else the error's reason."""
+    earlier = finding_of_earlier(name)
+    if earlier is not None:
+        return earlier.reason
+    first = str(error).partition("\n")[0]
+    return first.partition("supported: ")[2] or otherwise or first

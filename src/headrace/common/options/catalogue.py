@@ -114,6 +114,14 @@ IGNORE_UNCLAIMED_STATE: ConfigOption[bool] = ConfigOption(
     "Give up what a checkpoint keeps of sources, operators and sinks that are no longer there.",
     fallback_keys=("execution.savepoint.ignore-unclaimed-state",),
 )
+RESTORE_WRITE_AGAIN: ConfigOption[bool] = ConfigOption(
+    "headrace.restore.write-again",
+    ValueKind.BOOLEAN,
+    False,
+    "What happens if sinks have later micro-batches than the checkpoint, which is then an older"
+    " copy. If false, the job is refused. If true, it goes on from the copy, and writes the"
+    " records after the copy again, beside what the sinks have of them.",
+)
 CHECKPOINTING_MODE: ConfigOption[str] = ConfigOption(
     "execution.checkpointing.mode",
     ValueKind.CHOICE,
@@ -268,6 +276,13 @@ STATE_PAGE_BYTES: ConfigOption[int] = ConfigOption(
     ValueKind.MEMORY,
     16_384,
     "How large a page of state should be.",
+)
+STATE_VALUE_BYTES: ConfigOption[int] = ConfigOption(
+    "headrace.state.max-value-bytes",
+    ValueKind.MEMORY,
+    64 << 20,
+    "How large a value in state may be on Spark when it is pickled. A list or a map may be larger:"
+    " this holds for each of its elements. Spark needs many times as much memory for it.",
 )
 CACHE_DIR: ConfigOption[str | None] = ConfigOption(
     "headrace.cache.dir",

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 from headrace.common.accepted import accepted
-from headrace.common.arguments import non_empty, positive
+from headrace.common.arguments import identifier, positive
 from headrace.common.time import TimeAmount
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
 from headrace.errors import PlanError
@@ -37,20 +37,20 @@ class OperatorSettings(ABC):
 
     def name(self, name: str) -> Self:
         """Name the operator, for plans, metrics and errors."""
-        self._operator("name").name = non_empty(name, "an operator's name")
+        self._operator("name").name = identifier(name, "an operator's name")
         for follower in self._followers():
             follower.name = follower_name(follower, name)
         return self
 
     def uid(self, uid: str) -> Self:
         """Give the operator an id under which its state is found again; unique in the job."""
-        self._operator("uid").uid = non_empty(uid, "a uid")
+        self._operator("uid").uid = identifier(uid, "a uid")
         return self
 
     def set_uid_hash(self, uid_hash: str) -> Self:
         """Give an operator without a uid one of 32 hexadecimal digits."""
         operator = self._operator("set_uid_hash")
-        if not _UID_HASH.fullmatch(non_empty(uid_hash, "a uid hash")):
+        if not _UID_HASH.fullmatch(identifier(uid_hash, "a uid hash")):
             raise PlanError(f"a uid hash has 32 hexadecimal digits, unlike {uid_hash!r}")
         if operator.uid is None:
             operator.uid = uid_hash.lower()

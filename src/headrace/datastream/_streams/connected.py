@@ -29,6 +29,7 @@ from headrace.operators.connected.keyed import (
 from headrace.operators.connected.plain import CoFlatMapSpec, CoMapSpec, CoProcessSpec
 from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.operator import OperatorSpec
+from headrace.runtime.serialized_key import as_key
 from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def _spread_edges(stream: DataStream) -> tuple[Edge, ...]:
 
 
 def _subtask_of_key(key: Any, count: int) -> int:
-    return stable_hash(key) % count
+    return stable_hash(as_key(key)) % count
 
 
 def row_type(output_type: TypeInformation | list[TypeInformation] | None) -> TypeInformation | None:

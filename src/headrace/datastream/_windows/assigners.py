@@ -20,6 +20,7 @@ from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import PlanError
 from headrace.operators.windows.windowing import no_time
 from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.serialized_key import as_key
 
 Context = WindowAssigner.WindowAssignerContext
 
@@ -175,7 +176,7 @@ class _Staggered(_Tumbling):
 
     def _stagger_ms(self, context: Any) -> int:
         if self._stagger is WindowStagger.RANDOM:
-            return stable_hash(context.get_current_key()) % self._size
+            return stable_hash(as_key(context.get_current_key())) % self._size
         state = context.get_runtime_context().get_state(self._natural)
         lag: int | None = state.value()
         if lag is None:

@@ -165,6 +165,9 @@ class FileSource(Source):
         return FileReader(self.format, self.error_tag is not None)
 
 
+_WITH_SPARK = "let Spark read them: headrace.from_dataframe(spark.read...)"
+
+
 class FileSourceBuilder:
     """Collects what a ``FileSource`` needs."""
 
@@ -176,7 +179,8 @@ class FileSourceBuilder:
             )
         if not paths:
             raise PlanError("a file source needs at least one path")
-        self._source = FileSource(file_format, tuple(map(local_path, paths)))
+        local = (local_path(path, otherwise=_WITH_SPARK) for path in paths)
+        self._source = FileSource(file_format, tuple(local))
 
     def monitor_continuously(self, discovery_interval: TimeAmount) -> FileSourceBuilder:
         """Watch the paths for new files, looking again after the interval; without end.

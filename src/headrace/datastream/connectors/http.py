@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import http.client
 import json
+import re
 import ssl
 import threading
 from collections.abc import Callable, Mapping
@@ -15,6 +17,7 @@ from urllib.parse import quote, urlsplit
 
 from headrace.common.arguments import positive
 from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.connector import KeepsSecrets
 from headrace.datastream._functions.asynchronous import AsyncFunction
 from headrace.datastream._outages import Outage, Told, until_back_async
 from headrace.datastream.connectors.outside.addresses import without_secrets
@@ -23,6 +26,7 @@ from headrace.errors import JobError, PlanError
 
 __all__ = ["HttpLookup"]
 
+_PUBLIC_HEADERS = frozenset({"accept", "accept-language", "user-agent"})
 _LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
 _CONNECTIONS = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
 
@@ -31,7 +35,7 @@ class _LaterError(Exception):
     """The service asks to be asked again later."""
 
 
-class HttpLookup(AsyncFunction[Any, Any]):
+class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
     """What a service answers for a record, by GET; give it to ``AsyncDataStream``.
 
     Fields:
@@ -85,6 +89,36 @@ class HttpLookup(AsyncFunction[Any, Any]):
 
     def __repr__(self) -> str:
         return f"HttpLookup({without_secrets(self._url) if isinstance(self._url, str) else '…'!r})"
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The values of headers, and of the address's query: any of them may be a key."""
+        headers = {
+            _variable("HEADER", name): value
+            for name, value in self._headers.items()
+            if value and name.lower() not in _PUBLIC_HEADERS
+        }
+        query = urlsplit(self._url).query if isinstance(self._url, str) else ""
+        values = (part.partition("=") for part in query.split("&") if "{}" not in part)
+        return headers | {_variable("QUERY", name): v for name, _, v in values if v}
+
+    def with_secrets(self, found: Mapping[str, str]) -> HttpLookup:
+        """The same with those values; the others are empty."""
+        values = {**dict.fromkeys(self.secrets, ""), **found}
+        made = copy.copy(self)
+        made._headers = {
+            name: values.get(_variable("HEADER", name), value)
+            for name, value in self._headers.items()
+        }
+        if isinstance(self._url, str):
+            parts = urlsplit(self._url)
+            pairs = (part.partition("=") for part in parts.query.split("&"))
+            query = "&".join(
+                f"{name}{sign}{values.get(_variable('QUERY', name), value)}"
+                for name, sign, value in pairs
+            )
+            made._url = parts._replace(query=query).geturl()
+        return made
 
     def open(self, runtime_context: Any) -> None:
         """Make the threads; each opens its connection with its first request."""
@@ -164,6 +198,11 @@ def _exchanged(
     connection.request("GET", path, headers=dict(headers))
     answer = connection.getresponse()
     return answer.status, answer.read()
+
+
+def _variable(kind: str, name: str) -> str:
+    """The environment variable that stands for a value of a request."""
+    return f"HEADRACE_{kind}_{re.sub('[^A-Za-z0-9]', '_', name).upper()}"
 
 
 def _is_outage(error: Exception) -> bool:

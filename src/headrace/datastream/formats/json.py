@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from headrace.common.elsewhere import found_elsewhere
 from headrace.common.serialization import DeserializationSchema, SerializationSchema
 from headrace.common.time import Instant
 from headrace.common.typeinfo import RowTypeInfo, Types
@@ -28,6 +29,9 @@ __all__ = [
     "JsonRowDeserializationSchema",
     "JsonRowSerializationSchema",
 ]
+
+if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+    __getattr__ = found_elsewhere(__name__)
 
 
 class JsonRowDeserializationSchema(DeserializationSchema):

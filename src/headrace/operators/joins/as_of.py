@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from headrace.common.watermark_generators import MAX_WATERMARK, out_of_range
 from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results
 from headrace.operators.joins.pairs import PairContext, next_look_ms, no_timestamp
 from headrace.operators.keyed import StatefulOperator
@@ -174,6 +175,8 @@ class AsOfJoinOperator(StatefulOperator):
             if ready_ms <= watermark:
                 self._take_late(value, timestamp)
                 continue
+            if ready_ms > MAX_WATERMARK:
+                raise out_of_range("a left record can be joined at", ready_ms)
             held = self._held(key, timestamp - 1 if in_batch else watermark)
             _insert(held, LEFT, timestamp, value)
             if held[TIMER_MS] is None or ready_ms < held[TIMER_MS]:

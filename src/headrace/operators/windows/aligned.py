@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from headrace.common.watermark_generators import MAX_WATERMARK
 from headrace.common.windows import TimeWindow, namespace_of
 from headrace.operators.emission import side_sender
 from headrace.operators.keyed import StatefulOperator
@@ -18,7 +19,7 @@ from headrace.operators.windows.operator import LATE
 from headrace.operators.windows.schedule import Schedule
 from headrace.operators.windows.states import WindowStates
 from headrace.operators.windows.tables import WindowTables
-from headrace.operators.windows.windowing import Windowing, no_time
+from headrace.operators.windows.windowing import Windowing, beyond_time, no_time
 from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
@@ -224,6 +225,8 @@ class AlignedWindowOperator(StatefulOperator):
         ]
         if not windows:
             return _Place((), ())
+        if windows[-1] + size_ms - 1 > MAX_WATERMARK:
+            raise beyond_time(TimeWindow(windows[-1], windows[-1] + size_ms))
         for start in windows:
             schedule.expect(start, self._reached)
         fired = tuple(start for start in windows if start + size_ms - 1 <= watermark)

@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.operators.combine import ISOLATING, ISOLATING_NAMES, MOST_KEYS, Combining
+from headrace.operators.combine import ISOLATING, MOST_KEYS, STEP_NAMES, Combining
 from headrace.operators.windows.combined import Combined, Held, by_key_group, content_of
 from headrace.operators.windows.contents import Aggregated, Contents
 from headrace.operators.windows.folding import folding_of
@@ -129,7 +129,7 @@ class CombineWindowsOperator(CombineContents):
             "operator": self,
             "release": self._release,
             "relieve": self._relieve,
-            **ISOLATING_NAMES,
+            **STEP_NAMES,
         }
         lines = (
             "node = $node",
@@ -146,7 +146,7 @@ class CombineWindowsOperator(CombineContents):
             "            if $table is None: $table = $open($start)",
             "    if $table is not None:",
             "        $key = $key_of(value)",
-            "        if type($key) in $atoms or $is_plain($key):",
+            "        if type($key) in $exact or $is_combinable($key):",
             "            $passes = False",
             *("            " + line for line in ISOLATING),
             "            $held = $table.get($key)",

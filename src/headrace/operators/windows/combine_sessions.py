@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.operators.combine import ISOLATING, ISOLATING_NAMES, MOST_KEYS
+from headrace.operators.combine import ISOLATING, MOST_KEYS, STEP_NAMES
 from headrace.operators.windows.combine import CombineContents, CombineContentsSpec, fold_names
 from headrace.operators.windows.combined import Held
 from headrace.runtime.loops import Step
@@ -61,7 +61,7 @@ class CombineSessionsOperator(CombineContents):
             "operator": self,
             "release": self._release,
             "relieve": self._relieve,
-            **ISOLATING_NAMES,
+            **STEP_NAMES,
         }
         lines = (
             "node = $node",
@@ -70,7 +70,7 @@ class CombineSessionsOperator(CombineContents):
             "    if timestamp > $after:",
             "        $end = timestamp + $gap",
             "        $key = $key_of(value)",
-            "        if type($key) in $atoms or $is_plain($key):",
+            "        if type($key) in $exact or $is_combinable($key):",
             "            $passes = False",
             *("            " + line for line in ISOLATING),
             "            $piece = $pieces.get($key)",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from headrace.common.windows import namespace_of
+from headrace.operators.keyed import timer_at
 from headrace.operators.windows.states import RefusedWindowStates, WindowStates
 from headrace.runtime.context import TaskContext
 from headrace.runtime.state.backend import Timer
@@ -65,12 +66,12 @@ class TriggerContext(FiringContext):
     def register_event_time_timer(self, time: int) -> None:
         """Call ``on_event_time`` when the watermark passes ``time`` (ms)."""
         cell = self._cell
-        cell.backend.event_timers.register(Timer(int(time), cell.key, self.namespace))
+        cell.backend.event_timers.register(timer_at(time, cell.key, self.namespace))
 
     def register_processing_time_timer(self, time: int) -> None:
         """Call ``on_processing_time`` when the clock passes ``time`` (ms)."""
         cell = self._cell
-        cell.backend.processing_timers.register(Timer(int(time), cell.key, self.namespace))
+        cell.backend.processing_timers.register(timer_at(time, cell.key, self.namespace))
 
     def delete_event_time_timer(self, time: int) -> None:
         """Delete an event-time timer."""

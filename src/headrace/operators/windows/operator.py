@@ -18,7 +18,7 @@ from headrace.operators.windows.states import (
     WindowStates,
     merge_namespaces,
 )
-from headrace.operators.windows.windowing import Windowing
+from headrace.operators.windows.windowing import Windowing, beyond_time
 from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
@@ -222,6 +222,8 @@ class WindowOperator(StatefulOperator):
     def _cleanup_ms(self, window: Any) -> int:
         """When the window is forgotten (ms)."""
         end: int = window.max_timestamp()
+        if end > MAX_WATERMARK:
+            raise beyond_time(window)
         return min(end + self._lateness_ms, MAX_WATERMARK) if self._event_time else end
 
     def _is_late(self, moment: int) -> bool:

@@ -11,9 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.operators.slots import COUNT, GREATEST, LEAST, SUM, Slot
+from headrace.operators.field_fold import has_negative_zero, is_ordered
+from headrace.operators.slots import COUNT, SUM, Slot
 from headrace.operators.windows.combined import Combined
 from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.keys import equal_alike
 from headrace.runtime.columns.shapes import NAMED_ROWS, Dicts, NamedRows, Shape, python_values
 
 if TYPE_CHECKING:
@@ -74,8 +76,8 @@ class Partials:
         """What is needed of records; None where the records themselves must be looked at.
 
         Such are records without a timestamp, and columns of types that Arrow and Python could treat
-        differently: keys that are neither numbers without a fraction nor texts, decimals, and
-        integers whose sum would not fit 64 bits.
+        differently: keys that are not ``equal_alike``, decimals, and integers whose sum would not
+        fit 64 bits.
         """
         panes = self.panes(columns)
         keys = [key_of(columns.batch, name) for name in self.keys]
@@ -220,9 +222,7 @@ def key_of(batch: Any, name: str) -> Any | None:
     column = batch.column(at)
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    kind = column.type
-    alike = (types.is_integer, types.is_boolean, types.is_string, types.is_large_string)
-    return column if any(is_of_kind(kind) for is_of_kind in alike) else None
+    return column if equal_alike(column.type) else None
 
 
 def input_of(columns: Columns, slot: Slot) -> tuple[Any, int] | None:
@@ -258,11 +258,12 @@ def name_of(columns: Columns, field: str | int | None) -> str | None:
 
 
 def _floats(column: Any, slot: Slot) -> tuple[Any, int] | None:
-    import pyarrow.compute as pc
-
-    if slot.how in (LEAST, GREATEST) and pc.any(pc.is_nan(column)).as_py():
-        return None  # what is the least of them depends on their order
-    return column, 0
+    if slot.how == COUNT:
+        return column, 0
+    values = column.drop_null().to_numpy()
+    # Arrow leaves NaN out of extremes, takes either zero for the least, and adds up from 0.0.
+    fits = not has_negative_zero(values) if slot.how == SUM else is_ordered(values)
+    return (column, 0) if fits else None
 
 
 def reach_of(column: Any) -> int:

@@ -20,7 +20,7 @@ from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.folding import Folding, folding_of
 from headrace.operators.windows.operator import LATE
 from headrace.operators.windows.states import RefusedWindowStates
-from headrace.operators.windows.windowing import Windowing, no_time
+from headrace.operators.windows.windowing import Windowing, beyond_time, no_time
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Outputs
@@ -34,6 +34,9 @@ Session = tuple[int, int, Any]
 
 Kept = tuple[int, tuple[Session, ...]]
 """When the key's timer goes off (ms), and its sessions in the order of time."""
+
+_END_MS = MAX_WATERMARK + 1
+"""The last end of a session that a watermark can reach."""
 
 GapOf = Callable[[Any], int]
 
@@ -109,6 +112,8 @@ class SessionOperator(StatefulOperator):
                     if start < from_:
                         from_ = start
                     if end > to:
+                        if end > _END_MS:
+                            raise beyond_time(TimeWindow(start, end))
                         to = end
                     held = first(value) if held is None else add(held, value)
                     entry[SESSIONS] = (due, ((from_, to, held),))
@@ -137,6 +142,8 @@ class SessionOperator(StatefulOperator):
         add: Callable[[Any, Any], Any],
     ) -> bool:
         """Put a record, or a piece, into the sessions of its key; False where it is late."""
+        if end > _END_MS:
+            raise beyond_time(TimeWindow(start, end))
         backend = self.cell.backend
         sessions = () if kept is None else kept[1]
         near = [i for i, one in enumerate(sessions) if start <= one[1] and one[0] <= end]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headrace.common.output_tag import OutputTag
-from headrace.errors import MissingWatermarksError
+from headrace.common.windows import Window
+from headrace.errors import MissingWatermarksError, TypeMismatchError
 from headrace.operators.windows.contents import Contents
 from headrace.runtime.user_function import UserFunction
 
@@ -54,4 +55,12 @@ def no_time() -> MissingWatermarksError:
         "a record without a timestamp came to windows of event time",
         hint="the source sets no timestamps: add to the watermark strategy"
         " .with_timestamp_assigner(lambda record: <ms>)",
+    )
+
+
+def beyond_time(window: Window) -> TypeMismatchError:
+    """What to raise for a window that no watermark could end."""
+    return TypeMismatchError(
+        f"a record falls into {window!r}, which ends after the last moment, 2**63 - 1",
+        hint="timestamps are milliseconds since the epoch: filter records out that are so far off",
     )

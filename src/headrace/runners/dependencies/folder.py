@@ -10,7 +10,6 @@ Its name is a digest of what went in, so that equal content is made, and sent, o
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import os
 import shutil
@@ -18,13 +17,13 @@ import stat
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from headrace.errors import ConfigurationError
 from headrace.runners.dependencies.declared import Dependencies
+from headrace.runners.temporary_files import part_of_own
 
 PATH, FILES, PACKAGES, WORK = "path", "files", "packages", "work"
 
@@ -42,9 +41,7 @@ def folder_of(dependencies: Dependencies) -> Path | None:
         return None
     digest = _digest(dependencies)
     if digest not in _made:
-        top = Path(tempfile.mkdtemp(prefix="headrace-needs-"))
-        atexit.register(shutil.rmtree, top, ignore_errors=True)
-        folder = top / f"headrace-{digest}"
+        folder = part_of_own("needs-") / f"headrace-{digest}"
         folder.mkdir()
         _fill(folder, dependencies)
         _made[digest] = folder

@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from tempfile import gettempdir
 from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.errors import CheckpointError, HeadraceError, JobError
+from headrace.errors import CheckpointError, HeadraceError, JobError, SparkEndedError, StorageError
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
 from headrace.runners.spark.checkpoint.damage import causes_of, damage_in
 from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.failures import failure_in
+from headrace.runners.spark.jvm import lost_jvm, unlogged_losses
 from headrace.runners.spark.link import DriverLink
 from headrace.runners.spark.query.dataframes import (
     dataframe_sinks,
     has_dataframes,
     write_dataframes,
 )
-from headrace.runners.spark.query.driver_plan import PlanFolder, QueryPlan, Stop
+from headrace.runners.spark.query.driver_plan import PlanFolder, QueryPlan
 from headrace.runners.spark.query.frames import batch_frame, streaming_frame
 from headrace.runners.spark.query.sink import SINKS, HeadraceDataSink
 from headrace.runners.spark.query.source import HeadraceDataSource
 from headrace.runners.spark.query.worker import ProgramRef
-from headrace.runners.spark.reasons import hint_for, story_of
+from headrace.runners.spark.reasons import full_disk, hint_for, story_of
 from headrace.runners.spark.reports import Reports
+from headrace.runners.spark.startup.fork_server import WORKERS_VARIABLE
 from headrace.runners.spark.startup.session import settings_of_query
-from headrace.runners.spark.startup.temporary_files import log_path
+from headrace.runners.temporary_files import log_path
 from headrace.runtime.program import JobProgram
 from headrace.runtime.routes import commits_by_task
 
 _POLL_SECONDS = 0.1
 _STOP_SECONDS = 20.0
-_WORKERS = "HEADRACE_WORKERS"
+_LAST_CALL_SECONDS = 1.0
+_ANSWER_POLL_SECONDS = 0.01
 
 
 @dataclass
@@ -72,14 +78,34 @@ class Attempt:
         failure = self._unwritten = None
         _register(self.spark)
         try:
-            if self.program.batch:
-                self._run_batch()
-            else:
-                self._run_stream()
-        except (PySparkException, Py4JError) as error:
-            failure = self._damage(error) or explained(self._unwritten or error)
+            with unlogged_losses():
+                if self.program.batch:
+                    self._run_batch()
+                else:
+                    self._run_stream()
+        except (PySparkException, Py4JError, ConnectionError) as error:
+            failure = self._explained(error)
         if failure is not None:
             raise failure  # here, so that Spark's is not shown as its context
+
+    def _explained(self, error: BaseException) -> BaseException:
+        lost = lost_jvm(error)
+        if lost is not None:
+            return SparkEndedError(lost.message, where={**lost.where, **_log()}, hint=lost.hint)
+        if isinstance(error, ConnectionError):
+            return error
+        failure = self._damage(error) or explained(self._unwritten or error)
+        if isinstance(failure, StorageError):
+            failure.where.update(self._disks())
+        return failure
+
+    def _disks(self) -> dict[str, str]:
+        """The room where Spark writes, as far as this machine sees it."""
+        places = {"checkpoint": self.checkpoint.directory}
+        if (self.spark.sparkContext.master or "").startswith("local"):
+            local = self.spark.sparkContext.getConf().get("spark.local.dir") or gettempdir()
+            places["spark.local.dir"] = os.environ.get("SPARK_LOCAL_DIRS", local).split(",")[0]
+        return {name: room_at(path) for name, path in places.items() if os.path.isdir(path)}
 
     def _damage(self, error: BaseException) -> CheckpointError | None:
         """What is damaged in Spark's part of the checkpoint, if that is why the query failed."""
@@ -98,7 +124,8 @@ class Attempt:
                 self.link.address,
                 self.link.token,
                 self.checkpoint.generation,
-                self._stop,
+                None if self.program.batch else self.plans.stop,
+                self.plans.notices,
             )
         )
 
@@ -150,10 +177,14 @@ class Attempt:
             else:
                 writer = writer.format(SINKS).option("plan", plan)
             query = writer.trigger(**trigger).start()
+        self._stop_by = None
         while query.isActive:
-            if self._is_to_end() or self._is_done():
+            if self._is_to_end():
                 query.stop()
-            self.cancelled.wait(_POLL_SECONDS)
+            if self._stop_by is None:
+                self.cancelled.wait(_POLL_SECONDS)
+            else:
+                time.sleep(_ANSWER_POLL_SECONDS)
         query.awaitTermination()
 
     def _is_stopped(self) -> bool:
@@ -162,21 +193,28 @@ class Attempt:
     def _is_to_end(self) -> bool:
         """True when the query is to be stopped now.
 
-        A job that is cancelled completes its micro-batch first, if that does not take too long.
-        Then sinks and state agree, whatever program comes next.
+        It is told first that it will be: then its sources know that all micro-batches are
+        committed, and let brokers know. A micro-batch in progress is completed, if that does not
+        take too long.
         """
-        if self._stop is None or self.link.failure is not None or not self.cancelled.is_set():
-            return self._is_stopped()
+        if self.link.failure is not None:
+            return True
         if self._stop_by is None:
-            self._stop_by = time.monotonic() + _STOP_SECONDS
-            self._stop.asked.touch()
-        return self._stop.answered.exists() or time.monotonic() > self._stop_by
+            is_done = self._is_done()
+            if not is_done and not self.cancelled.is_set():
+                return False
+            patience_s = _STOP_SECONDS if is_done or self._must_complete else _LAST_CALL_SECONDS
+            self._stop_by = time.monotonic() + patience_s
+            self.plans.stop.asked.touch()
+        return self.plans.stop.answered.exists() or time.monotonic() > self._stop_by
 
     @property
-    def _stop(self) -> Stop | None:
-        """Set where a micro-batch that another program repeats may not give the same."""
-        between = self.program.stages or any(map(commits_by_task, self.program.sinks))
-        return self.plans.stop if between else None
+    def _must_complete(self) -> bool:
+        """True where a micro-batch that another program repeats may not give the same.
+
+        Then sinks and state must agree at the stop, whatever program comes next.
+        """
+        return bool(self.program.stages) or any(map(commits_by_task, self.program.sinks))
 
     def _is_done(self) -> bool:
         """True when Spark has committed the micro-batch at the end of every source.
@@ -238,26 +276,39 @@ def _register(spark: SparkSession) -> None:
     """
     spark.dataSource.register(HeadraceDataSource)
     environment = spark.sparkContext.environment
-    environment[_WORKERS] = "sinks"
+    environment[WORKERS_VARIABLE] = "sinks"
     try:
         spark.dataSource.register(HeadraceDataSink)
     finally:
-        del environment[_WORKERS]
+        del environment[WORKERS_VARIABLE]
 
 
 def explained(error: BaseException) -> BaseException:
     """The user's exception inside Spark's, or a ``JobError`` that says where the log is."""
     if isinstance(error, HeadraceError):
         return error
-    text = str(error)
-    # If the session was the user's, its log is not known.
-    log = {"log": str(log_path())} if log_path().exists() else {}
+    text, log = str(error), _log()
     found = failure_in(text)
     if found is None:
-        story = story_of(text, type(error).__name__)
-        return JobError(story.message, where={**story.where, **log}, hint=story.hint)
+        messages = [cause.message for cause in causes_of(error)]
+        full = full_disk("\n".join([text, *messages]))
+        story = full or story_of(text, type(error).__name__)
+        kind = JobError if full is None else StorageError
+        return kind(story.message, where={**story.where, **log}, hint=story.hint)
     lines = [f"hint:     {hint_for(str(found))}"] if isinstance(found, ImportError) else []
     lines += [f"{name}:      {path}" for name, path in log.items()]
     if lines and not isinstance(found, HeadraceError):
         found.add_note("\n".join(lines))
     return found
+
+
+def room_at(path: str) -> str:
+    """A folder, with the room on its disk."""
+    disk = shutil.disk_usage(path)
+    free, total = (f"{size / (1 << 20):,.0f} MiB" for size in (disk.free, disk.total))
+    return f"{path}, {free} free of {total}"
+
+
+def _log() -> dict[str, str]:
+    # If the session was the user's, its log is not known.
+    return {"log": str(log_path())} if log_path().exists() else {}

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.errors import CheckpointError, PlanError, UnsupportedError
+from headrace.errors import CheckpointError, PlanError, SparkEndedError, UnsupportedError
+from headrace.runners.clock import monotonic_ms
 from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies import place
 from headrace.runners.restarts import Restarts
@@ -22,13 +23,14 @@ from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.attempt import Attempt
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.link import DriverLink
-from headrace.runners.spark.modules import dumps, folders_of_workers
+from headrace.runners.spark.modules import dumps, folders_of_workers, is_local
+from headrace.runners.spark.notices import Notices
 from headrace.runners.spark.query.brought import NOTHING, Brought
 from headrace.runners.spark.query.driver_plan import PlanFolder
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reports import OnReport, Reports
 from headrace.runners.spark.startup.session import activate
-from headrace.runners.spark.startup.temporary_files import keep_log
+from headrace.runners.temporary_files import keep_log
 from headrace.runtime.failure import at_sink, failure_of
 from headrace.runtime.program import JobProgram
 from headrace.tracebacks import brief
@@ -69,7 +71,8 @@ class SparkJob:
         self._for_replay = b""
         if program.settings.capture_dir:
             used = program.connectors
-            self._for_replay = dumps(program.for_replay(), folders, used, provided)
+            self._for_replay = dumps(program.for_replay(), folders, used, provided, secrets=False)
+        self._notices = Notices(self._plans.notices)
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
         self._thread.start()
 
@@ -124,6 +127,7 @@ class SparkJob:
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
             self._link.close()
+            self._notices.close()
             self._plans.remove()
             self._checkpoint.close()
             self.delivery.close()
@@ -136,10 +140,10 @@ class SparkJob:
             try:
                 self._attempt(number, run_id).run()
                 return
-            except (PlanError, CheckpointError, UnsupportedError):
+            except (PlanError, CheckpointError, UnsupportedError, SparkEndedError):
                 raise  # it would fail again
             except Exception as error:
-                delay_ms = self._restarts.delay_ms(time.time_ns() // 1_000_000)
+                delay_ms = self._restarts.delay_ms(monotonic_ms())
                 lost = self._link.failure is not None  # what was delivered cannot be again
                 if delay_ms is None or lost or self._cancelled.is_set():
                     raise
@@ -162,7 +166,12 @@ class SparkJob:
         return Attempt(
             self._spark,
             program,
-            ProgramRef(run_id, self._data, self._brought, self._for_replay),
+            ProgramRef(
+                *(run_id, self._data, self._brought, self._for_replay),
+                notices=self._plans.notices
+                if is_local(self._spark.sparkContext.master or "")
+                else None,
+            ),
             self._checkpoint,
             self._plans,
             self._link,

@@ -63,16 +63,21 @@ def remember(spark: SparkSession, folders: Sequence[str]) -> None:
 
 
 def dumps(
-    value: Any, folders: Sequence[str], used_by: Any = None, provided: Sequence[str] = ()
+    value: Any,
+    folders: Sequence[str],
+    used_by: Any = None,
+    provided: Sequence[str] = (),
+    *,
+    secrets: bool = True,
 ) -> bytes:
     """The value pickled, with what it uses of modules that are in none of the workers' folders.
 
-    ``used_by``: its classes travel as well (see ``program_classes``). ``provided``: entries of the
+    ``used_by`` and ``secrets``: see ``program_classes.dumps``. ``provided``: entries of the
     module path that workers have for this job alone; what is found there is imported there, though
     the driver may have it from elsewhere.
     """
     with _by_value(_modules_outside(folders, provided)):
-        return program_classes.dumps(value, used_by)
+        return program_classes.dumps(value, used_by, secrets=secrets)
 
 
 _EVERYWHERE = ("",)

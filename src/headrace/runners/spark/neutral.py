@@ -27,6 +27,7 @@ from headrace.runners.spark.checkpoint.going_on import check_spark
 from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runners.spark.older_copy import older_copy, sinks_ahead
 from headrace.runners.spark.query.moved_state import records
 from headrace.runners.spark.query.stored import backends_of, records_of
 from headrace.runners.spark.startup.session import settings_of_query
@@ -49,7 +50,7 @@ def export_form(spark: SparkSession, base: str, program: JobProgram) -> NeutralF
 
     Raises:
         CheckpointError: there is no checkpoint, it is damaged, or its last micro-batch was not
-            completed: sinks may have some of it.
+            completed: sinks may have some of it. Or it is an older copy: sinks have more than it.
         CheckpointLockedError: the job runs.
     """
     place = Place.of_job(base, program.name)
@@ -72,6 +73,9 @@ def export_form(spark: SparkSession, base: str, program: JobProgram) -> NeutralF
                 hint="start the job, and cancel it: it completes its micro-batch first",
             )
         program = replace(program, scope=facts.scope)
+        _, planned = facts.generation.last_batches(log)
+        if ahead := sinks_ahead(spark, program, planned):
+            raise older_copy(program, ahead, planned, place.directory)
         with settings_of_query(spark, 1, None, dataframes=True):
             stages = Layout.from_json(facts.layout).stages
             backends = backends_of(program, records(spark, folder, stages, log.committed))

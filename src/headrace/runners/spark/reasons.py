@@ -19,12 +19,15 @@ _TASK = re.compile(
     r" \(TID \d+\) \((?P<host>[^)]*)\): "
 )
 _WORKER_DIED = ("Python worker exited unexpectedly", "Python worker failed to connect back")
-_JVM_DIED = ("Answer from Java side is empty", "Error while sending or receiving", "Py4JNetwork")
 _EXECUTOR_LOST = re.compile(r"ExecutorLostFailure \(executor (?P<id>\S+) [^)]*\)\s*Reason: (.*)")
 _EXIT_CODE = re.compile(r"exit(?:ed)?(?: with)?(?: exit)? (?:code|status):? (?P<code>\d+)")
+_FULL = re.compile(
+    r"(?:(?P<file>/[^\s:]+): )?(?P<what>No space left on device|Disk quota exceeded)"
+)
 _FATAL = re.compile(r"Fatal Python error: (?P<what>[^\n]+)")
 _NO_MODULE = re.compile(r"No module named '(?P<name>[^'.]+)")
 
+_KILLED = 128 + signal.SIGKILL
 _MEMORY = (
     "the system kills a process mostly for want of memory: give the job fewer cores"
     " (parallelism.default) or smaller micro-batches (headrace.source.max-records-per-batch)"
@@ -58,11 +61,31 @@ def story_of(text: str, kind: str) -> Story:
         return Story(_worker_died(text), where, f"{_MEMORY}; {_CRASH}")
     if lost is not None:
         return Story(f"an executor of Spark died: {_ended(text) or lost[2]}", where, _MEMORY)
-    if any(part in text for part in _JVM_DIED):
-        return Story(f"the JVM that runs Spark has ended: {reason}", where, _jvm_hint())
     if "OutOfMemoryError" in text:
         return Story(f"Spark's JVM ran out of memory: {reason}", where, _jvm_hint())
     return Story(f"Spark stopped the job: {reason}", where, hint_for(text))
+
+
+def full_disk(text: str) -> Story | None:
+    """The message where a text of Spark's or Java's says that a disk is full; else None."""
+    found = _FULL.search(text)
+    if found is None:
+        return None
+    return Story(
+        f"a disk that Spark writes to is full: {found['what']}",
+        {"file": found["file"]} if found["file"] else {},
+        "make room where the checkpoint lies (execution.checkpointing.dir) and under"
+        " headrace.spark.conf.spark.local.dir (/tmp without it), then start the program again",
+    )
+
+
+def story_of_lost_jvm(code: int | None) -> Story:
+    """The message where the JVM does not answer; ``code``: its exit code (128 + n: signal n)."""
+    again = "start the program again: a job with a checkpoint continues from its last micro-batch"
+    if code is None:
+        return Story("Spark's JVM has ended, or does not answer any more", {}, again)
+    hint = f"{_MEMORY}; {again}" if code == _KILLED else again
+    return Story(f"Spark's JVM has ended: {_end_of(code)}", {}, hint)
 
 
 def _worker_died(text: str) -> str:
@@ -74,12 +97,14 @@ def _worker_died(text: str) -> str:
 
 
 def _ended(text: str) -> str | None:
-    """What an exit code in the text means; codes above 128 are signals."""
+    """What an exit code in the text means."""
     found = _EXIT_CODE.search(text)
-    if found is None:
-        return None
-    code = int(found["code"])
-    if code == 128 + signal.SIGKILL:
+    return None if found is None else _end_of(int(found["code"]))
+
+
+def _end_of(code: int) -> str:
+    """How a process ended; codes above 128 are signals."""
+    if code == _KILLED:
         return f"it was killed (exit code {code}, SIGKILL)"
     if code > 128 and code - 128 in {number.value for number in signal.Signals}:
         return f"it ended by {signal.Signals(code - 128).name} (exit code {code})"

@@ -295,8 +295,11 @@ def _milliseconds(batch: Any, name: str) -> Any | None:
         return None
     column, kind = batch.column(at), batch.column(at).type
     if pa.types.is_timestamp(kind):
-        micros = column.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
-        return pa.array(np.floor_divide(micros.to_numpy(), 1000))
+        try:  # of nanoseconds the last digits may go
+            micros = column.cast(pa.timestamp("us", kind.tz), safe=kind.unit != "ns")
+        except pa.ArrowInvalid:
+            return None  # beyond 64 bits
+        return pa.array(np.floor_divide(micros.cast(pa.int64()).to_numpy(), 1000))
     if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
         return column.cast(pa.int64())
     return None

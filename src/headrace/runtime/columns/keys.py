@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +118,7 @@ def _encoded(column: Any) -> tuple[np.ndarray[Any, Any], list[Any]]:
         column = column.dictionary_decode()  # of a slice it holds what other rows have, too
     found = column.dictionary_encode(null_encoding="encode")
     codes, distinct = found.indices.to_numpy(), python_values(found.dictionary)
-    if any(is_of_kind(column.type) for is_of_kind in _equal_alike()):
+    if equal_alike(column.type):
         return codes, distinct
     # What differs in Arrow may be equal in Python: 0.0 and -0.0, times and dates once they are cut.
     numbers: dict[Any, int] = {}
@@ -128,9 +128,19 @@ def _encoded(column: Any) -> tuple[np.ndarray[Any, Any], list[Any]]:
     return np.array(places, codes.dtype)[codes], [*numbers]
 
 
-def _equal_alike() -> tuple[Callable[[Any], bool], ...]:
-    """Kinds of type whose values are equal in Python where they are in Arrow."""
+def equal_alike(kind: Any) -> bool:
+    """Whether values of an Arrow type are equal in Python where they are in Arrow."""
     from pyarrow import types
 
-    texts = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
-    return (types.is_integer, types.is_boolean, *texts)
+    return any(
+        is_of_kind(kind)
+        for is_of_kind in (
+            types.is_integer,
+            types.is_boolean,
+            types.is_string,
+            types.is_large_string,
+            types.is_binary,
+            types.is_large_binary,
+            types.is_date32,
+        )
+    )

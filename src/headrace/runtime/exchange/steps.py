@@ -11,7 +11,7 @@ from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
 from headrace.runtime.detached import copied, detached
 from headrace.runtime.exchange.endpoint import Endpoint
-from headrace.runtime.key_groups import KeyGroups, always_refused
+from headrace.runtime.key_groups import KeyGroups, always_refused, key_group_of
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
@@ -34,20 +34,21 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
 
     groups, by_form = KeyGroups(program.groups), set[type]()
 
-    def own(key: Any) -> Any:
-        kind = type(key)
-        if kind is tuple and only_atoms(map(type, key)):
-            return key
-        if kind in by_form:
-            return SerializedKey.of(key)
+    def placed(key: Any) -> tuple[Any, int]:
+        """A key that nobody else can change, and its key group, from its hash alone.
+
+        Only keys of types that cannot go by their form are looked up among known ones: others may
+        be equal to one of these.
+        """
+        if type(key) in by_form:
+            key = SerializedKey.of(key)
+            return key, groups[key]
+        group = key_group_of(key, groups.count)
         # A Row, by itself or within a tuple, may still be changed by its owner.
-        if kind is Row:
-            return copied(key)
-        if is_plain(key):
-            return key
-        hash(key)  # what cannot be hashed goes by its form, and need not be copied
+        if type(key) is Row:
+            return copied(key), group
         # Pickle would refuse an enum declared within a function.
-        return copy.deepcopy(key)
+        return key if is_plain(key) else copy.deepcopy(key), group
 
     def formed(key: Any) -> SerializedKey:
         """The serialized form of a key without a stable hash."""
@@ -63,8 +64,9 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
         "node = $node",
         "$key = $key_of(value)",
         "try:",
-        "    if type($key) not in $atoms: $key = $own($key)",
-        "    $group = $groups[$key]",
+        "    if type($key) in $atoms or type($key) is tuple and $only_atoms(map(type, $key)):",
+        "        $group = $groups[$key]",
+        "    else: $key, $group = $placed($key)",
         "except TypeError:",
         "    try:",
         "        $key = $formed($key)",
@@ -79,7 +81,7 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
     names = {
         "node": exchange_node(program),
         "key_of": _typed(select, program.key_type),
-        "own": own,
+        "placed": placed,
         "formed": formed,
         "refused": UnstableKeyError,
         "unstable": unstable,

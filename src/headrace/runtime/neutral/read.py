@@ -169,7 +169,7 @@ class _Importer:
             held.append(value)
         else:
             assert record.item is not None
-            held[decode(record.item)] = value
+            held[decode_key(record.item)] = value
 
     def _declare(self, state: str, kind: StateKind) -> StateKind:
         self._declare_state(state, kind)

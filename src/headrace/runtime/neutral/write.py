@@ -92,5 +92,5 @@ def _pieces(kind: str, held: Any) -> Iterable[tuple[bytes | None, Any]]:
         return ((None, element) for element in elements)
     if kind == MAP:
         items = held.scan() if isinstance(held, BucketedMap) else held.items()
-        return ((encode(item), value) for item, value in items)
+        return ((encode_key(item), value) for item, value in items)
     return ((None, held),)

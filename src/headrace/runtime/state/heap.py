@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.runtime.state.backend import (
+    MISSING,
     Entry,
     EntrySpace,
     NamespaceTables,
@@ -18,6 +19,7 @@ from headrace.runtime.state.backend import (
     Values,
 )
 from headrace.runtime.state.kinds import StateKind, check_state
+from headrace.runtime.state.refusals import unpicklable
 
 DEAD_TIMERS = 64
 """A heap with fewer deleted timers than this is left as it is."""
@@ -143,6 +145,15 @@ class HeapEntries(EntrySpace):
             return ((key, {slot: value}) for key, value in values.items())
         return ((key, entry) for key, entry in self._entries.items() if entry)
 
+    def newest(self) -> tuple[Any, Entry] | None:
+        """The key that was entered last, with its entry."""
+        if self._view is not None:
+            values, slot = self._view
+            key = next(reversed(values), MISSING)
+            return None if key is MISSING else (key, {slot: values[key]})
+        key = next(reversed(self._entries), MISSING)
+        return None if key is MISSING else (key, self._entries[key])
+
     def flush(self) -> None:
         """Drop the entries that are empty."""
         empty = [key for key, entry in self._entries.items() if not entry]
@@ -182,6 +193,10 @@ class HeapTables(NamespaceTables):
             table = self._tables[namespace] = HeapEntries()
         return table
 
+    def newest(self) -> list[HeapEntries]:
+        """The table that was made last, if there is one."""
+        return [self._tables[next(reversed(self._tables))]] if self._tables else []
+
     def drop(self, namespace: Any) -> None:
         """Forget a table."""
         self._tables.pop(namespace, None)
@@ -195,10 +210,16 @@ class HeapTables(NamespaceTables):
 
 
 class HeapBackend(HeapEntries, StateBackend):
-    """Everything in memory, for as long as the object lives."""
+    """Everything in memory, for as long as the object lives.
 
-    def __init__(self) -> None:
+    ``for_pages``: what cannot be pickled is refused, as a backend in pages would do. To be cheap,
+    ``flush`` looks at the newest entry only, and at the first value of each type in a state.
+    """
+
+    def __init__(self, for_pages: bool = False) -> None:
         super().__init__()
+        self._for_pages = for_pages
+        self._pickled: set[tuple[Any, type]] = set()
         self.in_namespaces = self._namespaced = HeapEntries()
         self.tables = self._tables = HeapTables()
         self.event_timers = HeapTimers()
@@ -206,7 +227,36 @@ class HeapBackend(HeapEntries, StateBackend):
         self.header: dict[str, Any] = {}
 
     def flush(self) -> None:
-        """Drop the entries that are empty."""
+        """Drop the entries that are empty.
+
+        Raises:
+            UnpicklableStateError: a value cannot be pickled, where that counts.
+        """
         super().flush()
         self._namespaced.flush()
         self._tables.flush()
+        if self._for_pages:
+            for space in (self, self._namespaced, *self._tables.newest()):
+                self._check(space)
+
+    def _check(self, space: HeapEntries) -> None:
+        found = space.newest()
+        if found is None:
+            return
+        key, entry = found
+        for slot, value in entry.items():
+            kind = slot, _kind_of(value)
+            if kind not in self._pickled:
+                refused = unpicklable(self.owner, slot, key, value)
+                if refused is not None:
+                    raise refused
+                self._pickled.add(kind)
+
+
+def _kind_of(value: Any) -> type:
+    """The type of a value, or of the newest one in a list or a map."""
+    if type(value) is list and value:
+        return type(value[-1])
+    if type(value) is dict and value:
+        return type(value[next(reversed(value))])
+    return type(value)

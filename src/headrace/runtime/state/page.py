@@ -8,9 +8,6 @@ from typing import Any
 from headrace.errors import CheckpointError
 from headrace.runtime.state.backend import PageStore
 
-ODD_PAGE = -1
-"""The page of the keys without a stable hash; it never splits."""
-
 Stored = bytes | tuple[Any, Any]
 """A value that is pickled alone; as a tuple, parts of it lie in records of their own."""
 
@@ -33,14 +30,15 @@ def required(store: PageStore, name: str) -> bytes:
         raise CheckpointError(
             "a record of the keyed state is missing",
             where={"record": name},
-            hint="the checkpoint is damaged; restore from a savepoint or an older checkpoint",
+            hint="the checkpoint is damaged: put a copy of it in its place, or start anew with"
+            " headrace run --fresh",
         )
     return data
 
 
 @dataclass(slots=True)
 class PageTable:
-    """How many pages there are and what they hold: bytes, entries, entries in the odd page.
+    """How many pages there are and what they hold: bytes and entries.
 
     ``grain``: how many times as large as usual pages are meant to be. ``regret``: what this choice
     has cost so far beyond the best one, in calls.
@@ -49,7 +47,6 @@ class PageTable:
     count: int = 1
     size_bytes: int = 0
     entries: int = 0
-    odd_entries: int = 0
     grain: int = 1
     regret: int = 0
 

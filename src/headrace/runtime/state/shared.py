@@ -88,9 +88,8 @@ class SharedMap:
             PlanError: this is not the side of the broadcast input.
             UnstableKeyError: the key has no hash that is equal in every interpreter.
         """
+        stable_hash(key)  # refused here, where the function is known, not when it is stored
         before = self._held.get(key, MISSING)
-        if before is MISSING:
-            stable_hash(key)  # refused here, where the function is known, not when it is stored
         order = self._owner.next_order() if before is MISSING else before[0]
         self._change(Change(self.name, copied(key), before, (order, copied(value))))
 

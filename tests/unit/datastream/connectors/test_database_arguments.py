@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 from headrace.common import Row, Time
-from headrace.datastream._outages import Outage, Told, until_back, until_back_async
+from headrace.connector import WriterContext
+from headrace.datastream._outages import (
+    Outage,
+    Told,
+    is_wrong_address,
+    until_back,
+    until_back_async,
+)
 from headrace.datastream.connectors.http import HttpLookup
 from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.datastream.connectors.postgres import (
@@ -23,6 +30,7 @@ from headrace.datastream.connectors.postgres import (
 from headrace.datastream.connectors.postgres.client import is_outage, psycopg
 from headrace.datastream.connectors.postgres.statements import FieldsOf, append_sql, upsert_sql
 from headrace.datastream.connectors.redis import RedisCommand, RedisLookup, RedisSink
+from headrace.datastream.connectors.redis.client import checked_url
 from headrace.errors import MissingExtraError, PlanError, TypeMismatchError
 
 URL = "postgresql://ann:s3cret@db/shop"
@@ -50,6 +58,21 @@ def command(value: Any) -> RedisCommand:
         (lambda: PostgresLookup(URL, ""), "the query"),
         (lambda: PostgresLookup(URL, "SELECT 1", key=7), "key of a PostgresLookup"),  # type: ignore[arg-type]
         (lambda: RedisSink("http://:s3cret@db", command), "is not a URL of Redis"),
+        *(
+            (lambda make=make, url=url: make(url), words)
+            for make in (lambda url: RedisSink(url, command), RedisLookup)
+            for url, words in (
+                ("redis://:s3cret@db/notadb", "'notadb' is not the number of a database"),
+                ("redis://:s3cret@db/0/1", "'0/1' is not the number"),
+                ("redis://:s3cret@db/-1", "'-1' is not the number"),
+                ("rediss://:s3cret@db?db=x", "'x' is not the number"),
+                ("unix://:s3cret@/run/redis.sock?db=x", "'x' is not the number"),
+                ("redis://:s3cret@db:port/0", "is not a URL of Redis"),
+                ("redis://:s3cret#@db/0", "is not a URL of Redis"),
+                ("redis://:63/s3cret@db/0", r"\*\*\* is not the number"),
+                ("unix://:s3cret@", "is not a URL of Redis"),
+            )
+        ),
         (lambda: RedisSink(REDIS, 7), "command must be a function"),  # type: ignore[arg-type]
         (lambda: RedisLookup(REDIS, read="HGET"), "reads with GET"),
         (lambda: RedisLookup(REDIS, read="DEL"), "not with 'DEL'"),
@@ -78,6 +101,21 @@ def test_refused_when_they_are_made(make: Callable[[], Any], words: str) -> None
 )
 def test_secrets_are_not_shown(made: Any) -> None:
     assert "s3cret" not in repr(made) + str(made) + getattr(made, "locator", "")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://cache",
+        "redis://cache/",
+        "redis://cache:6379/15",
+        "rediss://ann:s3cret@cache/?db=2",
+        "unix:///run/redis.sock?db=1",
+        "redis://[::1]:6379/0",
+    ],
+)
+def test_urls_of_redis_that_are_taken(url: str) -> None:
+    assert checked_url(url) == url
 
 
 def test_addresses() -> None:
@@ -168,11 +206,66 @@ def test_commands(given: RedisCommand, arguments: tuple[Any, ...]) -> None:
         (lambda: RedisCommand.hset("a", {"b": [1]}), "convert it first"),  # type: ignore[dict-item]
         (lambda: RedisCommand.hset("a", {}), "a dict with a field"),
         (lambda: RedisCommand(), "begin with its name"),
+        (lambda: RedisCommand(" ", 1), "begin with its name"),
+        (lambda: RedisCommand(b"SELECT", 1), "begin with its name"),
     ],
 )
 def test_commands_that_are_refused(make: Callable[[], Any], words: str) -> None:
     with pytest.raises(TypeMismatchError, match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("SELECT", 1), "SELECT changes the connection"),
+        (("select 1",), "SELECT changes the connection"),  # the client splits the name at spaces
+        ((" Select ", 1), "SELECT changes the connection"),
+        (("CLIENT", "REPLY", "OFF"), "CLIENT changes the connection"),
+        (("QUIT",), "QUIT changes the connection"),
+        (("RESET",), "RESET changes the connection"),
+        (("AUTH", "ann", "s3cret"), "AUTH changes the connection"),
+        (("HELLO", 3, "AUTH", "ann", "s3cret"), "HELLO changes the connection"),
+        (("SUBSCRIBE", "news"), "SUBSCRIBE changes the connection"),
+        (("PUNSUBSCRIBE",), "PUNSUBSCRIBE changes the connection"),
+        (("MONITOR",), "MONITOR changes the connection"),
+        (("SCRIPT", "DEBUG", "YES"), "SCRIPT DEBUG changes the connection"),
+        (("EXEC",), "EXEC belongs to a transaction"),
+        (("DISCARD",), "DISCARD belongs to a transaction"),
+        (("MULTI",), "MULTI belongs to a transaction"),
+        (("WATCH", "a"), "WATCH belongs to a transaction"),
+        (("UNWATCH",), "UNWATCH belongs to a transaction"),
+        (("BLPOP", "a", 0), "BLPOP waits"),
+        (("WAIT", 1, 0), "WAIT waits"),
+        (("XREAD", "block", 0, "STREAMS", "s", "$"), "XREAD with BLOCK waits"),
+        (("XREADGROUP", "GROUP", "g", "c", b"BLOCK", 0, "STREAMS", "s", ">"), "BLOCK waits"),
+        (("SHUTDOWN", "NOSAVE"), "SHUTDOWN stops or moves the server"),
+        (("REPLICAOF", "NO", "ONE"), "REPLICAOF stops or moves the server"),
+        (("FLUSHALL",), "FLUSHALL removes the markers"),
+        (("SWAPDB", 0, 1), "SWAPDB removes the markers"),
+    ],
+)
+def test_commands_that_a_sink_or_lookup_cannot_send(given: Any, words: str) -> None:
+    with pytest.raises(PlanError, match=words) as told:
+        RedisCommand(*given)
+    assert told.value.hint and "s3cret" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("EVAL", "return 1", 0),
+        ("SCRIPT", "LOAD", "return 1"),
+        ("PUBLISH", "news", "select"),
+        ("XREAD", "STREAMS", "block", 0),
+        ("XREADGROUP", "GROUP", "g", "block", "STREAMS", "s", ">"),
+        ("SET", "exec", "SELECT"),
+        ("DEL", "a"),
+        ("LMPOP", 1, "a", "LEFT"),
+    ],
+)
+def test_commands_that_only_look_alike_are_taken(given: Any) -> None:
+    assert RedisCommand(*given).arguments == given
 
 
 class Clock:
@@ -188,7 +281,7 @@ class Clock:
         self.now_s += seconds
 
 
-def test_work_is_repeated_until_the_server_is_back() -> None:
+def test_work_is_repeated_until_the_server_is_back(caplog: pytest.LogCaptureFixture) -> None:
     clock, outage_ends_s = Clock(), 60.0
 
     def work() -> float:
@@ -205,6 +298,12 @@ def test_work_is_repeated_until_the_server_is_back() -> None:
         until_back(work, away, Outage(120, "db", clock), clock.sleep)
     assert clock.now_s == pytest.approx(120)
     assert told.value.__notes__ == ["db was tried again for 120 s"]
+    first, works, *again = caplog.messages
+    assert first.startswith("db failed, and is tried again for up to 120 s; check its address")
+    assert works == "db works again" and again[0] == first
+    assert [words.rpartition(" s of")[0] for words in again[1:]] == [
+        "db has been tried again for 61"
+    ]
 
 
 def test_an_outage_is_told_once_whoever_waits(caplog: pytest.LogCaptureFixture) -> None:
@@ -243,9 +342,26 @@ def test_an_outage_is_told_again_when_all_that_waited_gave_up(
     for _ in range(2):
         asyncio.run(given_up(3))
     assert [record.message for record in caplog.records] == [
-        "db failed, and is tried again for up to 60 s: gone"
+        "db failed, and is tried again for up to 60 s; check its address, and that it runs: gone"
     ] * 2
     assert told == Told()
+
+
+@pytest.mark.parametrize(
+    ("text", "batch", "wrong"),
+    [
+        ("failed to resolve host 'nowhere': [Errno -2] Name or service not known", 0, True),
+        ("Error 8 connecting to nowhere:1. nodename nor servname provided, or not known", 0, True),
+        ("Error -2 connecting to nowhere:6379. Name or service not known.", 1, False),
+        ("Error -3 connecting to db:6379. Temporary failure in name resolution.", 0, False),
+        ("Error 111 connecting to localhost:1. Connection refused.", 0, False),
+    ],
+)
+def test_a_name_without_an_address_is_a_mistake_when_a_job_begins(
+    text: str, batch: int, wrong: bool
+) -> None:
+    context = WriterContext("sink", "job", batch, 0, "a")
+    assert is_wrong_address(ConnectionError(text), context) is wrong
 
 
 def test_other_errors_are_raised_at_once() -> None:

@@ -7,6 +7,7 @@ import json
 import pickle
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,17 @@ def test_a_file_is_complete_at_its_age_or_after_a_pause(tmp_path: Path) -> None:
     assert seen == ["", "", "", "", "abcde", "abcde", "abcde|f"]
 
 
+def test_a_file_of_a_clock_that_was_ahead_is_complete(tmp_path: Path) -> None:
+    """Its age is not known; it must not wait until that time comes."""
+    policy = RollingPolicy.default_rolling_policy(1 << 30, timedelta(seconds=60), 20_000)
+    sink, clock = text_sink(tmp_path).with_rolling_policy(policy).build(), Clock()
+    clock.now += 3600
+    run(sink, 0, ["a"], clock)
+    clock.now -= 3600
+    run(sink, 1, [], clock)
+    assert [path.read_text() for path in visible(tmp_path)] == ["a\n"]
+
+
 def test_folders_by_time(tmp_path: Path) -> None:
     assigner = BucketAssigner.date_time_bucket_assigner("yyyy/MM/dd'T'HH", "Europe/Berlin")
     sink = text_sink(tmp_path).with_rolling_policy(EACH).with_bucket_assigner(assigner).build()
@@ -272,6 +284,32 @@ def test_a_bucket_cannot_leave_the_base_path(tmp_path: Path) -> None:
     sink = text_sink(tmp_path / "out").with_bucket_assigner(Outside()).build()
     with pytest.raises(JobError, match="outside"):
         run(sink, 0, ["x"])
+
+
+@dataclass(frozen=True)
+class Always(BucketAssigner):
+    bucket: str
+
+    def get_bucket_id(self, value: Any, timestamp: int | None) -> str | None:
+        return self.bucket
+
+
+@pytest.mark.parametrize("policy", [EACH, RollingPolicy.default_rolling_policy()])
+@pytest.mark.parametrize("bucket", [f"{STAGING}/x", STAGING, f"./{STAGING}//x/", f"/{STAGING}"])
+def test_a_bucket_is_not_the_folder_of_what_is_not_yet_published(
+    tmp_path: Path, bucket: str, policy: RollingPolicy
+) -> None:
+    builder = text_sink(tmp_path).with_bucket_assigner(Always(bucket))
+    with pytest.raises(JobError, match="the bucket"):
+        run(builder.with_rolling_policy(policy).build(), 0, ["x"])
+    assert visible(tmp_path) == []
+
+
+def test_a_bucket_may_have_a_name_that_begins_like_it(tmp_path: Path) -> None:
+    bucket = f"{STAGING}-2/{STAGING}"
+    builder = text_sink(tmp_path).with_bucket_assigner(Always(bucket))
+    run(builder.with_rolling_policy(EACH).build(), 0, ["x"])
+    assert [path.read_text() for path in (tmp_path / bucket).iterdir()] == ["x\n"]
 
 
 def test_more_folders_than_open_files(tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ from headrace.common.serialization import Encoder
 from headrace.connector import CommitterContext, WriterContext
 from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
 from headrace.datastream.connectors.files.committer import FileCommitter
+from headrace.datastream.connectors.files.rolling import DefaultRollingPolicy
 from headrace.datastream.connectors.files.sink import STAGING
 from headrace.datastream.connectors.files.writer import FileWriter
 from headrace.datastream.formats.csv import CsvEncoder
-from headrace.errors import CheckpointError
+from headrace.errors import CheckpointError, JobError
 
 pytestmark = pytest.mark.fault
 
@@ -225,6 +226,60 @@ def test_what_is_held_back_is_whole_or_an_error(
         else:
             committer(sink, FAST).finish()
     assert str(file) in caught.value.where.values() and caught.value.hint
+
+
+def damage(file: Path, how: str) -> None:
+    if how == "removed":
+        file.unlink()
+    else:
+        file.write_bytes(file.read_bytes()[:-5])
+
+
+@pytest.mark.parametrize(("how", "said"), [("removed", "is missing"), ("cut", "20 bytes, not")])
+@pytest.mark.parametrize("policy", ["each", "rolled", "holding"])
+def test_a_staged_file_is_whole_at_its_first_commit_or_an_error(
+    policy: str, how: str, said: str, tmp_path: Path
+) -> None:
+    builder = FileSink.for_row_format(str(tmp_path), ENCODERS["text"])
+    sink = builder.with_rolling_policy({**POLICIES, "holding": HOLDING}[policy]).build()
+    committer(sink, FAST).commit(0, prepare(sink, 0, "first", 2))
+    before = published(tmp_path)
+    prepared = prepare(sink, 1, "first", 2)
+    file = tmp_path / STAGING / "s" / prepared[1][0].file
+    damage(file, how)
+    made = committer(sink, FAST)
+    with pytest.raises(JobError, match=said) as caught:
+        made.commit(1, prepared)
+    assert str(file) in caught.value.where.values() and caught.value.hint
+    assert published(tmp_path) == before, "a part of the micro-batch is visible"
+    made = committer(sink, FAST)
+    made.commit(1, prepare(sink, 1, "second", 3))
+    made.finish()
+    assert published(tmp_path) == Counter(f"r{b}.{i}" for b in range(2) for i in range(10))
+
+
+@pytest.mark.parametrize("how", ["removed", "cut"])
+@pytest.mark.parametrize("call", ["commit", "finish", "snapshot"])
+def test_what_is_held_back_is_looked_at_again_before_it_is_used(
+    call: str, how: str, tmp_path: Path
+) -> None:
+    """The committer found it whole once; that was before it was damaged."""
+    builder = FileSink.for_row_format(str(tmp_path), ENCODERS["text"])
+    rolling = DefaultRollingPolicy(1 << 20, batches=2)
+    sink = builder.with_rolling_policy(rolling).build()
+    made = committer(sink, FAST)
+    made.commit(0, prepare(sink, 0, "first", 1))
+    file = next((tmp_path / STAGING / "s").glob("0-*"))
+    damage(file, how)
+    with pytest.raises(CheckpointError, match="a file that a file sink holds back") as caught:
+        if call == "commit":
+            made.commit(1, prepare(sink, 1, "first", 1))
+        elif call == "finish":
+            made.finish()
+        else:
+            list(made.snapshot())
+    assert str(file) in caught.value.where.values()
+    assert published(tmp_path) == Counter()
 
 
 @dataclass

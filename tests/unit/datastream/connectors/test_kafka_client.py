@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,13 +69,14 @@ def test_questions(servers: str) -> None:
 
 
 def test_offsets_of_a_group(servers: str) -> None:
-    cluster = clients(servers).cluster()
+    cluster, group = clients(servers).cluster(), clients(servers).group_commits("g")
     assert cluster.committed("g", [("t", 0)]) == {}
-    assert cluster.commit("g", {("t", 0): 5}) is None
+    group.commit({("t", 0): 4})
+    group.commit({("t", 0): 5})
+    group.close()
+    assert cluster.committed("g", [("t", 0), ("t", 1)]) == {("t", 0): 5}
+    assert cluster.committed("g", []) == {}
     cluster.close()
-    again = clients(servers).cluster()
-    assert again.committed("g", [("t", 0), ("t", 1)]) == {("t", 0): 5}
-    again.close()
 
 
 def test_ranges(servers: str) -> None:
@@ -104,6 +107,16 @@ def test_an_end_and_an_offset_that_is_not_there(servers: str) -> None:
         for _ in range(100):
             log.fetch(5, 0.1)
     log.close()
+
+
+def test_no_admin_client_asks_the_coordinator_of_a_group() -> None:
+    """librdkafka ends the process where that one does not answer in time; a consumer may ask it."""
+    folder = Path(librdkafka.__file__).parent
+    dangerous = re.compile(
+        r"\.(list|alter|delete)_consumer_group_offsets|(describe|delete)_consumer_"
+    )
+    found = [path.name for path in folder.glob("*.py") if dangerous.search(path.read_text())]
+    assert not found
 
 
 def test_an_open_client_is_not_garbage(servers: str) -> None:
@@ -169,6 +182,16 @@ def test_the_cause_is_kept_when_all_brokers_are_down() -> None:
     assert heard.refused and "no such user" in heard.text
     heard(error(error._TRANSPORT, "connection refused"))
     assert not heard.refused and "connection refused" in heard.text
+
+
+def test_a_name_counts_as_unknown_where_no_other_server_was_found() -> None:
+    error = kafka.KafkaError
+    unknown, down = (error(error._RESOLVE, "Name or service not known"), error(error._TRANSPORT))
+    for heard, expected in (([unknown, unknown], True), ([down, unknown], False)):
+        client = librdkafka._Heard()
+        for each in (*heard, error(error._ALL_BROKERS_DOWN)):
+            client(each)
+        assert client.unknown_host is expected
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headrace.common import ByteArraySchema, SimpleStringSchema
-from headrace.connector import CommitBy, DeliveryGuarantee, Sink, WorkerResources, WriterContext
+from headrace.connector import (
+    CommitBy,
+    CommitterContext,
+    DeliveryGuarantee,
+    Sink,
+    WorkerResources,
+    WriterContext,
+)
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.kafka import (
     KafkaProducerRecord,
@@ -64,12 +71,13 @@ def serializer() -> KafkaRecordSerializationSchema:
 
 def sink(guarantee: DeliveryGuarantee = EXACTLY, **given: Any) -> KafkaSink:
     settings = {
+        "bootstrap_servers": "fake:9092",
         "record_serializer": serializer(),
         "producers": FakeProducers("fake"),
         "unreachable_timeout": 50,
         **given,
     }
-    return KafkaSink(bootstrap_servers="fake:9092", delivery_guarantee=guarantee, **settings)
+    return KafkaSink(delivery_guarantee=guarantee, **settings)
 
 
 def writer(made: Sink, worker: WorkerResources, batch: int = 0, partition: int = 0) -> Any:
@@ -335,16 +343,56 @@ def test_a_record_that_is_too_large_is_told(cluster: Cluster, guarantee: Deliver
     assert cluster.values == ["a"]
 
 
-def test_brokers_that_do_not_answer_are_waited_for_and_told(cluster: Cluster) -> None:
+def test_brokers_that_do_not_answer_are_waited_for_and_told(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(outbox, "SAY_AFTER_S", 0.0)
+
     def silent(place: str) -> None:
         raise failure(kafka.KafkaError._TRANSPORT)
 
     cluster.meet = silent
     with pytest.raises(JobError, match="no Kafka broker answers") as told:
-        write(sink(), WorkerResources(), 0, "a")
+        write(sink(unreachable_timeout=200), WorkerResources(), 0, "a")
     assert told.value.where == {"doing": "connecting"}
     with pytest.raises(JobError, match="no Kafka broker answers"):
-        write(sink(AT_LEAST), WorkerResources(), 0, "a")
+        write(sink(AT_LEAST, unreachable_timeout=200), WorkerResources(), 0, "a")
+    assert len(caplog.messages) == 2
+    assert all(text.startswith("Kafka failed, and is tried again") for text in caplog.messages)
+
+
+def test_the_last_micro_batch_is_asked_for_until_brokers_answer(cluster: Cluster) -> None:
+    made, context = sink(unreachable_timeout=60_000), CommitterContext("sink-1", "job")
+    write(made, WorkerResources(), 4, "a")
+    asked: list[str] = []
+
+    def comes_back(place: str) -> None:
+        asked.append(place)
+        if len(asked) < 4:
+            raise failure(kafka.KafkaError._TRANSPORT)
+
+    cluster.meet = comes_back
+    assert made.last_batch(context) == 4
+    assert asked == ["list_topics"] * 4 + ["last_marker"]
+    asked.clear()
+    with pytest.raises(JobError, match="no Kafka broker answers") as told:
+        sink().last_batch(context)
+    assert told.value.where == {"doing": "connecting"}
+    assert sink(AT_LEAST).last_batch(context) is None
+
+
+def test_the_last_micro_batch_is_that_of_any_partition_and_topic(cluster: Cluster) -> None:
+    """Also of partitions that only an earlier run had; an open transaction does not count."""
+    made = sink()
+    for partition, batch in ((0, 7), (11, 9), (3, 8)):
+        task = writer(made, WorkerResources(), batch, partition)
+        task.write(["a"], [None])
+        task.prepare_commit()
+    writer(made, WorkerResources(), 10).write(["b"], [None])
+    other = writer_of(made, WriterContext("sink-1-2", "job", 20, 0, "a", 2, WorkerResources()))
+    other.write(["c"], [None])
+    other.prepare_commit()
+    assert made.last_batch(CommitterContext("sink-1", "job")) == 9
 
 
 @pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
@@ -417,6 +465,46 @@ def test_a_program_writes_each_result_once(cluster: Cluster, restarts: bool) -> 
     assert len(cluster.made) == (6 if restarts else 1)
 
 
+@pytest.mark.parametrize("same", [True, False], ids=["one sink", "two sinks"])
+def test_two_sinks_with_one_prefix_are_refused_when_the_program_is_built(
+    cluster: Cluster, same: bool
+) -> None:
+    def program(env: StreamExecutionEnvironment) -> Any:
+        first = sink(transactional_id_prefix="orders")
+        texts = env.from_collection(["a", "b"])
+        texts.sink_to(first).name("first")
+        texts.sink_to(first if same else sink(transactional_id_prefix="orders")).name("second")
+        return texts
+
+    with pytest.raises(PlanError, match="two sinks use the transactional id prefix 'ord") as told:
+        run_pipeline(program)
+    assert told.value.where["first"].startswith("first, built at ")
+    assert told.value.where["second"].startswith("second, built at ")
+    assert "union" in str(told.value.hint) and not cluster.made
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"transactional_id_prefix": "other"},
+        {"transactional_id_prefix": ""},
+        {"transactional_id_prefix": "orders", "guarantee": AT_LEAST},
+        {"transactional_id_prefix": "orders", "bootstrap_servers": "other:9092"},
+    ],
+)
+def test_sinks_that_do_not_share_transactional_ids_are_taken(
+    cluster: Cluster, others: dict[str, Any]
+) -> None:
+    def program(env: StreamExecutionEnvironment) -> Any:
+        texts = env.from_collection(["a"])
+        texts.sink_to(sink(transactional_id_prefix="orders"))
+        texts.sink_to(sink(**others))
+        return texts
+
+    run_pipeline(program)
+    assert cluster.values == ["a", "a"]
+
+
 # At least once.
 
 
@@ -480,13 +568,13 @@ def test_all_parts_of_a_record(cluster: Cluster) -> None:
         )
     )
     task = writer(made, WorkerResources())
-    task.write([b"a1", b"b-", b"a2"], [1000, None, -5])
+    task.write([b"a1", b"b-", b"a2"], [1000, None, 1])
     task.prepare_commit()
     headers = (("size", "2"), ("none", None))
     assert cluster.log == [
         Written("a", b"a1", b"a", 0, 1000, headers),
         Written("b", None, b"b", 3, 0, headers),
-        Written("a", b"a2", b"a", 0, 0, headers),
+        Written("a", b"a2", b"a", 0, 1, headers),
     ]
     assert seen[1] == (b"b-", b"b", None, "b", [0, 1, 2, 3])
 

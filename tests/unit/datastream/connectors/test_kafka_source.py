@@ -20,7 +20,12 @@ from headrace.datastream.connectors.kafka import (
     KafkaSource,
     KafkaTopicPartition,
 )
-from headrace.datastream.connectors.kafka.client import Place, Unreachable
+from headrace.datastream.connectors.kafka.client import Unreachable
+from headrace.datastream.connectors.kafka.group_offsets import (
+    AGAIN_S,
+    MOST_UNDER_WAY,
+    GroupOffsets,
+)
 from headrace.datastream.connectors.kafka.shares import shared
 from headrace.datastream.output_tag import OutputTag
 from headrace.errors import DecodeError, JobError
@@ -501,10 +506,11 @@ def test_brokers_that_fall_silent_are_waited_for(
     assert walk.step() == walk.step() == []
     broker.down = False
     assert walk.step() == ["b"]
-    assert [record.message for record in caplog.records] == [
-        "no Kafka broker answers: connection refused; the job waits",
-        "Kafka's brokers answer again, after 20 s",
-    ]
+    waits, answers = caplog.messages
+    assert waits.startswith(
+        "no Kafka broker answers: connection refused; the job waits for up to 25 s. Check the boot"
+    )
+    assert answers == "Kafka's brokers answer again, after 20 s"
     broker.down = True
     for _ in range(3):
         walk.step()
@@ -544,11 +550,11 @@ def test_a_reader_waits_for_brokers_that_fall_silent(broker: Broker) -> None:
 
 
 def test_a_reader_tells_that_nobody_says_where_records_went(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     (log,) = broker.create("t")
     log.add(b"a", b"b")
-    walk = Walk(source()).begin()
+    walk = Walk(source(unreachable_timeout=90_000)).begin()
     (planned,) = walk.plan()
     log.delete_before(1)
 
@@ -558,54 +564,106 @@ def test_a_reader_tells_that_nobody_says_where_records_went(
     monkeypatch.setattr(FakeCluster, "describe", describe)
     with pytest.raises(JobError, match="no Kafka broker answers: connection refused") as failed:
         walk.read(planned)
-    assert failed.value.where == {"topic": "t", "partition": "0"}
+    assert failed.value.where == {"topic": "t", "partition": "0", "for": "90 s"}
+    assert "the job has waited for 60 s of 90 s" in caplog.text
+
+
+def test_a_job_that_starts_waits_for_brokers_that_do_not_answer(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.create("t")[0].add(b"a")
+    broker.down = True
+    broker.learns = [lambda: None, lambda: setattr(broker, "down", False)]
+    assert Walk(source()).begin().step() == ["a"]
+    assert ["the job waits for up to 300 s" in text for text in caplog.messages] == [True, False]
+    broker.down = True
+    with pytest.raises(JobError, match="no Kafka broker answers: connection refused") as failed:
+        Walk(source(unreachable_timeout=25_000)).begin()
+    assert failed.value.where == {"for": "25 s"} and "bootstrap servers" in str(failed.value)
+
+
+@pytest.mark.parametrize("reason", ["refused", "unknown_host"])
+def test_a_wrong_setting_is_not_waited_for_at_the_start(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    """Later it is: a login may be refused for a while, and a name vanish with its server."""
+    broker.create("t")
+    walk = Walk(source()).begin()
+
+    def names(self: FakeCluster) -> Sequence[str]:
+        raise Unreachable("wrong", **{reason: True})
+
+    monkeypatch.setattr(FakeCluster, "describe", lambda self, topics: names(self))
+    with pytest.raises(JobError, match=": wrong"):
+        Walk(source()).begin()
+    assert broker.paused_s == 0 and walk.step() == walk.step() == []
+
+
+def test_a_stop_beyond_the_end_of_the_log_is_said_once(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    logs = broker.create("t", 3)
+    for log in logs[:2]:
+        log.add(b"a", b"b")
+    stops = {KafkaTopicPartition("t", number): 2 + number for number in range(3)}
+    walk = Walk(source(stopping_offsets=KafkaOffsetsInitializer.offsets(stops))).begin()
+    for _ in range(3):
+        walk.step()
+    beyond = [text.partition("@")[0] + text.partition(":")[2] for text in caplog.messages]
+    rest = "it waits for more records, however long they take"
+    assert beyond == [
+        f"t-2 the job stops at offset 4, and the log ends at 0: {rest}",
+        f"t-1 the job stops at offset 3, and the log ends at 2: {rest}",
+    ]
 
 
 def test_the_group_gets_what_is_committed(broker: Broker) -> None:
     log, _ = broker.create("t", 2)
     log.add(b"a", b"b")
-    Walk(source(group_id="g")).begin().step()
+    walk = Walk(source(group_id="g")).begin()
+    walk.step()
+    walk.close()
     assert broker.groups == {("g", ("t", 0)): 2, ("g", ("t", 1)): 0}
     silent = Walk(source(group_id="h", properties={"commit.offsets.on.checkpoint": False}))
     silent.begin().step()
+    silent.close()
     assert {group for group, _ in broker.groups} == {"g"}
 
 
-def test_a_commit_that_fails_does_not_stop_the_job(
-    broker: Broker, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_commit_that_nobody_answers_does_not_stop_the_job(broker: Broker) -> None:
+    """Few wait for an answer at once; when there is one, the newest is committed."""
     broker.create("t")[0].add(b"a")
     walk = Walk(source(group_id="g")).begin()
-    broker.down = True
     (split,) = walk.positions
-    walk.enumerator.committed({split: [1, None]})
-    walk.enumerator.committed({split: [2, None]})
-    assert [record.message for record in caplog.records] == [
-        "the offsets of group g are not committed: connection refused"
-    ]
+    broker.down = True
+    for at in range(1, 100):
+        walk.enumerator.committed({split: [at, None]})
     broker.down = False
-    walk.enumerator.committed({split: [2, None]})
-    assert broker.groups == {("g", ("t", 0)): 2}
+    walk.enumerator.committed({split: [99, None]})
+    walk.close()
+    assert broker.groups == {("g", ("t", 0)): 99}
+    assert len(broker.commits) == MOST_UNDER_WAY + 1
 
 
-def test_what_was_refused_later_is_committed_again(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch
+def test_a_commit_that_was_refused_is_made_again(
+    broker: Broker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A commit is not waited for: the next one tells what went wrong, and nothing more."""
-    broker.create("t", 2)
-    walk = Walk(source(group_id="g")).begin()
-    (first, second) = walk.positions
-    given: list[dict[Place, int]] = []
-    answers = iter([None, "NOT_COORDINATOR", None])
-
-    def commit(self: FakeCluster, group: str, offsets: dict[Place, int]) -> str | None:
-        given.append(offsets)
-        return next(answers)
-
-    monkeypatch.setattr(FakeCluster, "commit", commit)
-    for at in (1, 2, 2):
-        walk.enumerator.committed({first: [1, None], second: [at, None]})
-    assert given == [{("t", 0): 1, ("t", 1): 1}, {("t", 1): 2}, {("t", 0): 1}]
+    """An answer does not say which partitions it is for. No further micro-batch is needed."""
+    now_s = 0.0
+    offsets = GroupOffsets(lambda: FakeClients("fake").group_commits("g"), "g", lambda: now_s)
+    broker.refusals = [None, "NOT_COORDINATOR", "NOT_COORDINATOR"]
+    first, second = ("t", 0), ("t", 1)
+    offsets.commit({first: 1, second: 1})
+    offsets.commit({second: 2})
+    for _ in range(3):
+        offsets.serve()
+        now_s += AGAIN_S
+    offsets.close()
+    again = {first: 1, second: 2}
+    assert broker.commits == [{first: 1, second: 1}, {second: 2}, again, again]
+    assert broker.groups == {("g", first): 1, ("g", second): 2}
+    (logged,) = caplog.messages
+    assert "the offsets of group g are not committed" in logged and "NOT_COORDINATOR" in logged
 
 
 def test_a_consumer_is_opened_once_and_nothing_is_fetched_twice(broker: Broker) -> None:

@@ -133,8 +133,18 @@ def test_a_column_gives_the_timestamps_that_rows_give(column: Any) -> None:
     assert [*(timed.timestamps or ())] == [timestamp_of(row, None) for row in columns]
 
 
-@pytest.mark.parametrize("column", [[1, None], ["a", "b"], [1.5, 2.5], [True, False]])
-def test_other_columns_give_no_timestamps(column: list[Any]) -> None:
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1, None],
+        ["a", "b"],
+        [1.5, 2.5],
+        [True, False],
+        pa.array([1, 10**14], pa.timestamp("s")),  # its microseconds do not fit 64 bits
+        pa.array([1, 1 << 63], pa.uint64()),
+    ],
+)
+def test_other_columns_give_no_timestamps(column: Any) -> None:
     assert Columns(pa.record_batch({"at": column})).timed_by("at") is None
     assert Columns(pa.record_batch({"at": column})).timed_by("elsewhere") is None
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headrace.errors import UnstableKeyError
 from headrace.runtime.columns.batch import Columns
-from headrace.runtime.columns.keys import ColumnKeys, key_groups
+from headrace.runtime.columns.keys import ColumnKeys, equal_alike, key_groups
 from headrace.runtime.columns.selectors import (
     ByColumns,
     NamedField,
@@ -161,3 +161,17 @@ def test_keys_that_are_equal_in_python_are_one(column: pa.Array) -> None:
     keys = ColumnKeys(Columns(batch, DICTS), ("key",))
     assert len({*keys.distinct}) == len(keys.distinct) < len(column)
     assert [keys.distinct[code] for code in keys.codes] == [*keys]
+
+
+@pytest.mark.parametrize(
+    ("kind", "alike"),
+    [
+        *((kind, True) for kind in (pa.int8(), pa.uint64(), pa.bool_(), pa.string(), pa.binary())),
+        *((kind, True) for kind in (pa.large_string(), pa.large_binary(), pa.date32())),
+        *((kind, False) for kind in (pa.float64(), pa.date64(), pa.time64("ns"), pa.null())),
+        *((kind, False) for kind in (pa.decimal128(9, 2), pa.timestamp("ns"), pa.list_(pa.int8()))),
+    ],
+    ids=str,
+)
+def test_types_that_compare_as_python_does(kind: Any, alike: bool) -> None:
+    assert equal_alike(kind) is alike

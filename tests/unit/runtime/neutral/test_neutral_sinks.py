@@ -25,7 +25,7 @@ class Holding(Committer):
     def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
         raise AssertionError("nothing is committed here")
 
-    def snapshot(self) -> Iterator[bytes]:
+    def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
         return iter(self.held)
 
     def restore(self, held: Iterable[bytes]) -> None:

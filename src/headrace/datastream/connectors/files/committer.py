@@ -4,8 +4,9 @@
     commit(b)   puts small ones together (aside still), writes the journal, renames, cleans up
 
 The one atomic replacement of the journal is the commit. What it lists can be done again: a rename
-whose source is gone was done. So a crash at any step neither loses nor doubles a record, even if
-the micro-batch that comes again is cut into other tasks: its new files are then not needed.
+whose source is missing was done. So each source is checked before the journal lists it. A crash at
+any step neither loses nor doubles a record, even if the micro-batch that comes again is cut into
+other tasks: its new files are then not needed.
 
 No rename replaces a file. Names hold the sink's scope, so two sinks do not want the same one; if
 another program has taken a name all the same, the journal is written with the next free name.
@@ -75,7 +76,9 @@ class FileCommitter(Committer):
         """Publish a micro-batch's staged files, or hold them back until their file is complete.
 
         Raises:
-            JobError: the journal is of a later micro-batch, so this is not the job that wrote it.
+            JobError: the journal is of a later micro-batch, so this is not the job that wrote it;
+                or a staged file is not as its task wrote it.
+            CheckpointError: what is held back is not there, or not whole.
         """
         journal = self._recovered()
         self._check_journal(batch_id, journal)
@@ -91,6 +94,7 @@ class FileCommitter(Committer):
         if batch_id == journal.batch:
             self._discard(journal, staged)
             return
+        self._check_staged(staged)
         now_ms = int(self.clock() * 1000)
         staged.sort(key=lambda file: (file.partition, file.number, file.file))
         if self.rolling is None:
@@ -123,9 +127,18 @@ class FileCommitter(Committer):
             self._roll(journal, journal.batch, [], self.rolling, None)
         self._sweep(None)
 
-    def snapshot(self) -> Iterator[bytes]:
+    @property
+    def last_batch(self) -> int:
+        """The micro-batch of the journal; -1: nothing was committed. Nothing is published here."""
+        return self._read().batch
+
+    def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
         """The pieces that are held back, with their content."""
         journal = self._recovered()
+        if last_batch is not None:
+            pieces = tuple(piece for piece in journal.pieces if piece.batch <= last_batch)
+            journal = replace(journal, pieces=pieces)
+        self._check_pieces(journal.pieces)
         return held_back(journal, self._open_pieces(journal.pieces))
 
     def _open_pieces(self, pieces: Iterable[Piece]) -> Iterator[tuple[Piece, IO[bytes]]]:
@@ -162,26 +175,46 @@ class FileCommitter(Committer):
     def _recovered(self) -> Journal:
         """The journal, all of whose renames are done."""
         if self._journal is None:
-            path = os.path.join(self.staging, JOURNAL)
-            data = self.files.read(path)
-            journal = Journal() if data is None else Journal.from_bytes(data, path)
-            self._check_pieces(journal)
+            journal = self._read()
+            self._check_pieces(journal.pieces)
             self._journal = self._move(journal)
         return self._journal
 
-    def _check_pieces(self, journal: Journal) -> None:
-        """Raise unless all that is held back is there: without a piece its records are lost."""
-        for piece in journal.pieces:
-            path = os.path.join(self.staging, piece.file)
-            size_bytes = self.files.size(path)
-            if size_bytes != piece.size_bytes:
-                raise _incomplete(
-                    "a file that a file sink holds back is missing"
-                    if size_bytes is None
-                    else f"a file that a file sink holds back has {size_bytes} bytes, not the"
-                    f" {piece.size_bytes} that were written",
-                    path,
+    def _read(self) -> Journal:
+        """The journal, as it is stored."""
+        path = os.path.join(self.staging, JOURNAL)
+        data = self.files.read(path)
+        return Journal() if data is None else Journal.from_bytes(data, path)
+
+    def _check_staged(self, staged: Sequence[StagedFile]) -> None:
+        """Raise unless all staged files are as they were written."""
+        for file in staged:
+            path = os.path.join(self.staging, file.file)
+            problem = self._problem(path, file.size_bytes)
+            if problem is not None:
+                raise JobError(
+                    f"a file that a file sink has staged {problem}",
+                    where={"file": path, "micro-batch": str(file.batch)},
+                    hint="nothing of the micro-batch is published; the next start writes it again. "
+                    "Nothing but the job may remove or change files in this folder",
                 )
+
+    def _check_pieces(self, pieces: Sequence[Piece]) -> None:
+        """Raise unless all that is held back is there: without a piece its records are lost."""
+        for piece in pieces:
+            path = os.path.join(self.staging, piece.file)
+            problem = self._problem(path, piece.size_bytes)
+            if problem is not None:
+                raise _incomplete(f"a file that a file sink holds back {problem}", path)
+
+    def _problem(self, path: str, size_bytes: int) -> str | None:
+        """How a file differs from what was written, as the end of a sentence; None: it does not."""
+        found_bytes = self.files.size(path)
+        if found_bytes is None:
+            return "is missing"
+        if found_bytes != size_bytes:
+            return f"has {found_bytes} bytes, not the {size_bytes} that were written"
+        return None
 
     def _check_journal(self, batch_id: int, journal: Journal) -> None:
         """Raise where micro-batches before this one were written and nothing is known of them.
@@ -268,6 +301,7 @@ class FileCommitter(Committer):
             return
         parts, wanted = journal.parts, []
         for run in complete:
+            self._check_pieces(run)
             name = run[0].file
             if len(run) > 1 or self.head:
                 name = f"roll-{parts}"
@@ -315,7 +349,15 @@ class FileCommitter(Committer):
                 f"the bucket {found!r} lies outside of the sink's base path",
                 where={"base path": self.base_path},
             )
-        return posixpath.normpath(found) if found else ""
+        path = posixpath.normpath(found)
+        hidden = os.path.relpath(self.staging, self.base_path).split(os.sep)[0]
+        if path.split("/")[0] == hidden:
+            raise JobError(
+                f"the bucket {found!r} lies in the folder for files that are not yet published",
+                where={"base path": self.base_path},
+                hint=f"let the bucket assigner give another name than {hidden}",
+            )
+        return path if found else ""
 
     def _discard(self, journal: Journal, staged: Sequence[StagedFile]) -> None:
         kept = {piece.file for piece in journal.pieces}
@@ -350,9 +392,10 @@ def _name_of(file: StagedFile) -> str:
 def _is_over(run: Sequence[Piece], rule: DefaultRollingPolicy, batch_id: int, now_ms: int) -> bool:
     first, last = run[0], run[-1]
     age, pause = rule.rollover_interval_ms, rule.inactivity_interval_ms
+    # A piece of a later time than now is complete: the clock was ahead, so its age is not known.
     return (
-        (age is not None and now_ms - first.since_ms >= age)
-        or (pause is not None and now_ms - last.since_ms >= pause)
+        (age is not None and not 0 <= now_ms - first.since_ms < age)
+        or (pause is not None and not 0 <= now_ms - last.since_ms < pause)
         or (rule.batches is not None and batch_id - first.batch + 1 >= rule.batches)
     )
 

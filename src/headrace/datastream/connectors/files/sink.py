@@ -12,7 +12,6 @@ from headrace.common.local_files import local_path
 from headrace.common.serialization import BulkWriterFactory
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import (
-    Committer,
     CommitterContext,
     Sink,
     SinkWriter,
@@ -34,6 +33,7 @@ from headrace.errors import PlanError, UnsupportedError
 
 STAGING = ".headrace-staging"
 
+_WITH_SPARK = "let Spark write them: sink_to(DataFrameSink(path=...))"
 _NO_LIMIT_BYTES = 1 << 62
 _SCOPE_DIGITS = 10
 
@@ -83,7 +83,9 @@ class FileSink(Sink):
                 f"{encoder!r} is no encoder", hint="pass Encoder.simple_string_encoder(), say"
             )
         policy = RollingPolicy.default_rolling_policy()
-        return RowFormatBuilder(FileSink(local_path(base_path), encoder, rolling_policy=policy))
+        return RowFormatBuilder(
+            FileSink(local_path(base_path, otherwise=_WITH_SPARK), encoder, rolling_policy=policy)
+        )
 
     @staticmethod
     def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory) -> BulkFormatBuilder:
@@ -93,7 +95,9 @@ class FileSink(Sink):
                 f"{writer_factory!r} makes no writers",
                 hint="pass ParquetBulkWriters.for_row_type(…), say",
             )
-        return BulkFormatBuilder(FileSink(local_path(base_path), None, writer_factory))
+        return BulkFormatBuilder(
+            FileSink(local_path(base_path, otherwise=_WITH_SPARK), None, writer_factory)
+        )
 
     def with_type_info(self, type_info: Any) -> FileSink:
         """The same sink, for a stream of a declared type."""
@@ -117,7 +121,10 @@ class FileSink(Sink):
             self.type_info,
         )
 
-    def committer(self, context: CommitterContext) -> Committer:
+    def last_batch(self, context: CommitterContext) -> int:
+        return self.committer(context).last_batch
+
+    def committer(self, context: CommitterContext) -> FileCommitter:
         return FileCommitter(
             self.base_path,
             self.staging(context.sink_id),

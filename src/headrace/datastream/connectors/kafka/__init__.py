@@ -21,6 +21,7 @@ from headrace.datastream.connectors.kafka.records import (
 )
 from headrace.datastream.connectors.kafka.sink import KafkaSink, KafkaSinkBuilder
 from headrace.datastream.connectors.kafka.source import KafkaSource, KafkaSourceBuilder
+from headrace.datastream.connectors.kafka.timestamps import RecordTimestamp
 
 _OLD = "Flink removed it; use KafkaSource"
 _OLD_SINK = "Flink removed it; use KafkaSink"
@@ -52,5 +53,6 @@ __all__ = [
     "KafkaSourceBuilder",
     "KafkaTopicPartition",
     "KafkaTopicSelector",
+    "RecordTimestamp",
     "Semantic",
 ]

@@ -29,11 +29,17 @@ class Unreachable(Exception):
     """No broker answers; later it may. The text says what the client heard last.
 
     ``refused``: brokers answer, and refuse the login or the connection's encryption.
+    ``unknown_host``: no DNS knows the names of the bootstrap servers.
     """
 
-    def __init__(self, heard: str, *, refused: bool = False) -> None:
+    def __init__(self, heard: str, *, refused: bool = False, unknown_host: bool = False) -> None:
         super().__init__(heard)
-        self.refused = refused
+        self.refused, self.unknown_host = refused, unknown_host
+
+    @property
+    def is_setting(self) -> bool:
+        """Whether a wrong setting is the likely reason, if no broker has ever answered."""
+        return self.refused or self.unknown_host
 
     @property
     def sentence(self) -> str:
@@ -113,11 +119,21 @@ class Cluster(Protocol):
     def committed(self, group: str, places: Iterable[Place]) -> dict[Place, int]:
         """What a group has committed, of partitions where it has."""
 
-    def commit(self, group: str, offsets: Mapping[Place, int]) -> str | None:
-        """Commit for a group, without waiting. Gives what went wrong with an earlier one."""
-
     def close(self) -> None:
         """Release the connections."""
+
+
+class GroupCommits(Protocol):
+    """Commits offsets for one group."""
+
+    def commit(self, offsets: Mapping[Place, int]) -> None:
+        """Begin to commit, without waiting."""
+
+    def outcomes(self) -> Sequence[str | None]:
+        """How the commits went that were answered since the last call: what was wrong, or None."""
+
+    def close(self) -> None:
+        """Wait a few seconds for commits under way, and release the connections."""
 
 
 class PartitionLog(Protocol):
@@ -154,5 +170,11 @@ class Clients(Protocol):
     def log(self, topic: str, partition: int) -> PartitionLog:
         """A new client for one partition; it must be told where to begin."""
 
+    def group_commits(self, group: str) -> GroupCommits:
+        """A new client that commits for a group."""
+
     def pause(self, seconds: float) -> None:
         """Wait, before a new client is asked the same."""
+
+    def clock_ms(self) -> int:
+        """The time, of which only differences count."""

@@ -17,7 +17,7 @@ from headrace.datastream.connectors.kafka.client import (
     Unsettled,
 )
 from headrace.datastream.connectors.kafka.group_offsets import GroupOffsets
-from headrace.datastream.connectors.kafka.losses import Policy, changed, missing, unreachable
+from headrace.datastream.connectors.kafka.losses import Policy, changed, missing
 from headrace.datastream.connectors.kafka.offsets import KafkaOffsetsInitializer, all_of
 from headrace.datastream.connectors.kafka.shares import limit, shared
 from headrace.datastream.connectors.kafka.split import Position, Split, ranges_between
@@ -25,8 +25,10 @@ from headrace.datastream.connectors.kafka.subscription import Subscription
 from headrace.datastream.connectors.kafka.waiting import (
     BELIEVED_MS,
     Doubts,
+    FutureStops,
     Leaderless,
     Silence,
+    until_answered,
 )
 
 _log = logging.getLogger(__name__)
@@ -70,13 +72,15 @@ class KafkaEnumerator(SplitEnumerator):
     _shorter: Doubts = field(default_factory=Doubts)
     _silence: Silence = field(default_factory=Silence)
     _leaderless: Leaderless = field(default_factory=Leaderless)
-    _group_offsets: GroupOffsets = field(default_factory=GroupOffsets)
+    _future_stops: FutureStops = field(default_factory=FutureStops)
+    _group_offsets: GroupOffsets | None = None
+
+    def __post_init__(self) -> None:
+        if (group := self.group) is not None:
+            self._group_offsets = GroupOffsets(lambda: self.clients.group_commits(group), group)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The partitions that are there, each where it begins and stops.
-
-        Brokers may not know yet of topics that were made, removed or moved just now: they are asked
-        again for a few seconds.
 
         Raises:
             JobError: a topic is not there, has no such offset, or no broker answers.
@@ -86,23 +90,32 @@ class KafkaEnumerator(SplitEnumerator):
         return self._asked(lambda: self._first_positions(now_ms))
 
     def _asked(self, ask: Callable[[], _T]) -> _T:
-        """What brokers answer, who are asked again for a while if they may not know yet.
+        """What brokers answer at the start.
+
+        Those that may not know yet are asked again for a while, those that do not answer for
+        longer.
 
         Raises:
-            JobError: a topic is not there, has no such offset, or no broker answers.
+            JobError: a topic is not there, has no such offset, or no broker answers; or the login
+                is refused, or no DNS knows the brokers, which is a mistake at the start.
         """
         waited_s = 0.0
         while True:
             try:
-                return ask()
-            except Unreachable as error:
-                raise unreachable(error, 0) from error
+                return until_answered(
+                    *(ask, self.clients, self.timeout_ms, self._ask_anew),
+                    fails=lambda error: error.is_setting,
+                )
             except Unsettled as error:
                 if waited_s >= error.believed_s:
                     raise error.final() from None
-            self.close()  # a new client knows nothing from before
-            self.clients.pause(AGAIN_S)
+            self._ask_anew()
             waited_s += AGAIN_S
+
+    def _ask_anew(self) -> None:
+        """Wait; a new client knows nothing from before."""
+        self._close_client()
+        self.clients.pause(AGAIN_S)
 
     def _first_positions(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The partitions that are there, asked once.
@@ -168,6 +181,8 @@ class KafkaEnumerator(SplitEnumerator):
         Raises:
             JobError: what the policies do not allow, or a silence that was too long.
         """
+        if self._group_offsets is not None:
+            self._group_offsets.serve()
         if not positions and self.discovery_ms is None and self._joining.keys() <= self._over:
             return Progress({}, ended=True)
         try:
@@ -198,9 +213,10 @@ class KafkaEnumerator(SplitEnumerator):
         silent = [name for name in readable if name not in answered]
         self._leaderless.are(silent, now_ms, self.timeout_ms)
         if looked and silent:
-            self.close()  # a new client asks anew who serves a partition
+            self._close_client()  # a new client asks anew who serves a partition
         ends = self._of_these_topics(now, answered)
         self._ends_seen.update(ends)
+        self._future_stops.say(now, ends)
         jumps = passed | self._jumps(now, ends, looked, now_ms)
         begins = {name: jumps.get(name, now[name].offset) for name in ends}
         limits = {name: limit(now[name], begins[name], end) for name, end in ends.items()}
@@ -227,17 +243,22 @@ class KafkaEnumerator(SplitEnumerator):
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """Commit the offsets for the group. A failure is logged: the job does not need them."""
-        if self.group is not None:
+        if self._group_offsets is not None:
             here = {split.place for split in self._seen.values()}
             offsets = {
                 Split.of(name).place: Position.of(at).offset
                 for name, at in positions.items()
                 if name in self._seen or Split.of(name).place not in here
             }
-            self._group_offsets.commit(lambda: self._cluster, self.group, offsets)
+            self._group_offsets.commit(offsets)
 
     def close(self) -> None:
-        """Release the client."""
+        """Wait a few seconds for the group's offsets to be committed, and release the clients."""
+        if self._group_offsets is not None:
+            self._group_offsets.close()
+        self._close_client()
+
+    def _close_client(self) -> None:
         if self._client is not None:
             self._client.close()
             self._client = None

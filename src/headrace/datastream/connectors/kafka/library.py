@@ -8,6 +8,10 @@ from typing import Any
 from headrace.datastream.connectors.kafka.client_log import ClientLog
 from headrace.errors import ConfigurationError, MissingExtraError
 
+UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_ID")
+"""The names of errors of a topic or a partition that is not there, or that a broker does not know
+yet."""
+
 
 def library(doing: str) -> Any:
     """The package ``confluent_kafka``. ``doing`` needs it: the subject of the error's sentence.

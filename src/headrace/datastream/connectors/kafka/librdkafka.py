@@ -6,7 +6,6 @@ import contextlib
 import time
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,8 @@ from headrace.datastream.connectors.kafka.client import (
     Unreachable,
     is_own,
 )
-from headrace.datastream.connectors.kafka.library import library, made, text_of
+from headrace.datastream.connectors.kafka.group_consumer import GroupConsumer
+from headrace.datastream.connectors.kafka.library import UNKNOWN, library, made
 from headrace.datastream.connectors.kafka.properties import Properties, looked_up
 from headrace.errors import JobError
 
@@ -52,10 +52,8 @@ _LATER = (
     *("_TRANSPORT", "_ALL_BROKERS_DOWN", "_TIMED_OUT", "_TIMED_OUT_QUEUE", "_RESOLVE"),
     *("REQUEST_TIMED_OUT", "BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION"),
     *("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
+    *("_WAIT_COORD", "UNSTABLE_OFFSET_COMMIT"),
 )
-
-# A topic or a partition that is not there, or that a broker does not know yet.
-_UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_ID")
 
 # One without a leader.
 _LEADERLESS = (
@@ -87,9 +85,17 @@ class LibrdkafkaClients:
         """A client for one partition."""
         return LibrdkafkaLog(self, topic, partition)
 
+    def group_commits(self, group: str) -> GroupConsumer:
+        """A client for a group's offsets."""
+        return GroupConsumer({**self.consumer(), "group.id": looked_up("group.id", group)})
+
     def pause(self, seconds: float) -> None:
         """Wait."""
         time.sleep(seconds)
+
+    def clock_ms(self) -> int:
+        """The machine's monotonic time."""
+        return time.monotonic_ns() // 1_000_000
 
     def admin(self) -> dict[str, Any]:
         """The properties of a client that asks questions."""
@@ -125,10 +131,13 @@ class _Heard:
 
     text = ""
     refused = False
+    unknown_host = False
+    """Nothing else was heard: another of the servers may have an address."""
 
     def __call__(self, error: Any) -> None:
         if self.text and error.name() == "_ALL_BROKERS_DOWN":
             return  # why they are was heard before
+        self.unknown_host = error.name() == "_RESOLVE" and (self.unknown_host or not self.text)
         self.text = str(error.str())
         self.refused = error.name() in ("_AUTHENTICATION", "_SSL")
 
@@ -138,6 +147,7 @@ class LibrdkafkaCluster:
 
     def __init__(self, clients: LibrdkafkaClients) -> None:
         self._kafka = library("reading from")
+        self._clients = clients
         self._heard = _Heard()
         _end_those_left()
         properties = {**clients.admin(), "error_cb": self._heard}
@@ -146,7 +156,6 @@ class LibrdkafkaCluster:
         self._unless_closed.atexit = False
         level = clients.isolation.upper()
         self._isolation = self._kafka.IsolationLevel[level]
-        self._pending: Future[Any] | None = None
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
@@ -159,14 +168,13 @@ class LibrdkafkaCluster:
             self._admin.poll(0)  # what the client logged comes here
 
     def _told(self, error: Any) -> Exception:
-        kafka_error, codes = error.args[0], self._kafka.KafkaError
+        kafka_error, codes, heard = error.args[0], self._kafka.KafkaError, self._heard
         self._admin.poll(0)  # what the client heard comes here
+        text = heard.text or f"{self._clients.servers}: {kafka_error.str()}"
         if kafka_error.code() in _codes(codes, (*_LATER, *_LEADERLESS)):
-            return Unreachable(
-                self._heard.text or str(kafka_error.str()), refused=self._heard.refused
-            )
+            return Unreachable(text, refused=heard.refused, unknown_host=heard.unknown_host)
         if kafka_error.code() == codes._AUTHENTICATION:
-            return Unreachable(self._heard.text or str(kafka_error.str()), refused=True)
+            return Unreachable(text, refused=True)
         return JobError(f"Kafka refuses: {kafka_error.str()}")
 
     def names(self) -> Sequence[str]:
@@ -188,7 +196,7 @@ class LibrdkafkaCluster:
                 try:
                     topic = answer.result()
                 except self._kafka.KafkaException as error:
-                    if error.args[0].code() in _codes(codes, _UNKNOWN):
+                    if error.args[0].code() in _codes(codes, UNKNOWN):
                         continue
                     raise
                 found[name] = Topic(_id_text(topic.topic_id), len(topic.partitions))
@@ -221,7 +229,7 @@ class LibrdkafkaCluster:
             try:
                 found[place.topic, place.partition] = answer.result().offset
             except self._kafka.KafkaException as error:
-                absent = (*_UNKNOWN, *_LEADERLESS)
+                absent = (*UNKNOWN, *_LEADERLESS)
                 if error.args[0].code() in _codes(self._kafka.KafkaError, absent):
                     continue
                 silent = self._told(error)
@@ -233,42 +241,15 @@ class LibrdkafkaCluster:
 
     def committed(self, group: str, places: Iterable[Place]) -> dict[Place, int]:
         """A group's offsets."""
-        kafka = self._kafka
-        group = looked_up("group.id", group)
-        wanted = kafka.ConsumerGroupTopicPartitions(
-            group, [kafka.TopicPartition(*place) for place in places]
-        )
-        with self._asking():
-            asked = self._admin.list_consumer_group_offsets([wanted], request_timeout=ASK_TIMEOUT_S)
-            found = asked[group].result().topic_partitions
-        return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
-
-    def commit(self, group: str, offsets: Mapping[Place, int]) -> str | None:
-        """Commit, and tell of an earlier failure."""
-        kafka, group = self._kafka, looked_up("group.id", group)
-        earlier = self._failure() if self._pending and self._pending.done() else None
-        new = [kafka.TopicPartition(*place, offset) for place, offset in offsets.items()]
-        with self._asking():
-            asked = self._admin.alter_consumer_group_offsets(
-                [kafka.ConsumerGroupTopicPartitions(group, new)], request_timeout=ASK_TIMEOUT_S
-            )
-        self._pending = asked[group]
-        return earlier
-
-    def _failure(self) -> str | None:
-        assert self._pending is not None
-        error = self._pending.exception()
-        if error is not None:
-            return text_of(error)
-        bad = [at for at in self._pending.result().topic_partitions if at.error]
-        return str(bad[0].error) if bad else None
+        consumer = self._clients.group_commits(group)
+        try:
+            with self._asking():
+                return consumer.committed(places, ASK_TIMEOUT_S)
+        finally:
+            consumer.close()
 
     def close(self) -> None:
-        """Wait for a commit under way, and end the client."""
-        if self._pending is not None:
-            with contextlib.suppress(Exception):
-                self._pending.result(timeout=ASK_TIMEOUT_S)
-            self._pending = None
+        """End the client."""
         if self._unless_closed.detach() is not None:
             _end(self._admin)
 
@@ -339,7 +320,7 @@ class LibrdkafkaLog:
         error, codes = event.error(), self._kafka.KafkaError
         if error.code() in (codes._AUTO_OFFSET_RESET, codes.OFFSET_OUT_OF_RANGE):
             raise OffsetGone(error.str())
-        if error.code() in _codes(codes, _UNKNOWN):
+        if error.code() in _codes(codes, UNKNOWN):
             raise OffsetGone(error.str(), topic_gone=True)
         refused = (codes.TOPIC_AUTHORIZATION_FAILED, codes._AUTHENTICATION)
         if error.fatal() or error.code() in refused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Literal
 
 from headrace.datastream.connectors.kafka.client import Unreachable
@@ -61,9 +62,12 @@ def changed(policy: Policy, name: str, what: str, offset: int, end: int | None) 
     )
 
 
-def unreachable(error: Unreachable, silent_ms: int) -> JobError:
+CHECK_BROKERS = "check the bootstrap servers, and that they run; then the security properties"
+
+
+def unreachable(
+    error: Unreachable, silent_ms: int, where: Mapping[str, str] | None = None
+) -> JobError:
     """The exception for brokers that did not answer for so long."""
     since = {"for": f"{silent_ms / 1000:.0f} s"} if silent_ms else {}
-    return JobError(
-        error.sentence, where=since, hint="check the bootstrap servers and the security properties"
-    )
+    return JobError(error.sentence, where={**(where or {}), **since}, hint=CHECK_BROKERS)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from headrace.datastream._outages import Outage, Told
 from headrace.datastream.connectors.kafka.library import library
 from headrace.datastream.connectors.kafka.produced import KafkaProducerRecord, headers_of
 from headrace.datastream.connectors.kafka.producers import Producers
 from headrace.datastream.connectors.kafka.refusals import (
     REFUSED,
     Undelivered,
+    is_likelier_cause,
     may_pass,
     refused,
     told,
@@ -29,6 +31,8 @@ ROOM_S = 0.005
 ONE_CALL_S = 10.0
 FIRST_CALL_S = 2.0
 """So long may a call take before a client was answered once: then it says what it has heard."""
+SAY_AFTER_S = 2.0
+"""A call that fails for so long is logged. Where a partition moves, some fail once or twice."""
 REFUSED_S = 5.0
 """A login that a new client was refused for so long is not taken for brokers that just start."""
 TOPIC_S = 3.0
@@ -36,7 +40,6 @@ TOPIC_S = 3.0
 
 Spark runs a task that failed again, up to four times, so a job waits for a multiple of this."""
 METADATA_AGE_S = 300.0
-MOST_TOLD = 100
 
 
 class Outbox:
@@ -48,9 +51,11 @@ class Outbox:
     def __init__(self, producers: Producers, settings: dict[str, str], timeout_s: float) -> None:
         self._exception = library("writing to").KafkaException
         self._timeout_s = timeout_s
-        self._failed: list[Undelivered] = []
-        self._more = 0
+        self._failed: Undelivered | None = None
+        self._failures = 0
+        self._times: dict[str, tuple[int, int]] = {}
         self._heard = ""
+        self._told = Told()
         self._answered = False
         self._refused_s: float | None = None
         """Since when the login is refused."""
@@ -60,7 +65,7 @@ class Outbox:
         self._produce = self.client.produce
 
     def send(self, record: KafkaProducerRecord) -> None:
-        """Take one record; waits where the client's queue is full.
+        """Take one record; waits where the client's queue is full. Timestamps are above 0.
 
         Raises:
             JobError: it is refused, or an earlier one was, or the queue stays full.
@@ -73,7 +78,7 @@ class Outbox:
                     value,
                     key,
                     partition=-1 if partition is None else partition,
-                    timestamp=timestamp or 0,
+                    timestamp=0 if timestamp is None else timestamp,
                     headers=[*headers_of(headers)] if headers else None,
                 )
                 return
@@ -81,7 +86,7 @@ class Outbox:
                 self._wait_for_room(record)
             except self._exception as error:
                 raise self._refused(record, error.args[0]) from None
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 raise untaken(record, error) from None
 
     def send_all(
@@ -97,13 +102,12 @@ class Outbox:
             JobError: as ``send``.
         """
         produce = self._produce
-        no_room_or_refused = (BufferError, self._exception, TypeError)
+        no_room_or_refused = (BufferError, self._exception, TypeError, OverflowError)
         for value, key, timestamp in zip(values, keys, timestamps, strict=False):
-            at = timestamp if timestamp is not None and timestamp >= 0 else 0
             try:
-                produce(topic, value, key, -1, None, None, at)
+                produce(topic, value, key, -1, None, None, timestamp or 0)
             except no_room_or_refused:
-                self.send(KafkaProducerRecord(topic, value, key, at))
+                self.send(KafkaProducerRecord(topic, value, key, timestamp))
 
     def _wait_for_room(self, record: KafkaProducerRecord) -> None:
         """Return when the client's queue is shorter than it was."""
@@ -120,10 +124,11 @@ class Outbox:
                 )
 
     def _refused(self, record: KafkaProducerRecord, error: Any) -> JobError:
-        size_bytes = len(record.value or b"") + len(record.key or b"")
         if error.fatal():
             return told("writing a record", error, self._heard, {"topic": record.topic})
-        return undelivered([Undelivered(error, record.topic, record.partition, size_bytes)], "")
+        size_bytes = len(record.value or b"") + len(record.key or b"")
+        failed = Undelivered(error, record.topic, record.partition, record.key, size_bytes)
+        return self._undelivered(failed, 1)
 
     def check(self) -> None:
         """Raise if records were not delivered.
@@ -132,8 +137,16 @@ class Outbox:
             JobError: it tells of the first of them.
         """
         self._serve(0)
-        if self._failed:
-            raise undelivered(self._failed, self._heard, self._more)
+        if self._failed is not None:
+            raise self._undelivered(self._failed, self._failures)
+
+    def _undelivered(self, failed: Undelivered, count: int) -> JobError:
+        return undelivered(failed, count, self._heard, self._times.get(failed.topic))
+
+    def note_times(self, topic: str, span: tuple[int, int]) -> None:
+        """Remember the earliest and latest timestamp of a topic's records, for errors."""
+        known = self._times.get(topic, span)
+        self._times[topic] = min(known[0], span[0]), max(known[1], span[1])
 
     def flush(self) -> None:
         """Wait until all records are delivered.
@@ -142,8 +155,12 @@ class Outbox:
             JobError: one is not.
         """
         end = time.monotonic() + self._timeout_s
-        while self.client.flush(ONE_CALL_S) and not self._failed and time.monotonic() < end:
-            pass
+        with self._waiting(self._timeout_s) as outage:
+            while self.client.flush(ONE_CALL_S) and self._failed is None and time.monotonic() < end:
+                if self._heard:
+                    outage.say(self._heard)
+            if not len(self.client):
+                outage.over()
         self.check()
         if len(self.client):
             raise JobError(
@@ -160,25 +177,41 @@ class Outbox:
         Raises:
             JobError: it failed for good, or the time is over.
         """
-        end = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
+        most_s = self._timeout_s if timeout_s is None else timeout_s
+        with self._waiting(most_s) as outage:
+            return self._called(doing, call, most_s, outage)
+
+    def _called(self, doing: str, call: Callable[[float], T], most_s: float, outage: Outage) -> T:
+        end = time.monotonic() + most_s
         while True:
             left = end - time.monotonic()
             try:
                 most = ONE_CALL_S if self._answered else FIRST_CALL_S
                 found = call(min(max(left, PAUSE_S), most))
                 self._answered = True
+                outage.over()
                 return found
             except self._exception as error:
                 self._disturbed = True
                 self._serve(PAUSE_S)  # what the client heard comes here
                 reason = error.args[0]
-                if self._failed and not reason.fatal():
-                    raise undelivered(self._failed, self._heard, self._more) from None
+                if self._failed is not None and not reason.fatal():
+                    raise self._undelivered(self._failed, self._failures) from None
                 is_over = left <= PAUSE_S or not may_pass(reason)
                 if self._is_refused(is_over):
                     raise refused(doing, self._heard) from None
                 if is_over:
                     raise told(doing, reason, self._heard) from None
+                if most_s - left >= SAY_AFTER_S:
+                    outage.say(self._heard or reason.str())
+
+    @contextlib.contextmanager
+    def _waiting(self, most_s: float) -> Iterator[Outage]:
+        outage = Outage(most_s, "Kafka", told=self._told)
+        try:
+            yield outage
+        finally:
+            outage.end()
 
     def _is_refused(self, is_over: bool) -> bool:
         """Whether brokers answer, and do not let this client in; it was never let in before."""
@@ -237,11 +270,12 @@ class Outbox:
     def _delivered(self, error: Any, message: Any) -> None:
         if error is None or was_purged(error):
             return
-        if len(self._failed) >= MOST_TOLD:
-            self._more += 1
-            return
-        size_bytes = len(message.value() or b"") + len(message.key() or b"")
-        self._failed.append(Undelivered(error, message.topic(), message.partition(), size_bytes))
+        self._failures += 1
+        key = message.key()
+        size_bytes = len(message.value() or b"") + len(key or b"")
+        failed = Undelivered(error, message.topic(), message.partition(), key, size_bytes)
+        if self._failed is None or is_likelier_cause(failed, self._failed):
+            self._failed = failed
 
     def _hear(self, error: Any) -> None:
         self._disturbed = True

@@ -19,7 +19,7 @@ class KafkaProducerRecord(NamedTuple):
 
     Fields:
         value: None deletes the key in a compacted topic.
-        timestamp: milliseconds since the epoch; None, and 0, for the time when it is sent.
+        timestamp: milliseconds since the epoch, above 0; None for the time of sending.
         partition: None lets the client choose: by the key's hash, as Java's client does.
         headers: names and values, in order; a name may come twice.
     """
@@ -66,7 +66,11 @@ class KafkaRecordSerializationSchema(ABC):
     def serialize(
         self, element: Any, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord | None:
-        """Kafka's record, or None for none. ``timestamp`` is the element's, or None."""
+        """Kafka's record, or None for none.
+
+        ``timestamp``: the element's event time, or None if it has none or the sink is to write
+        the time of sending.
+        """
 
     @property
     def topic(self) -> str:
@@ -125,7 +129,7 @@ class PartsOfARecord(KafkaRecordSerializationSchema):
     def serialize(
         self, element: Any, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord:
-        """Key, value, topic, headers and partition; an event time before 1970 is left out."""
+        """All parts; the timestamp is the record's event time."""
         key_schema, value_schema, topic = self.key_schema, self.value_schema, self.fixed_topic
         if self.selector is not None:
             topic = self.selector(element)
@@ -138,8 +142,7 @@ class PartsOfARecord(KafkaRecordSerializationSchema):
             there = context.get_partitions_for_topic(topic)
             partition = self.partitioner(element, key, value, topic, there)
         headers = () if self.headers is None else headers_of(self.headers(element))
-        at = timestamp if timestamp is not None and timestamp >= 0 else None
-        return KafkaProducerRecord(topic, value, key, at, partition, headers)
+        return KafkaProducerRecord(topic, value, key, timestamp, partition, headers)
 
     def _of(self, topic: str, schema: SerializationSchema, is_key: bool) -> SerializationSchema:
         """A schema as it is for a topic; each is made once."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.datastream.connectors.kafka.client import is_own
-from headrace.datastream.connectors.kafka.library import library, made
+from headrace.datastream.connectors.kafka.library import library, made, text_of
 from headrace.datastream.connectors.kafka.properties import Properties, looked_up
 from headrace.errors import ConfigurationError
 
@@ -27,6 +28,8 @@ _RENAMED = {"max.request.size": "message.max.bytes"}
 
 
 _WRITING = "writing to"
+
+_log = logging.getLogger(__name__)
 
 
 class Producers(Protocol):
@@ -49,8 +52,17 @@ class Producers(Protocol):
         A transaction that is about to commit is waited for: the answer is then not available.
         """
 
+    def last_marker(self, beginning: str, timeout_s: float) -> int:
+        """The greatest offset of all groups called ``beginning`` and a number; -1: there is none.
+
+        Open transactions are not waited for: what they contain does not count.
+        """
+
     def group_metadata(self, group: str) -> Any:
         """What ``send_offsets_to_transaction`` knows the group by."""
+
+    def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
+        """The settings of a topic, by name; none where they may not be read, or nobody answers."""
 
     def setting(self, key: str, otherwise: int) -> int:
         """A number among the properties that were given."""
@@ -89,18 +101,34 @@ class LibrdkafkaProducers:
 
         A consumer is asked, which waits for such transactions since it reads what is committed.
         """
+        return self._greatest(group, timeout_s, "read_committed")
+
+    def last_marker(self, beginning: str, timeout_s: float) -> int:
+        """Ask all brokers for their groups, then for the offsets of those that are the sink's.
+
+        Open transactions are not waited for. An ``AdminClient`` lists groups only: one that asks a
+        group's coordinator may end the process (see ``group_consumer``).
+        """
+        with made(library(_WRITING).admin.AdminClient, self._admin()) as admin:
+            listed = admin.list_consumer_groups(request_timeout=timeout_s).result()
+        for error in listed.errors:
+            raise error
+        own = re.compile(re.escape(beginning) + "[0-9]+")
+        names = [each.group_id for each in listed.valid if own.fullmatch(each.group_id)]
+        found = [self._greatest(name, timeout_s, "read_uncommitted") for name in names]
+        return max(found, default=-1)
+
+    def _greatest(self, group: str, timeout_s: float, level: str) -> int:
         kafka = library(_WRITING)
-        consumer = made(kafka.Consumer, {**self._admin(), "group.id": group})
+        own = {**self._admin(), "group.id": group, "isolation.level": level}
+        consumer = made(kafka.Consumer, own)
         try:
             names = consumer.list_topics(timeout=timeout_s).topics
             asked = [kafka.TopicPartition(name, 0) for name in sorted(names) if not is_own(name)]
             found = consumer.committed(asked, timeout=timeout_s) if asked else []
         finally:
             consumer.close()
-        for place in found:
-            if place.error is not None and "AUTHORIZATION" not in place.error.name():
-                raise kafka.KafkaException(place.error)
-        return max((place.offset for place in found if place.error is None), default=-1)
+        return _greatest(found)
 
     def group_metadata(self, group: str) -> Any:
         """A consumer's that has joined no group: it is of no generation."""
@@ -109,6 +137,18 @@ class LibrdkafkaProducers:
             return consumer.consumer_group_metadata()
         finally:
             consumer.close()
+
+    def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
+        """Ask for what the topic has, whoever has set it."""
+        kafka = library(_WRITING)
+        asked = kafka.admin.ConfigResource(kafka.admin.ConfigResource.Type.TOPIC, topic)
+        with made(kafka.admin.AdminClient, self._admin()) as admin:
+            (answer,) = admin.describe_configs([asked], request_timeout=timeout_s).values()
+            try:
+                return {name: entry.value for name, entry in answer.result().items()}
+            except kafka.KafkaException as error:
+                _log.info("the settings of the topic %r are not known: %s", topic, text_of(error))
+                return {}
 
     def setting(self, key: str, otherwise: int) -> int:
         """A number among the properties.
@@ -132,6 +172,19 @@ class LibrdkafkaProducers:
 
     def _admin(self) -> dict[str, str]:
         return {key: value for key, value in self._client().items() if _COMMON.match(key)}
+
+
+def _greatest(found: Iterable[Any]) -> int:
+    """The greatest offset that an answer has; -1: none.
+
+    Raises:
+        KafkaException: one is not known, for another reason than that the topic may not be seen.
+    """
+    found = [*found]
+    for place in found:
+        if place.error is not None and "AUTHORIZATION" not in place.error.name():
+            raise library(_WRITING).KafkaException(place.error)
+    return max((place.offset for place in found if place.error is None), default=-1)
 
 
 _COMMON = re.compile(

@@ -21,6 +21,7 @@ from headrace.datastream.connectors.kafka.cursor import Cursor
 from headrace.datastream.connectors.kafka.decoding import Decoding
 from headrace.datastream.connectors.kafka.records import KafkaRecordDeserializationSchema
 from headrace.datastream.connectors.kafka.split import Gone, Split
+from headrace.datastream.connectors.kafka.waiting import until_answered
 from headrace.datastream.formats.file_format import CHUNK_RECORDS
 from headrace.errors import JobError
 
@@ -67,9 +68,6 @@ class KafkaReader(SplitReader):
                 *(split.name, gone.what, gone.at, end),
             )
             yield Chunk([], skipped=end - gone.at)
-        except Unreachable as error:
-            self._drop(split)
-            raise JobError(error.sentence, where=_where(split)) from None
         except BaseException:
             self._drop(split)  # where it stands is not certain any more
             raise
@@ -79,7 +77,6 @@ class KafkaReader(SplitReader):
 
         Raises:
             _TopicGone: it is not.
-            Unreachable: no broker tells where records went that are not there.
         """
         cursor = self._cursor(split, at)
         decoding = Decoding(split, self.deserializer, self.tagged)
@@ -134,12 +131,17 @@ class KafkaReader(SplitReader):
 
         Raises:
             _TopicGone: the topic is not there.
-            Unreachable: no broker answers.
-            JobError: records are gone, and the policy is to fail; or nobody serves the partition.
+            JobError: records are gone, and the policy is to fail; or no broker answers, or nobody
+                serves the partition.
         """
-        self._check_topic(split, cursor.at)
         at = cursor.at
-        first, last = self._bounds(split, at)
+        first, last = until_answered(
+            lambda: self._bounds(split, at),
+            self.clients,
+            self.timeout_ms,
+            self._ask_anew,
+            _where(split),
+        )
         if first <= at <= last:
             self.clients.pause(AGAIN_S)
             cursor.seek(at)
@@ -152,15 +154,17 @@ class KafkaReader(SplitReader):
         return to - at
 
     def _bounds(self, split: Split, at: int) -> tuple[int, int]:
-        """The first offset and the end of a partition.
+        """The first offset and the end of a partition, whose topic is the one that was planned.
 
         A partition that nobody serves is waited for; one that ends before ``at`` may be a leader
         that does not know yet.
 
         Raises:
+            _TopicGone: the topic is not there.
             Unreachable: no broker answers.
             JobError: nobody serves it.
         """
+        self._check_topic(split, at)
         waited_s, place = 0.0, split.place
         while True:
             first = self._cluster.earliest([place]).get(place)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, NamedTuple
 
+from headrace.datastream.connectors.kafka.timestamps import shown
 from headrace.errors import JobError
 
 _LATER = {
@@ -33,9 +35,22 @@ REFUSED = {"_AUTHENTICATION", "_SSL"}
 
 _PURGED = {"_PURGE_QUEUE", "_PURGE_INFLIGHT"}
 
+_TIMESTAMPS = (
+    "brokers refuse timestamps that are further ahead of their clock, or behind it, than the "
+    "topic's message.timestamp.after.max.ms (an hour since Kafka 4.0) and "
+    "message.timestamp.before.max.ms. Set these for the topic, or its message.timestamp.type to "
+    "LogAppendTime, or set_record_timestamp(RecordTimestamp.SENDING_TIME) on the sink's builder"
+)
+_OF_TIMESTAMPS = {"INVALID_TIMESTAMP", "INVALID_RECORD"}
+_OF_BATCHES = {"MSG_SIZE_TOO_LARGE", *_OF_TIMESTAMPS}
+"""Brokers answer so for a batch; it may be that only one of its records is wrong."""
+
 _HINTS = {
-    "MSG_SIZE_TOO_LARGE": "the sink's message.max.bytes and the topic's max.message.bytes limit "
-    "the size of a record",
+    "MSG_SIZE_TOO_LARGE": "the sink's message.max.bytes limits a record. The topic's "
+    "max.message.bytes limits a record and a batch of records: raise it, or set the sink's "
+    "batch.size below it",
+    "INVALID_TIMESTAMP": _TIMESTAMPS,
+    "INVALID_RECORD": f"{_TIMESTAMPS}. If the topic is compacted, it takes no record without a key",
     "INVALID_TRANSACTION_TIMEOUT": "the sink's transaction.timeout.ms must not exceed the brokers' "
     "transaction.max.timeout.ms (15 minutes unless they say otherwise)",
     "TOPIC_AUTHORIZATION_FAILED": "the sink needs Write on its topics; for exactly once Read, too, "
@@ -62,6 +77,7 @@ class Undelivered(NamedTuple):
     error: Any
     topic: str
     partition: int | None
+    key: bytes | None
     size_bytes: int
 
 
@@ -107,25 +123,48 @@ def refused(doing: str, heard: str) -> JobError:
     )
 
 
-def undelivered(records: list[Undelivered], heard: str, more: int = 0) -> JobError:
-    """The exception for records that did not arrive; it tells of the first."""
-    first = records[0]
-    where = {"topic": first.topic, "size": f"{first.size_bytes} bytes, key and value"}
-    if first.partition is not None and first.partition >= 0:
-        where["partition"] = str(first.partition)
-    count = len(records) + more
+def is_likelier_cause(one: Undelivered, other: Undelivered) -> bool:
+    """Whether the first of two is likelier why brokers refused both: they refuse whole batches."""
+    name = one.error.name()
+    if name == "MSG_SIZE_TOO_LARGE":
+        return one.size_bytes > other.size_bytes
+    return name == "INVALID_RECORD" and one.key is None and other.key is not None
+
+
+def undelivered(
+    failed: Undelivered, count: int, heard: str, times: tuple[int, int] | None
+) -> JobError:
+    """The exception for ``count`` records that did not arrive; it names the likeliest cause.
+
+    ``times``: the earliest and the latest timestamp of what was sent to the topic.
+    """
+    name = failed.error.name()
+    is_batch = count > 1 and name in _OF_BATCHES
+    where = {"topic": failed.topic}
+    if failed.partition is not None and failed.partition >= 0:
+        where["partition"] = str(failed.partition)
+    where["largest" if is_batch and name == "MSG_SIZE_TOO_LARGE" else "size"] = (
+        f"{failed.size_bytes} bytes, key and value"
+    )
+    if failed.key is not None:
+        where["key"] = f"{failed.key!r:.100}"
+    if name in _OF_TIMESTAMPS and times is not None:
+        where["timestamps"] = f"{shown(times[0])} to {shown(times[1])}"
+        where["now"] = shown(int(time.time() * 1000))
     if count > 1:
         where["and"] = f"{count - 1} more records"
-    name = first.error.name()
+        if is_batch:
+            where["and"] += ": brokers refuse a batch as a whole, maybe for another record"
     if name == "_MSG_TIMED_OUT":
         return JobError(
-            f"a record could not be delivered to Kafka in time: {heard or first.error.str()}",
+            f"a record could not be delivered to Kafka in time: {heard or failed.error.str()}",
             where=where,
             hint="the micro-batch can be run again when brokers are back; "
             "message.timeout.ms sets how long a record waits",
         )
-    reason = first.error.str().removeprefix("Unable to produce message: ")
-    return JobError(f"Kafka refuses a record: {reason}", where=where, hint=_HINTS.get(name))
+    reason = failed.error.str().removeprefix("Unable to produce message: ")
+    what = "records" if is_batch else "a record"
+    return JobError(f"Kafka refuses {what}: {reason}", where=where, hint=_HINTS.get(name))
 
 
 def untaken(record: Any, error: Exception | None) -> JobError:

@@ -24,6 +24,8 @@ from headrace.datastream.connectors.kafka.produced import (
 )
 from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers, Producers
 from headrace.datastream.connectors.kafka.properties import Properties
+from headrace.datastream.connectors.kafka.timestamps import RecordTimestamp
+from headrace.datastream.connectors.kafka.transaction import last_batch
 from headrace.datastream.connectors.kafka.writer import AtLeastOnceWriter, ExactlyOnceWriter
 from headrace.errors import ConfigurationError, MissingExtraError, PlanError
 
@@ -45,6 +47,9 @@ class KafkaSink(Sink):
     ``AT_LEAST_ONCE``: a micro-batch ends when Kafka has its records; if it is run again, it
     writes them again. ``NONE`` means the same here.
 
+    ``record_timestamp``: which timestamp Kafka's records get, the event time by default. A schema
+    of your own gets it, and decides.
+
     A task waits up to ``unreachable_timeout`` (5 minutes) for brokers that do not answer. Topics
     must exist: the sink creates none.
     """
@@ -55,6 +60,7 @@ class KafkaSink(Sink):
     transactional_id_prefix: str = ""
     properties: Mapping[str, object] | Properties = field(default_factory=Properties)
     unreachable_timeout: TimeAmount = UNREACHABLE_TIMEOUT
+    record_timestamp: RecordTimestamp = RecordTimestamp.EVENT_TIME
     producers: Producers | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -88,6 +94,11 @@ class KafkaSink(Sink):
             )
         if not isinstance(self.delivery_guarantee, DeliveryGuarantee):
             raise PlanError(f"{self.delivery_guarantee!r:.100} is no DeliveryGuarantee")
+        if not isinstance(self.record_timestamp, RecordTimestamp):
+            raise PlanError(
+                f"{self.record_timestamp!r:.100} is no RecordTimestamp",
+                hint="RecordTimestamp.EVENT_TIME or RecordTimestamp.SENDING_TIME",
+            )
         prefix = self.transactional_id_prefix
         if not isinstance(prefix, str) or len(prefix.encode()) > MAXIMUM_PREFIX_BYTES:
             raise PlanError(
@@ -133,6 +144,14 @@ class KafkaSink(Sink):
         assert self.record_serializer is not None
         return self.record_serializer.topic
 
+    @property
+    def exclusive_name(self) -> str:
+        """The prefix of the transactional ids, and the brokers that know them."""
+        if not self.is_exact or not self.transactional_id_prefix:
+            return ""
+        prefix = self.transactional_id_prefix
+        return f"transactional id prefix {prefix!r} at {self.bootstrap_servers}"
+
     def get_transformer(self) -> None:
         """None: the topic of a record needs no step before the sink, as it does in PyFlink."""
 
@@ -148,12 +167,23 @@ class KafkaSink(Sink):
         assert self.producers is not None
         assert isinstance(self.unreachable_timeout, int)
         timeout_s = self.unreachable_timeout / 1000
+        schema, producers, timestamp = self.record_serializer, self.producers, self.record_timestamp
         if self.is_exact:
             prefix = self.transactional_id_prefix
-            return ExactlyOnceWriter(
-                context, self.record_serializer, self.producers, timeout_s, prefix
-            )
-        return AtLeastOnceWriter(context, self.record_serializer, self.producers, timeout_s)
+            return ExactlyOnceWriter(context, schema, producers, timeout_s, timestamp, prefix)
+        return AtLeastOnceWriter(context, schema, producers, timeout_s, timestamp)
+
+    def last_batch(self, context: CommitterContext) -> int | None:
+        """The greatest marker; None where records are not written exactly once.
+
+        Raises:
+            JobError: Kafka refuses, or nobody answers.
+        """
+        if not self.is_exact:
+            return None
+        assert self.producers is not None
+        assert isinstance(self.unreachable_timeout, int)
+        return last_batch(self.producers, context.sink_id, self.unreachable_timeout / 1000)
 
     def committer(self, context: CommitterContext) -> Committer:
         """A committer with nothing to do: what was written is visible."""
@@ -191,9 +221,9 @@ class KafkaSinkBuilder(KafkaBuilder):
         """Set how long a task waits for brokers that do not answer; 5 minutes by default."""
         return self._set(unreachable_timeout=timeout)
 
-    def set_producers(self, producers: Producers) -> KafkaSinkBuilder:
-        """Write through another client than confluent-kafka's: for tests."""
-        return self._set(producers=producers)
+    def set_record_timestamp(self, record_timestamp: RecordTimestamp) -> KafkaSinkBuilder:
+        """Set which timestamp Kafka's records get; the record's event time by default."""
+        return self._set(record_timestamp=record_timestamp)
 
     def build(self) -> KafkaSink:
         """The sink.

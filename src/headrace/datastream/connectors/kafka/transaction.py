@@ -133,6 +133,29 @@ class TransactionalProducer:
         return timed_out(open_s, self._lasts_s, error)
 
 
+def groups_of(sink_id: str) -> str:
+    """How the groups of a sink's markers begin; the number of the partition follows."""
+    return f"headrace-{sink_id}-"
+
+
+def last_batch(producers: Producers, sink_id: str, timeout_s: float) -> int:
+    """The highest micro-batch of which some partition has a marker; -1: none has.
+
+    Raises:
+        JobError: Kafka refuses, or nobody answers.
+    """
+    outbox = Outbox(producers, {}, timeout_s)  # it knows what may pass, and when to give up
+    try:
+        outbox.insist("connecting", lambda left: outbox.client.list_topics(timeout=left))
+        groups = groups_of(sink_id)
+        found = outbox.insist(
+            "reading the sink's markers", lambda left: producers.last_marker(groups, left)
+        )
+    finally:
+        outbox.close()
+    return max(found, 0) - 1
+
+
 def within(call: Callable[[], T], seconds: float) -> T:
     """What a call gives, made on a thread that is abandoned if it takes longer.
 

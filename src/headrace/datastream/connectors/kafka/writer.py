@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -17,7 +17,13 @@ from headrace.datastream.connectors.kafka.produced import (
 )
 from headrace.datastream.connectors.kafka.producers import Producers
 from headrace.datastream.connectors.kafka.refusals import NoAnswer, Stuck
-from headrace.datastream.connectors.kafka.transaction import TransactionalProducer
+from headrace.datastream.connectors.kafka.timestamps import (
+    OldTimestamps,
+    RecordTimestamp,
+    span_of,
+    too_early,
+)
+from headrace.datastream.connectors.kafka.transaction import TransactionalProducer, groups_of
 from headrace.errors import JobError
 
 
@@ -30,9 +36,11 @@ class KafkaWriter(SinkWriter):
         schema: KafkaRecordSerializationSchema,
         producers: Producers,
         timeout_s: float,
+        timestamp: RecordTimestamp,
     ) -> None:
         self._context, self._schema = context, schema
         self._producers, self._timeout_s = producers, timeout_s
+        self._timestamp = timestamp
         self._outbox: Outbox | None = None
         self._done_before = False
 
@@ -44,6 +52,8 @@ class KafkaWriter(SinkWriter):
         """
         if self._done_before or not values:
             return
+        if self._timestamp is RecordTimestamp.SENDING_TIME:
+            timestamps = [None] * len(values)
         if isinstance(self._schema, PartsOfARecord) and self._schema.is_plain:
             self._write_encoded(self._schema, values, timestamps)
         else:
@@ -57,30 +67,55 @@ class KafkaWriter(SinkWriter):
         if not self._may_send(schema.topic):
             return
         assert self._outbox is not None
+        keys: Iterable[bytes | None]
         if schema.key_schema is None:
-            self._outbox.send_all(schema.topic, found, repeat(None), timestamps)
+            values, keys = found, repeat(None)
         else:
             keys, values = zip(*found, strict=True)
-            self._outbox.send_all(schema.topic, values, keys, timestamps)
+        self._check_times(schema.topic, timestamps, keys)
+        self._outbox.send_all(schema.topic, values, keys, timestamps)
 
     def _write_each(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
         serialize = self._schema.serialize
-        send = None if self._outbox is None else self._outbox.send
+        records: list[KafkaProducerRecord] = []
+        of_topics: dict[str, list[KafkaProducerRecord]] = {}
         for value, timestamp in zip(values, timestamps, strict=True):
             record = serialize(value, self, timestamp)
             if record is None:
                 continue
-            if send is None:
-                if not isinstance(record, KafkaProducerRecord):
-                    raise JobError(
-                        f"a record for Kafka is a KafkaProducerRecord, not {record!r:.100}",
-                        hint="KafkaProducerRecord(topic, value), or None for no record",
-                    )
-                if not self._may_send(record.topic):
-                    return
-                assert self._outbox is not None
-                send = self._outbox.send
-            send(record)
+            if not isinstance(record, KafkaProducerRecord):
+                raise JobError(
+                    f"a record for Kafka is a KafkaProducerRecord, not {record!r:.100}",
+                    hint="KafkaProducerRecord(topic, value), or None for no record",
+                )
+            if not records and not self._may_send(record.topic):
+                return
+            records.append(record)
+            of_topics.setdefault(str(record.topic), []).append(record)
+        for topic, own in of_topics.items():
+            self._check_times(topic, [each.timestamp for each in own], [each.key for each in own])
+        if self._outbox is not None:
+            for record in records:
+                self._outbox.send(record)
+
+    def _check_times(
+        self, topic: str, timestamps: Sequence[int | None], keys: Iterable[bytes | None]
+    ) -> None:
+        """Look at the timestamps of records before they are sent.
+
+        Raises:
+            JobError: one of them cannot be written.
+        """
+        span = span_of(timestamps)
+        if span is None:
+            return
+        if span[0] <= 0:
+            key = next(key for at, key in zip(timestamps, keys, strict=False) if at == span[0])
+            raise too_early(topic, span[0], key)
+        assert self._outbox is not None
+        self._outbox.note_times(topic, span)
+        old = self._context.shared("old timestamps", lambda: OldTimestamps(self._producers))
+        old.look(topic, span[0])
 
     def _may_send(self, topic: str) -> bool:
         """Begin, if that was not done; False where the records were written before."""
@@ -149,11 +184,12 @@ class ExactlyOnceWriter(KafkaWriter):
         schema: KafkaRecordSerializationSchema,
         producers: Producers,
         timeout_s: float,
+        timestamp: RecordTimestamp,
         prefix: str,
     ) -> None:
-        super().__init__(context, schema, producers, timeout_s)
+        super().__init__(context, schema, producers, timeout_s, timestamp)
         self._name = f"{prefix or 'headrace-' + context.sink_id}-{context.partition}"
-        self._group = f"headrace-{context.sink_id}-{context.partition}"
+        self._group = f"{groups_of(context.sink_id)}{context.partition}"
         self._key = ("transactions", context.partition)
         self._is_new = False
         self._producer: TransactionalProducer | None = None

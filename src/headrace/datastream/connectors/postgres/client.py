@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.common.types import Row
+from headrace.connector import KeepsSecrets
 from headrace.datastream.connectors.outside.library import library
 from headrace.errors import PlanError
 
@@ -39,8 +40,12 @@ def psycopg() -> Any:
     return library("psycopg", "postgres", "PostgreSQL")
 
 
+_SECRETS = {"PGPASSWORD": "password", "PGSSLPASSWORD": "sslpassword"}
+"""By environment variable; libpq itself knows the first one only."""
+
+
 @dataclass(frozen=True)
-class PostgresConnection:
+class PostgresConnection(KeepsSecrets):
     """How to reach a database. Only the place is ever shown."""
 
     parameters: tuple[tuple[str, str], ...] = field(repr=False)
@@ -69,6 +74,18 @@ class PostgresConnection:
         named = found.get("dbname") or found.get("user", "")
         found = {**_NOTICE_OUTAGES, "application_name": "headrace", **found}
         return PostgresConnection(tuple(sorted(found.items())), f"postgresql://{place}/{named}")
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """Its passwords."""
+        given = dict(self.parameters)
+        return {name: given[key] for name, key in _SECRETS.items() if key in given}
+
+    def with_secrets(self, found: Mapping[str, str]) -> PostgresConnection:
+        """The same with those passwords."""
+        kept = {k: v for k, v in self.parameters if k not in _SECRETS.values()}
+        kept |= {_SECRETS[name]: value for name, value in found.items()}
+        return replace(self, parameters=tuple(sorted(kept.items())))
 
     def open(self) -> Any:
         """A connection in which each statement is a transaction, unless one is begun."""

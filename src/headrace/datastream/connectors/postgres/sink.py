@@ -9,8 +9,15 @@ from typing import Any
 
 from headrace.common.arguments import at_least, non_empty, one_of
 from headrace.common.time import TimeAmount, milliseconds_of
-from headrace.connector import CommitBy, DeliveryGuarantee, Sink, SinkWriter, WriterContext
-from headrace.datastream._outages import Outage, until_back
+from headrace.connector import (
+    CommitBy,
+    CommitterContext,
+    DeliveryGuarantee,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
+from headrace.datastream._outages import Outage, is_wrong_address, until_back
 from headrace.datastream.connectors.postgres.client import (
     PostgresConnection,
     is_outage,
@@ -18,8 +25,15 @@ from headrace.datastream.connectors.postgres.client import (
     psycopg,
     table_name,
 )
+from headrace.datastream.connectors.postgres.refused import (
+    copy_rows,
+    is_about_a_row,
+    is_not_adapted,
+    mismatch,
+    name_refused,
+)
 from headrace.datastream.connectors.postgres.statements import FieldsOf, append_sql, upsert_sql
-from headrace.errors import JobError, PlanError, TypeMismatchError, WrongFunctionError
+from headrace.errors import HeadraceError, JobError, PlanError, WrongFunctionError
 
 TRIED_AGAIN = 3
 
@@ -120,6 +134,25 @@ class PostgresSink(Sink):
         """A new writer; the writers of a worker process have one connection."""
         return PostgresWriter(self, context)
 
+    def last_batch(self, context: CommitterContext) -> int | None:
+        """The highest marker; None where there are no markers."""
+        if self.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
+            return None
+        return until_back(lambda: self._highest(context.sink_id), is_outage, self.outage())
+
+    def _highest(self, sink_id: str) -> int:
+        quoted = table_name(self.markers)
+        with self._reached.open() as connection:
+            if not _is_there(connection, quoted):
+                return -1
+            asked = connection.execute(_HIGHEST.format(quoted), (sink_id,))
+            found: int = asked.fetchone()[0]
+            return found
+
+    def outage(self) -> Outage:
+        """How long work on the database waits for it, from now on."""
+        return Outage(milliseconds_of(self.max_outage) / 1000, self._reached.place)
+
 
 class PostgresWriter(SinkWriter):
     """Gathers the rows of one task, and writes them at its end."""
@@ -129,22 +162,33 @@ class PostgresWriter(SinkWriter):
         self._values = sink.values or FieldsOf(tuple(sink.columns))
         self._rows: list[Sequence[Any]] = []
         self._left = sink.max_retries
+        self._sent = slice(0)
+        self._statement = sink.sql
+        if sink.key:
+            self._statement = upsert_sql(sink.table or "", sink.columns, sink.key)
 
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        self._rows += map(self._values, values)
+        add, values_of = self._rows.append, self._values
+        for value in values:
+            try:
+                add(values_of(value))
+            except Exception as error:
+                if not isinstance(error, HeadraceError):  # which has the record
+                    error.add_note(f"the record: {value!r:.200}")
+                raise
 
     def prepare_commit(self) -> None:
         if not self._rows:
             return
-        sink = self._sink
-        patience_s = milliseconds_of(sink.max_outage) / 1000
-        until_back(self._transaction, self._may_work_later, Outage(patience_s, sink._reached.place))
+        until_back(self._transaction, self._may_work_later, self._sink.outage())
         self._rows = []
 
     def abort(self) -> None:
         self._rows = []
 
     def _may_work_later(self, error: Exception) -> bool:
+        if is_wrong_address(error, self._context):
+            return False
         if is_outage(error):
             self._context.discard("connection")
             return True
@@ -159,8 +203,20 @@ class PostgresWriter(SinkWriter):
         It may be called again when the connection was lost, even during the commit: where another
         attempt's transaction is open, writing the marker waits for its end.
         """
+        connection = self._context.shared("connection", self._connected)
+        try:
+            self._write_once(connection)
+        except Exception as error:
+            if not is_about_a_row(error):
+                raise
+            if self._statement is not None:
+                name_refused(error, connection, self._statement, self._rows, self._sent)
+            if is_not_adapted(error):
+                raise mismatch(error, self._sink.locator) from error
+            raise
+
+    def _write_once(self, connection: Any) -> None:
         sink, context = self._sink, self._context
-        connection = context.shared("connection", self._connected)
         with connection.transaction(), connection.cursor() as cursor:
             if sink.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
                 row = (context.sink_id, context.partition, context.batch_id)
@@ -171,20 +227,13 @@ class PostgresWriter(SinkWriter):
 
     def _write_rows(self, cursor: Any) -> None:
         sink, rows = self._sink, self._rows
-        try:
-            if sink.table is not None and not sink.key:
-                with cursor.copy(append_sql(sink.table, sink.columns)) as copy:
-                    for row in rows:
-                        copy.write_row(row)
-                return
-            sql = sink.sql or upsert_sql(sink.table or "", sink.columns, sink.key)
-            step = sink.batch_rows or len(rows)
-            for at in range(0, len(rows), step):
-                cursor.executemany(sql, rows[at : at + step])
-        except psycopg().ProgrammingError as error:
-            if error.sqlstate is None:  # psycopg's own: it cannot adapt a value
-                raise TypeMismatchError(str(error), where={"sink": sink.locator}) from error
-            raise
+        if self._statement is None:
+            copy_rows(cursor, append_sql(sink.table or "", sink.columns), rows)
+            return
+        step = sink.batch_rows or len(rows)
+        for at in range(0, len(rows), step):
+            self._sent = slice(at, at + step)
+            cursor.executemany(self._statement, rows[self._sent])
 
     def _connected(self) -> Any:
         connection = self._sink._reached.open()
@@ -204,14 +253,21 @@ _MARK = """
     ON CONFLICT (sink_id, partition) DO UPDATE SET batch_id = EXCLUDED.batch_id
     WHERE known.batch_id < EXCLUDED.batch_id
 """
+_HIGHEST = "SELECT coalesce(max(batch_id), -1) FROM {0} WHERE sink_id = %s"
 _MARKERS = """CREATE TABLE IF NOT EXISTS {0} (
     sink_id text, partition integer, batch_id bigint NOT NULL, PRIMARY KEY (sink_id, partition))"""
 _LOCK = 0x6865616472616365  # the letters of headrace: one at a time makes the table
 
 
+def _is_there(connection: Any, quoted: str) -> bool:
+    """Whether a table exists, by its quoted name."""
+    found = connection.execute("SELECT to_regclass(%s)", (quoted,)).fetchone()
+    return found[0] is not None
+
+
 def _make_markers(connection: Any, name: str) -> None:
     quoted = table_name(name)
-    if connection.execute("SELECT to_regclass(%s)", (quoted,)).fetchone()[0] is not None:
+    if _is_there(connection, quoted):
         return
     sql = _MARKERS.format(quoted)
     try:

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.common.time import TimeAmount, milliseconds_of
-from headrace.errors import TypeMismatchError
+from headrace.errors import PlanError, TypeMismatchError
 
 Argument = str | bytes | int | float
+
+_CONNECTION = "changes the connection, which serves all records of a task"
+_TRANSACTION = "belongs to a transaction, which the sink itself begins and ends"
+_WAITS = "waits, and all other records of the task with it; inside a transaction it does not wait"
+_SERVER = "stops or moves the server, for all its clients"
+_MARKERS = "removes the markers by which a sink knows what it has written"
+
+_NOT_SENT = {
+    name: reason
+    for names, reason in (
+        ("SELECT AUTH HELLO QUIT RESET CLIENT MONITOR ASKING READONLY READWRITE", _CONNECTION),
+        ("SUBSCRIBE PSUBSCRIBE SSUBSCRIBE UNSUBSCRIBE PUNSUBSCRIBE SUNSUBSCRIBE", _CONNECTION),
+        ("SYNC PSYNC REPLCONF", _CONNECTION),
+        ("MULTI EXEC DISCARD WATCH UNWATCH", _TRANSACTION),
+        ("BLPOP BRPOP BRPOPLPUSH BLMOVE BLMPOP BZPOPMIN BZPOPMAX BZMPOP WAIT WAITAOF", _WAITS),
+        ("SHUTDOWN REPLICAOF SLAVEOF FAILOVER DEBUG", _SERVER),
+        ("FLUSHALL FLUSHDB SWAPDB", _MARKERS),
+    )
+    for name in names.split()
+}
+"""Commands of Redis 7 and 8 that break a sink's transaction or a lookup's connection.
+
+Scripts are sent: Redis itself keeps what they select and refuses such commands in them.
+"""
+
+_BY_ARGUMENTS = {"SCRIPT": 1, "XREAD": 1, "XREADGROUP": 4}
+"""Commands whose arguments decide, and where their options begin."""
 
 
 class RedisCommand:
@@ -18,6 +45,8 @@ class RedisCommand:
 
     Raises:
         TypeMismatchError: an argument is something else.
+        PlanError: the command changes the connection or the transaction, waits, stops the server,
+            or removes markers.
     """
 
     __slots__ = ("arguments",)
@@ -30,8 +59,9 @@ class RedisCommand:
                     where={"command": " ".join(map(str, arguments[:2]))},
                     hint="convert it first; a list or a dict with json.dumps()",
                 )
-        if not arguments or not isinstance(arguments[0], str):
+        if not arguments or not isinstance(arguments[0], str) or not arguments[0].strip():
             raise TypeMismatchError("a command of Redis must begin with its name, a str")
+        _check_may_be_sent(arguments)
         self.arguments = arguments
 
     @staticmethod
@@ -78,6 +108,38 @@ class RedisCommand:
 
     def __repr__(self) -> str:
         return f"RedisCommand({', '.join(map(repr, self.arguments))})"
+
+
+def _check_may_be_sent(arguments: Sequence[Argument]) -> None:
+    """Raise for a command that would act on more than its keys."""
+    name = str(arguments[0]).upper().split()  # the client splits it at spaces
+    command = name[0]
+    reason = _NOT_SENT.get(command)
+    if reason is None and command in _BY_ARGUMENTS:
+        words = [*name, *map(_word, arguments[1:])]
+        command, reason = _by_arguments(command, words)
+    if reason is not None:
+        raise PlanError(
+            f"{command} {reason}",
+            hint="a RedisCommand reads or changes keys. The database (redis://host:6379/1) and the "
+            "login belong into the URL of the sink or lookup",
+        )
+
+
+def _by_arguments(command: str, words: Sequence[str]) -> tuple[str, str | None]:
+    """The command with what is wrong in its arguments, and why it is; else no reason."""
+    options = words[_BY_ARGUMENTS[command] :]
+    if command == "SCRIPT":
+        return "SCRIPT DEBUG", _CONNECTION if options[:1] == ["DEBUG"] else None
+    if "STREAMS" in options:
+        options = options[: options.index("STREAMS")]
+    return f"{command} with BLOCK", _WAITS if "BLOCK" in options else None
+
+
+def _word(argument: Argument) -> str:
+    """An argument as Redis compares the names of options."""
+    text = argument.decode(errors="replace") if isinstance(argument, bytes) else str(argument)
+    return text.upper()
 
 
 def _flat(fields: Mapping[Any, Argument], command: str) -> list[Argument]:

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
 from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.connector import KeepsSecrets
 from headrace.datastream._functions.asynchronous import AsyncFunction
 from headrace.datastream._outages import Outage, Told, until_back_async
 from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.datastream.connectors.outside.library import library
 from headrace.datastream.connectors.outside.results import Join, Key, function_or_none, joined
-from headrace.datastream.connectors.redis.client import checked_url, connect, is_outage
+from headrace.datastream.connectors.redis.client import (
+    checked_url,
+    connect,
+    is_outage,
+    password_of,
+    with_password,
+)
 from headrace.datastream.connectors.redis.command import RedisCommand
 from headrace.errors import PlanError
 
 _AT_ONCE = 1000
+_PASSWORD = "REDISCLI_AUTH"
 
 
-class RedisLookup(AsyncFunction[Any, Any]):
+class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
     """What Redis has for a record; give it to ``AsyncDataStream``.
 
     Fields:
@@ -70,6 +79,18 @@ class RedisLookup(AsyncFunction[Any, Any]):
 
     def __repr__(self) -> str:
         return f"RedisLookup({self._place!r})"
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The password of Redis, by the variable that redis-cli knows."""
+        password = password_of(self._url)
+        return {} if password is None else {_PASSWORD: password}
+
+    def with_secrets(self, found: Mapping[str, str]) -> RedisLookup:
+        """The same with that password."""
+        made = copy.copy(self)
+        made._url = with_password(self._url, found.get(_PASSWORD))
+        return made
 
     async def open(self, runtime_context: Any) -> None:  # type: ignore[override]  # either is fine
         """Make the client; the connection is opened with the first lookup."""

@@ -8,8 +8,8 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.common.time import TimeAmount, milliseconds_of
-from headrace.connector import CommitBy, Sink, SinkWriter, WriterContext
-from headrace.datastream._outages import Outage, until_back
+from headrace.connector import CommitBy, CommitterContext, Sink, SinkWriter, WriterContext
+from headrace.datastream._outages import Outage, is_wrong_address, until_back
 from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.datastream.connectors.outside.library import library
 from headrace.datastream.connectors.redis.client import checked_url, connect, is_outage
@@ -27,8 +27,9 @@ class RedisSink(Sink):
 
     ``command`` returns the command for a record (a ``RedisCommand``), several of them, or None.
     The commands of one task and micro-batch, and a marker, are one transaction (MULTI and EXEC).
-    The marker is a hash named ``markers`` + sink and partition. ``max_outage``: how long a task
-    waits for a Redis that has gone away, before the job fails.
+    The marker is a hash named ``markers`` + sink and partition. Another hash, ``markers`` + sink,
+    has the last micro-batch of each partition. ``max_outage``: how long a task waits for a Redis
+    that has gone away, before the job fails.
 
     Raises:
         PlanError: the URL is not one of Redis.
@@ -65,6 +66,22 @@ class RedisSink(Sink):
         """A new writer; the writers of a worker process have one connection."""
         return RedisWriter(self, context)
 
+    def last_batch(self, context: CommitterContext) -> int:
+        """The highest number in the hash of all partitions."""
+        return until_back(lambda: self._highest(context.sink_id), is_outage, self.outage())
+
+    def _highest(self, sink_id: str) -> int:
+        with connect(self.url) as client:
+            return max(map(int, client.hvals(self.all_markers(sink_id))), default=-1)
+
+    def outage(self) -> Outage:
+        """How long work on the Redis waits for it, from now on."""
+        return Outage(milliseconds_of(self.max_outage) / 1000, self.locator)
+
+    def all_markers(self, sink_id: str) -> str:
+        """The key of the hash with the last micro-batch of each partition."""
+        return f"{self.markers}{sink_id}"
+
 
 class RedisWriter(SinkWriter):
     """Gathers the commands of one task, and sends them at its end."""
@@ -86,12 +103,14 @@ class RedisWriter(SinkWriter):
     def prepare_commit(self) -> None:
         if not self._commands:
             return
-        patience_s = milliseconds_of(self._sink.max_outage) / 1000
-        until_back(self._send, is_outage, Outage(patience_s, self._sink.locator))
+        until_back(self._send, self._may_work_later, self._sink.outage())
         self._commands = []
 
     def abort(self) -> None:
         self._commands = []
+
+    def _may_work_later(self, error: Exception) -> bool:
+        return is_outage(error) and not is_wrong_address(error, self._context)
 
     def _send(self) -> None:
         """Commands and marker in one transaction, unless the marker is there.
@@ -101,7 +120,8 @@ class RedisWriter(SinkWriter):
         """
         context = self._context
         client = context.shared("client", lambda: connect(self._sink.url))
-        marker = f"{self._sink.markers}{context.sink_id}:{context.partition}"
+        of_all = self._sink.all_markers(context.sink_id)
+        marker = f"{of_all}:{context.partition}"
         if self._refused is not None:
             client.hset(marker, ERROR, self._refused)
             raise self._written_in_part(self._refused)
@@ -116,6 +136,7 @@ class RedisWriter(SinkWriter):
             for command in self._commands:
                 pipe.execute_command(*command.arguments)
             pipe.execute_command("HSET", marker, BATCH, context.batch_id, ERROR, b"")
+            pipe.execute_command("HSET", of_all, context.partition, context.batch_id)
             answers = pipe.execute(raise_on_error=False)
         for command, answer in zip(self._commands, answers, strict=False):
             if isinstance(answer, Exception):

@@ -20,7 +20,7 @@ from headrace.runners.spark.checkpoint.going_on import (
     with_subtasks_of,
     written,
 )
-from headrace.runners.spark.checkpoint.layout import RESTORED, Place
+from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, Place
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runtime.program import JobProgram
 
@@ -29,11 +29,18 @@ class Checkpoint:
     """The checkpoint of one run, owned from ``open`` to ``close``."""
 
     def __init__(
-        self, place: Place, ownership: Ownership, facts: Facts, program: JobProgram
+        self,
+        place: Place,
+        ownership: Ownership,
+        facts: Facts,
+        program: JobProgram,
+        was_there: bool = False,
     ) -> None:
         self._place, self._ownership, self._facts = place, ownership, facts
         self.program = program
         """The program that goes on from it: instances are as they are there, changes counted."""
+        self.was_there = was_there
+        """True when an earlier run has made it: sinks may have something of it."""
         self._sources = frozenset(source.id for source in program.sources)
         self._closed = False
 
@@ -64,6 +71,7 @@ class Checkpoint:
                 ownership.keep_renewing()
             if fresh:
                 place.clear()
+            was_there = place.store.get(JOB) is not None
             program = with_subtasks_of(place, program)
             facts = facts_of(place, program, ignore_unclaimed, read_states)
             _remove_left(place, facts.generation)
@@ -72,7 +80,7 @@ class Checkpoint:
             ownership.release()
             place.remove()
             raise
-        return cls(place, ownership, facts, program.following(facts.identity))
+        return cls(place, ownership, facts, program.following(facts.identity), was_there)
 
     @property
     def directory(self) -> str:
@@ -152,6 +160,15 @@ class Checkpoint:
     def scope(self) -> str:
         """What distinguishes this checkpoint's sinks from those of any other."""
         return self._facts.scope
+
+    def write_as(self, scope: str) -> None:
+        """From now on sinks write under other ids: what they have of the old ones is left."""
+        self._facts = written(self._facts, replace(self._facts, scope=scope), self._place.store)
+
+    @property
+    def last_batches(self) -> tuple[int, int]:
+        """The numbers of the last micro-batch that is done, and of the last planned; -1: none."""
+        return self.generation.last_batches(progress.log_of(self.spark))
 
     @property
     def owner(self) -> int:

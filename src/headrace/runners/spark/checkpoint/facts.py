@@ -55,7 +55,7 @@ class Facts:
             program.name,
             Layout.of(program).to_json(),
             program.parallelism,
-            uuid.uuid4().hex[:12],
+            new_scope(),
             _contents(program) if with_contents else [],
             routes=routes(program),
             dataframes=streaming_dataframes(program),
@@ -127,6 +127,11 @@ class Facts:
     def write(self, store: ObjectStore) -> None:
         """Write them down."""
         put_json(store, JOB, _FORMAT, asdict(self))
+
+
+def new_scope() -> str:
+    """A scope that no other checkpoint has."""
+    return uuid.uuid4().hex[:12]
 
 
 def check(

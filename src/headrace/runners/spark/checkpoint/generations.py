@@ -87,6 +87,18 @@ class Generation:
             planned, first_batch = None, first_batch + 1
         return Generation(self.number + 1, first_batch, replace(origin, planned=planned))
 
+    def last_batches(self, log: Log) -> tuple[int, int]:
+        """The job's numbers of the last micro-batch that is done, and of the last planned one.
+
+        No sink has a later one than that, if this generation, whose folder holds ``log``, is the
+        newest. -1: none.
+        """
+        done = self.first_batch + log.committed
+        planned = log.planned
+        if planned is None and log.committed < 0 and self.origin is not None:
+            planned = self.origin.planned
+        return done, done + (planned is not None)
+
     @property
     def needed(self) -> frozenset[int]:
         """The generations whose folders must stay."""

@@ -11,6 +11,7 @@ from headrace.common.objects.object_store import ObjectStore
 from headrace.common.objects.sealed import missing
 from headrace.errors import CheckpointError
 from headrace.planner.kept_subtasks import with_kept_subtasks
+from headrace.runners.clock import BEHIND_MS, behind, wall_clock_ms
 from headrace.runners.spark.checkpoint import progress, restored, spark_files
 from headrace.runners.spark.checkpoint.begun import has_published
 from headrace.runners.spark.checkpoint.facts import (
@@ -103,7 +104,7 @@ def _going_on(
     if read_states is not None:
         states = partial(_kept_states, place, facts, read_states)
     check(facts, program, place.directory, ignore_unclaimed, states)
-    _check_stops(folder, facts, program, place.directory)
+    _check_reached(folder, facts, program, place.directory)
     log = progress.log_of(folder)
     planned = log.planned or (origin.planned if origin is not None else None)
     repeats = planned is not None
@@ -121,8 +122,11 @@ def _going_on(
     return facts.following(program, repeats)
 
 
-def _check_stops(folder: str, facts: Facts, program: JobProgram, location: str) -> None:
-    """Raise if a source is to read on that was drained; else the run would end at once."""
+def _check_reached(folder: str, facts: Facts, program: JobProgram, location: str) -> None:
+    """Raise if a source is to read on that was drained; else the run would end at once.
+
+    Warn where the clock is behind the time that was reached.
+    """
     log, origin = progress.log_of(folder), facts.generation.origin
     last = log.planned or log.end
     if last is None and origin is not None:
@@ -130,10 +134,14 @@ def _check_stops(folder: str, facts: Facts, program: JobProgram, location: str) 
     if last is None:
         return
     try:
-        check_going_on(program.sources, Offset.from_json(last))
+        reached = Offset.from_json(last)
+        check_going_on(program.sources, reached)
     except CheckpointError as error:
         error.where = {"checkpoint": location, **error.where}
         raise
+    behind_ms = reached.now_ms - wall_clock_ms()
+    if behind_ms >= BEHIND_MS:
+        tell(behind(behind_ms))
 
 
 def _kept_states(place: Place, facts: Facts, read_states: ReadStates) -> States:

@@ -21,7 +21,6 @@ import os
 import re
 import shutil
 import string
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -29,6 +28,7 @@ from hashlib import sha256
 from headrace.common.local_files import local_path
 from headrace.common.objects.folder_store import FolderStore
 from headrace.common.objects.object_store import ObjectStore
+from headrace.runners.temporary_files import part_of_own
 
 JOB = "job"
 BEGUN = "begun"
@@ -59,7 +59,7 @@ class Place:
     def of_job(cls, base: str | None, name: str) -> Place:
         """The place of a job of this name below a folder; a temporary one where none is given."""
         if base is None:
-            return cls(tempfile.mkdtemp(prefix="headrace-checkpoint-"), True)
+            return cls(str(part_of_own("checkpoint-")), True)
         return cls(os.path.realpath(os.path.join(local_path(base), folder_name(name))))
 
     @property

@@ -124,7 +124,9 @@ class Ownership:
 
         Raises:
             CheckpointLockedError: another driver has taken over.
+            CheckpointError: the checkpoint was deleted, or replaced.
         """
+        check_owner(self._store, self.epoch)
         if not self._try_epoch(self.epoch + 1, run):
             raise _taken_over(self._store, self.epoch)
         self._prune()
@@ -270,10 +272,23 @@ def check_owner(store: ObjectStore, epoch: int) -> None:
     """Whether an epoch is the highest.
 
     Raises:
-        CheckpointLockedError: it is not any more.
+        CheckpointLockedError: there is a higher one.
+        CheckpointError: the epoch is not there any more.
     """
-    if numbers(store, OWNERS)[-1:] != [epoch]:
+    highest = max(numbers(store, OWNERS), default=0)
+    if highest > epoch:
         raise _taken_over(store, epoch)
+    if highest < epoch:
+        raise CheckpointError(
+            "the checkpoint was deleted, or replaced by another one, while this job ran on it",
+            where={
+                "checkpoint": store.location(""),
+                "this driver": f"owner {epoch}",
+                "found": f"owner {highest}" if highest else "no owner",
+            },
+            hint="if there is a copy, put it in place of what is left. Without one the job begins"
+            " anew: it reads its sources again, and results that the sinks have are written again",
+        )
 
 
 def _read(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
@@ -293,6 +308,7 @@ def committing(
 
     Raises:
         CheckpointLockedError: the epoch is not the highest any more.
+        CheckpointError: the checkpoint was deleted, or replaced.
     """
     name = numbered(COMMITTING, epoch)
     put_json(signals, name, _COMMIT, machine.own_process().to_json())

@@ -94,6 +94,12 @@ class Folder:
         self._system.delete(self.of(name), True)
 
 
+def last_appended(folder: Folder, sink_id: str) -> int:
+    """The last micro-batch whose content a sink has decided on; -1: there is none."""
+    names = (name.removesuffix(".json") for name in folder.children(f"_headrace/{sink_id}"))
+    return max((int(name) for name in names if name.isdigit()), default=-1)
+
+
 def append_once(writer: DataFrameWriter, folder: Folder, sink_id: str, batch: int) -> None:
     """Append what ``writer`` writes to a folder, as a sink's micro-batch ``batch``, once."""
     own = f"_headrace/{sink_id}"

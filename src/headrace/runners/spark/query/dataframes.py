@@ -20,7 +20,8 @@ from headrace.connector import ColumnChunk, ServedBy
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.runners.spark.checkpoint.spark_files import check_whole
 from headrace.runners.spark.failures import raise_encoded
-from headrace.runners.spark.query.appended import FORMATS, Folder, append_once
+from headrace.runners.spark.query.appended import FORMATS, Folder, append_once, last_appended
+from headrace.runners.spark.query.delta_log import last_transaction, location_of
 from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
 from headrace.runners.spark.query.wire import WIRE_DDL, rows_of, to_arrow
 from headrace.runners.spark.query.worker import (
@@ -180,14 +181,30 @@ def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, bat
             )
         if sink.partition_by:
             writer = writer.partitionBy(*sink.partition_by)
-        kind = sink.format or frame.sparkSession.conf.get("spark.sql.sources.default")
-        if sink.path is not None and sink.mode == "append" and kind in FORMATS:
+        if _is_appended_once(frame.sparkSession, sink):
             folder = Folder(frame.sparkSession, sink.path)
             append_once(writer, folder, program.sink_id(program_sink), batch)
         elif sink.table is not None:
             writer.saveAsTable(sink.table)
         else:
             writer.save(sink.path)
+
+
+def last_written(spark: SparkSession, sink: SinkProgram, sink_id: str) -> int | None:
+    """The last micro-batch that a ``DataFrameSink`` has; -1: none. None: it does not know."""
+    description: Any = sink.sink
+    if _is_appended_once(spark, description):
+        return last_appended(Folder(spark, description.path), sink_id)
+    if description.format == "delta":
+        table = description.table
+        path = description.path if table is None else location_of(spark, table)
+        return -1 if path is None else last_transaction(spark, path, sink_id)
+    return None
+
+
+def _is_appended_once(spark: SparkSession, sink: Any) -> bool:
+    kind = sink.format or spark.conf.get("spark.sql.sources.default")
+    return sink.path is not None and sink.mode == "append" and kind in FORMATS
 
 
 def _schema(sink: SinkProgram, spark: SparkSession) -> StructType:

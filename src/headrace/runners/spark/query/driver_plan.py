@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import tempfile
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +11,9 @@ from pathlib import Path
 from headrace.runners import program_classes
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.notices import send_warnings
 from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runners.temporary_files import part_of_own
 from headrace.runtime.program import JobProgram
 
 _PROGRAM, _QUERY = "program", "query"
@@ -41,7 +43,7 @@ class QueryPlan:
     ``workers`` is what travels on to the workers. ``owner`` is the epoch in which the run owns the
     checkpoint. ``address`` and ``token`` reach the user's process for what it prints, collects and
     shows. ``generation``: that of Spark's checkpoint. ``stop``: where the driver asks for an end
-    between two micro-batches; None: it never does.
+    between two micro-batches; None: it never does (a batch). ``notices``: the file for warnings.
     """
 
     workers: ProgramRef
@@ -51,6 +53,7 @@ class QueryPlan:
     token: bytes
     generation: Generation = field(default_factory=Generation)
     stop: Stop | None = None
+    notices: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,9 +71,13 @@ class PlanFolder:
     """
 
     def __init__(self, program: JobProgram, pickled: Callable[[JobProgram], bytes]) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="headrace-plan-")
-        self._path = Path(self._folder.name)
+        self._path = part_of_own("plan-")
         (self._path / _PROGRAM).write_bytes(pickled(program))
+
+    @property
+    def notices(self) -> str:
+        """The file for the warnings of the job's processes."""
+        return str(self._path / "notices")
 
     @property
     def stop(self) -> Stop:
@@ -79,18 +86,21 @@ class PlanFolder:
 
     def put(self, query: QueryPlan) -> str:
         """The folder's path, for a query that starts now. It replaces the query before."""
+        for left in (self.stop.asked, self.stop.answered):
+            left.unlink(missing_ok=True)
         (self._path / _QUERY).write_bytes(pickle.dumps(query, 5))
         return str(self._path)
 
     def remove(self) -> None:
-        """Remove the folder."""
-        self._folder.cleanup()
+        """Remove the folder; what Spark's processes still write into it goes with this process."""
+        shutil.rmtree(self._path, ignore_errors=True)
 
 
 def read_plan(folder: str) -> DriverPlan:
     """The plan in a folder."""
     path = Path(folder)
     query: QueryPlan = pickle.loads((path / _QUERY).read_bytes())
+    send_warnings(query.notices)
     query.workers.brought.enter_beside_driver()
     program, _ = program_classes.loads((path / _PROGRAM).read_bytes())
     return DriverPlan(program, query)

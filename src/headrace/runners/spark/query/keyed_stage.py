@@ -17,6 +17,7 @@ from pyspark.sql.streaming.stateful_processor import (
 from headrace.runners.spark.query.moved_state import Claims
 from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_bytes, payload_of
 from headrace.runners.spark.query.spill import SpilledEnvelopes
+from headrace.runners.spark.query.state_pages import BucketState
 from headrace.runners.spark.query.stored import vertex_of
 from headrace.runners.spark.query.wire import Row, bucket_keys, frames, rows_of, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
@@ -25,7 +26,7 @@ from headrace.runtime.capture import RecordingBackend
 from headrace.runtime.keyed_task import TaskInput, sender_of
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.stage_call import MakeBackend, StageCall
-from headrace.runtime.state.backend import PageStore, StateBackend
+from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 
@@ -112,55 +113,6 @@ class _ToAll:
         return work.drain(except_for=self._alone)
 
 
-class _BucketState:
-    """The state of one bucket in Spark's state store, one ``PageStore`` per vertex and group.
-
-    A call into the state store costs more than a small record: the headers of all groups, which
-    every micro-batch reads and writes, are one record.
-    """
-
-    def __init__(self, pages: Any) -> None:
-        self.pages = pages
-        found = pages.getValue((HEADER,))
-        self._stored = b"" if found is None else bytes(found[0])
-        self.headers: dict[str, bytes] = pickle.loads(self._stored) if self._stored else {}
-
-    def of(self, vertex: VertexProgram, group: int) -> PageStore:
-        """The store of one group of a vertex."""
-        return _GroupPages(self, f"{vertex.id}/{group}/")
-
-    def flush(self) -> None:
-        """Write the headers, if one has changed."""
-        data = pickle.dumps(self.headers, 5)
-        if data != self._stored:
-            self.pages.updateValue((HEADER,), (data,))
-
-
-class _GroupPages:
-    """A ``PageStore`` under a prefix of a bucket's state."""
-
-    def __init__(self, bucket: _BucketState, prefix: str) -> None:
-        self._pages, self._headers, self._prefix = bucket.pages, bucket.headers, prefix
-
-    def get(self, name: str) -> bytes | None:
-        if name == HEADER:
-            return self._headers.get(self._prefix)
-        found = self._pages.getValue((self._prefix + name,))
-        return None if found is None else bytes(found[0])
-
-    def put(self, name: str, data: bytes) -> None:
-        if name == HEADER:
-            self._headers[self._prefix] = data
-        else:
-            self._pages.updateValue((self._prefix + name,), (data,))
-
-    def remove(self, name: str) -> None:
-        if name == HEADER:
-            self._headers.pop(self._prefix, None)
-        else:
-            self._pages.removeKey((self._prefix + name,))
-
-
 class StageProcessor(StatefulProcessor):
     """Spark calls it once per bucket and micro-batch.
 
@@ -180,7 +132,7 @@ class StageProcessor(StatefulProcessor):
         A record is written as it was; of the headers, which are one record per stage and bucket,
         those of the operators that are claimed.
         """
-        state = _BucketState(self._pages)
+        state = BucketState(self._pages)
         rows = zip(initialState["stage"], initialState["name"], initialState["data"], strict=True)
         for stage, name, data in rows:
             claimed = self._claimed[stage]
@@ -223,12 +175,13 @@ class StageProcessor(StatefulProcessor):
                     yield row
         if not received:
             return
-        state, settings = _BucketState(self._pages), job.program.settings
+        state, settings = BucketState(self._pages), job.program.settings
         make = PagedBackend if job.captures is None else RecordingBackend
 
         def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
             spread = vertex.spread_of(group)
-            return make(state.of(vertex, group), spread, settings.page_bytes)
+            pages = state.of(vertex, group, settings.value_bytes)
+            return make(pages, spread, settings.page_bytes)
 
         work, to_all = StageCall(backend_of), _ToAll(job, index)
         first = min(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 
@@ -14,6 +13,7 @@ from pyspark.sql import functions as F
 from headrace.runners.spark.checkpoint.generations import Origin, Stages
 from headrace.runners.spark.checkpoint.layout import is_restored
 from headrace.runners.spark.query.stored import Stored, among_instances, of_vertices
+from headrace.runners.temporary_files import part_of_own
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 
@@ -144,7 +144,7 @@ def records(
 _ESCAPED = frozenset(' "<>\\^`{|}%')
 """What a URL cannot hold as it is."""
 
-_links: dict[str, tempfile.TemporaryDirectory[str]] = {}
+_links: dict[str, str] = {}
 """By folder, where a link to it lies as long as this process lives."""
 
 
@@ -156,9 +156,9 @@ def _without_signs(folder: str) -> str:
     if _ESCAPED.isdisjoint(folder):
         return folder
     if folder not in _links:
-        _links[folder] = tempfile.TemporaryDirectory(prefix="headrace-state-")
-        os.symlink(folder, os.path.join(_links[folder].name, "spark"))
-    return os.path.join(_links[folder].name, "spark")
+        _links[folder] = str(part_of_own("state-") / "spark")
+        os.symlink(folder, _links[folder])
+    return _links[folder]
 
 
 def _stage(spark: SparkSession, folder: str, stages: Stages, batch: int, number: int) -> DataFrame:

@@ -18,6 +18,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from headrace.connector import Budget, ServedBy
+from headrace.runners.clock import RunClock, monotonic_ms, wall_clock_ms
 from headrace.runners.spark.checkpoint.generations import Origin
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encoded
@@ -27,6 +28,7 @@ from headrace.runners.spark.query.worker import ProgramRef, batch_id, wire_rows,
 from headrace.runners.spark.query.writing import writes_where_it_reads, written
 from headrace.runtime.block import Envelope
 from headrace.runtime.coordinator import Coordinator, States
+from headrace.runtime.job_time import JobTime
 from headrace.runtime.offset import Offset
 from headrace.runtime.pacing import Pacer
 from headrace.runtime.source_task import SourceTaskInput
@@ -46,10 +48,6 @@ class TaskPartition(InputPartition):
     def __init__(self, task: SourceTaskInput) -> None:
         super().__init__(None)
         self.data = pickle.dumps(task, 5)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _coordinator(plan: DriverPlan) -> Coordinator:
@@ -101,8 +99,10 @@ class StreamReader(DataSourceStreamReader):
         pace = plan.program.settings.pace
         self._pacer = None if pace is None else Pacer(pace)
         self._origin: Origin | None = plan.query.generation.origin
+        self._clock: RunClock | None = RunClock(monotonic=monotonic_ms)
         self._writes = writes_where_it_reads(plan.program)
         self._first_batch = plan.query.generation.first_batch
+        self._committed_epoch = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -111,8 +111,10 @@ class StreamReader(DataSourceStreamReader):
             "_made": None,
             "_pacer": None,
             "_origin": None,
+            "_clock": None,
             "_writes": self._writes,
             "_first_batch": self._first_batch,
+            "_committed_epoch": 0,
         }
 
     @property
@@ -127,7 +129,7 @@ class StreamReader(DataSourceStreamReader):
         """The offset before anything was read, in this generation of Spark's checkpoint."""
         if self._origin is not None:
             return dict(self._origin.start)
-        return self._coordinator.initial(_now_ms()).to_json()
+        return self._coordinator.initial(wall_clock_ms()).to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """The job's own pace limits a micro-batch."""
@@ -135,24 +137,36 @@ class StreamReader(DataSourceStreamReader):
 
     @encoded
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """The offset to read up to next."""
-        now_ms, pacer, budget = _now_ms(), self._pacer, None
+        """The offset to read up to next.
+
+        What lies before ``start`` is committed: Spark asks when a micro-batch is done, and again
+        and again while nothing is new.
+        """
+        stop = self._plan.query.stop if self._plan is not None else None
+        if stop is not None and stop.answered.exists():
+            return start
+        pacer, budget = self._pacer, None
         offset = Offset.from_json(start)
+        if offset.epoch > self._committed_epoch:
+            self._committed_epoch = offset.epoch
+            self._coordinator.committed(offset)
         planned = self._origin.planned if self._origin is not None else None
         if planned is not None and planned["epoch"] == offset.epoch + 1:
             return dict(planned)  # the sinks may have committed up to there
-        stop = self._plan.query.stop if self._plan is not None else None
         if stop is not None and stop.asked.exists():
+            self._coordinator.close()  # Spark ends this process without asking
             stop.answered.touch()
             return start
+        assert self._clock is not None, "a reader in a worker does not plan"
+        moment = self._clock.time(offset)
         if pacer is not None:
             settings = self._coordinator.settings
-            budget = Budget(pacer.budget(offset.epoch, now_ms), settings.max_bytes)
-        end = self._coordinator.latest(offset, now_ms, budget)
+            budget = Budget(pacer.budget(offset.epoch, moment.steady_ms), settings.max_bytes)
+        end = self._coordinator.latest(offset, moment, budget)
         if end is offset:
             return start
         if pacer is not None:
-            pacer.planned(end.epoch, now_ms)
+            pacer.planned(end.epoch, moment.steady_ms)
         return end.to_json()
 
     @encoded
@@ -173,8 +187,7 @@ class StreamReader(DataSourceStreamReader):
 
     @encoded
     def commit(self, end: dict[str, Any]) -> None:
-        """Everything up to ``end`` is in the sinks."""
-        self._coordinator.committed(Offset.from_json(end))
+        """Nothing: ``latestOffset`` knew it when this micro-batch was done, Spark says it later."""
 
 
 class BatchReader(DataSourceReader):
@@ -193,10 +206,12 @@ class BatchReader(DataSourceReader):
         """The source tasks that read everything."""
         assert self._plan is not None
         coordinator = _coordinator(self._plan)
-        now_ms = _now_ms()
+        now_ms, began_ms = wall_clock_ms(), monotonic_ms()
         start = end = coordinator.initial(now_ms)
         while not coordinator.ended(end):
-            later = coordinator.latest(end, _END_OF_TIME_MS, _EVERYTHING)
+            # Time goes on also at its end: a source waits for its servers by it, and gives up.
+            at = _END_OF_TIME_MS + monotonic_ms() - began_ms
+            later = coordinator.latest(end, JobTime(at, at), _EVERYTHING)
             if later is end:
                 time.sleep(_IDLE_SECONDS)
             else:

@@ -18,6 +18,7 @@ from pyspark import TaskContext
 from headrace.runners import program_classes
 from headrace.runners.captures import Captures
 from headrace.runners.program_classes import Names
+from headrace.runners.spark.notices import send_warnings
 from headrace.runners.spark.query.brought import NOTHING, Brought
 from headrace.runners.spark.query.spill import SpilledOverflow
 from headrace.runners.spark.query.wire import Row, one_by_one, packed, telling
@@ -35,13 +36,15 @@ class ProgramRef:
     """A job's program on its way to the workers, and what its functions need beside it.
 
     ``run_id`` names the run it belongs to. ``for_replay``: the part of it that is written beside a
-    call that failed, where that is wanted.
+    call that failed, where that is wanted. ``notices``: the file for the workers' warnings, where
+    they run on the driver's machine.
     """
 
     run_id: str
     data: bytes
     brought: Brought = NOTHING
     for_replay: bytes = b""
+    notices: str | None = None
 
 
 class WorkerJob(Tasks):
@@ -97,6 +100,7 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
     if _jobs and next(reversed(_jobs)) == ref.run_id:
         return _jobs[ref.run_id]
     job = _jobs.pop(ref.run_id, None)
+    send_warnings(ref.notices)
     ref.brought.enter_worker()
     if job is None:
         program: JobProgram

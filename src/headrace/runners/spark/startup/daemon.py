@@ -6,6 +6,7 @@ forked from here find it loaded. Only sessions that Headrace makes use it.
 
 from __future__ import annotations
 
+import gc
 import os
 
 import numpy.random
@@ -22,7 +23,15 @@ PRELOADED = (
     source,
 )
 
-if __name__ == "__main__":
+
+def prepare_forks() -> None:
+    """Prepare this process, so that each worker that is forked from it starts as it should."""
+    # Spark collects garbage after each use of a worker: not among what was imported here.
+    os.register_at_fork(before=gc.freeze)
     # Else every worker would draw the same numbers; Python's own generator sees to it by itself.
     os.register_at_fork(after_in_child=numpy.random.seed)
+
+
+if __name__ == "__main__":
+    prepare_forks()
     manager()

@@ -5,7 +5,8 @@ imports pyspark, and most of them pandas and pyarrow too: 6 s of processor time.
 imported once, while the JVM starts, and each process is a fork of this one.
 
 It listens on a Unix socket in a private folder and ends when its standard input does, which the
-driver holds. ``fork_client`` speaks to it, and says what goes over the socket.
+driver holds; a driver that ends in order writes a byte first. ``fork_client`` speaks to it, and
+says what goes over the socket.
 """
 
 from __future__ import annotations
@@ -15,18 +16,26 @@ import gc
 import os
 import runpy
 import select
-import shutil
 import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module, invalidate_caches
+from pathlib import Path
+
+from headrace.runners.temporary_files import remove_after_owner
+
+WORKERS_VARIABLE = "HEADRACE_WORKERS"
+"""Spark gives a task an idle process that has the same environment. Tasks that must not share their
+processes with others have another value of this variable; nothing reads it."""
 
 # What may differ between a process's environment and its parent's: it is read later than at the
 # interpreter's start or a library's import, or means nothing to either.
 _READ_LATER = ("SPARK_", "PYSPARK_", "_PYSPARK_", "PYTHON_", "OMP_NUM_THREADS")
-_MEANINGLESS = frozenset({"JAVA_HOME", "PYTHONPATH", "PWD", "OLDPWD", "SHLVL", "_"})
+_MEANINGLESS = frozenset(
+    {"JAVA_HOME", "PYTHONPATH", "PWD", "OLDPWD", "SHLVL", "_", WORKERS_VARIABLE}
+)
 
 # Spark sets these for its Python processes; libraries and the interpreter read them once.
 FIXED = {"PYTHONUNBUFFERED": "YES", "OMP_NUM_THREADS": "1"}
@@ -214,15 +223,18 @@ def _import_everything() -> None:
 
 
 def main() -> None:
-    """Import, then serve: ``python -m ... DESCRIPTOR PATH``, of a socket that listens already."""
+    """Import, then serve: ``python -m ... DESCRIPTOR FOLDER``.
+
+    The descriptor is that of a socket that listens already; the folder is the driver's.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=int(sys.argv[1])) as listener:
         listener.set_inheritable(False)
         _import_everything()
         gc.freeze()  # a collection in a fork shall not copy the pages of what was imported here
         _Server(listener).serve()
-    # A driver that was killed has not removed it.
-    shutil.rmtree(os.path.dirname(sys.argv[2]), ignore_errors=True)
+    if not os.read(0, 1):  # the driver was killed, and has not removed its folder
+        remove_after_owner(Path(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,9 @@ from __future__ import annotations
 import atexit
 import os
 import shlex
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +21,7 @@ import pyspark
 
 from headrace.errors import ConfigurationError
 from headrace.runners.spark.startup import fork_client, fork_server
+from headrace.runners.temporary_files import own_folder, part_of_own, private_file
 
 _SCRIPT = """\
 #!/bin/sh
@@ -51,8 +50,7 @@ def worker_python(paths: Sequence[str], log: Path) -> str:
     """
     if os.name != "posix" or not Path(pyspark.__file__).is_file():
         return sys.executable
-    folder = Path(tempfile.mkdtemp(prefix="headrace-python-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = part_of_own("python-")
     _start_fork_server(folder / "fork", paths, log)
     script = folder / "python"
     script.write_text(
@@ -92,8 +90,7 @@ def other_python(executable: str, paths: Sequence[str]) -> str:
 
 
 def _with_paths(executable: str, paths: Sequence[str]) -> str:
-    folder = Path(tempfile.mkdtemp(prefix="headrace-python-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = part_of_own("python-")
     script = folder / "python"
     found, python = shlex.quote(os.pathsep.join(paths)), shlex.quote(executable)
     script.write_text(
@@ -114,11 +111,14 @@ def _start_fork_server(path: Path, paths: Sequence[str], log: Path) -> None:
         "PYTHONPATH": os.pathsep.join([*([inherited] if inherited else []), *paths]),
     }
     # Bound here: a client that comes early then waits for the server instead of missing it.
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener, log.open("ab") as output:
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
+        open(private_file(log), "ab") as output,
+    ):
         listener.bind(str(path))
         listener.listen(64)
         server = subprocess.Popen(
-            [sys.executable, "-m", fork_server.__name__, str(listener.fileno()), str(path)],
+            [sys.executable, "-m", fork_server.__name__, str(listener.fileno()), str(own_folder())],
             pass_fds=[listener.fileno()],
             stdin=subprocess.PIPE,
             stdout=output,
@@ -127,9 +127,4 @@ def _start_fork_server(path: Path, paths: Sequence[str], log: Path) -> None:
             start_new_session=True,  # an interrupt from the terminal is the driver's
         )
 
-    def stop() -> None:
-        assert server.stdin is not None
-        server.stdin.close()
-        server.wait()
-
-    atexit.register(stop)
+    atexit.register(server.communicate, b"\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shlex
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,8 @@ from headrace.runners.spark.modules import is_local, remember, user_paths
 from headrace.runners.spark.startup.class_archive import archive_options
 from headrace.runners.spark.startup.interpreter import other_python, worker_python
 from headrace.runners.spark.startup.java import ensure_java
-from headrace.runners.spark.startup.temporary_files import log_path, log_settings
+from headrace.runners.spark.startup.submit_arguments import submitted_in_files
+from headrace.runners.temporary_files import log_path, own_folder, private_file, write_private
 
 _TASK_ATTEMPTS = 4
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -69,6 +71,9 @@ WORKERS_PYTHON = "spark.pyspark.python"
 
 _DAEMON = ("spark.python.daemon.module", "headrace.runners.spark.startup.daemon")
 
+# Spark logs a failure ten times and more. The error that the user gets names the record and its key
+# (headrace.runtime.failure), so the log leaves them out, and the exception in bytes as well
+# (headrace.runners.spark.failures).
 _LOG4J = """\
 rootLogger.level = warn
 rootLogger.appenderRef.file.ref = file
@@ -79,6 +84,10 @@ appender.file.name = file
 appender.file.fileName = {path}
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c: %m%n%ex
+appender.file.layout.replace.type = replace
+appender.file.layout.replace.regex = \
+(?m)(?<=^(?:record:   |key:      ))\\\\S.*|(?<=\\\\[headrace-failure:)[^\\\\]]+
+appender.file.layout.replace.replacement = ***
 """
 
 
@@ -245,10 +254,13 @@ class _Launch:
         options = self.settings[_JAVA_OPTIONS]
         quick = [] if _ARCHIVE in options else archive_options(java)
         self.settings[_JAVA_OPTIONS] = " ".join([*_QUICK_START, *quick, options])
-        conf = SparkConf(loadDefaults=False).setAll(list(self.settings.items()))
         # The JVM inherits standard error, and workers' come through it.
-        with log_path().open("ab") as log, self.workers_start():
-            gateway = launch_gateway(conf, {"stderr": log})  # type: ignore[no-untyped-call]
+        with (
+            open(private_file(log_path()), "ab") as log,
+            self.workers_start(),
+            submitted_in_files(self.settings),
+        ):
+            gateway = launch_gateway(None, {"stderr": log})  # type: ignore[no-untyped-call]
         SparkContext._ensure_initialized(gateway=gateway)
 
     def workers_start(self) -> contextlib.AbstractContextManager[None]:
@@ -268,7 +280,9 @@ _launch_lock = threading.Lock()
 
 def _session_settings(settings: Mapping[str, str], parallelism: int | None) -> dict[str, str]:
     """A local session's settings: the defaults, and over them the user's."""
-    log4j = log_settings(_LOG4J.format(path=log_path()))
+    log4j = own_folder() / "log4j2.properties"
+    write_private(log4j, _LOG4J.format(path=log_path()))
+    to_log = shlex.quote(f"-Dlog4j2.configurationFile={log4j.as_uri()}")
     cores = parallelism or "*"
     return {
         "spark.app.name": "headrace",
@@ -283,7 +297,7 @@ def _session_settings(settings: Mapping[str, str], parallelism: int | None) -> d
         _DAEMON[0]: _DAEMON[1],
         **settings,
         # Of two options that contradict each other the JVM takes the last: the user's.
-        _JAVA_OPTIONS: f"-Dlog4j2.configurationFile=file:{log4j} {settings.get(_JAVA_OPTIONS, '')}",
+        _JAVA_OPTIONS: f"{to_log} {settings.get(_JAVA_OPTIONS, '')}",
     }
 
 

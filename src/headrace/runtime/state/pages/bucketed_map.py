@@ -6,31 +6,21 @@ import pickle
 from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapping, ValuesView
 from typing import Any
 
-from headrace.errors import UnstableKeyError
+from headrace.errors import CheckpointError
 from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.plain import is_plain
 from headrace.runtime.state.backend import MISSING, PageStore
-from headrace.runtime.state.page import ODD_PAGE, PageTable, Stored
+from headrace.runtime.state.page import PageTable, Stored
 from headrace.runtime.state.pages.hashed import HashedPages
 
-MapRef = tuple[str, int, int, int, int, int]
-"""``("m", record id, buckets, bytes, items, items without a stable hash)``."""
+MapRef = tuple[str, int, int, int, int]
+"""``("m", record id, buckets, bytes, items)``."""
 
 
 class BucketPages(HashedPages):
-    """The buckets of one map.
+    """The buckets of one map. Its keys have a stable hash."""
 
-    Keys without a stable hash share one bucket, however many they are: any other scheme could
-    miss a key that is equal to the one stored.
-    """
-
-    @staticmethod
-    def hash_of(key: Any) -> int:
-        """The stable hash of a key, or the odd page."""
-        try:
-            return stable_hash(key)
-        except UnstableKeyError:
-            return ODD_PAGE
+    hash_of = staticmethod(stable_hash)
 
     @staticmethod
     def compact(value: Any) -> Any:
@@ -42,7 +32,7 @@ class BucketPages(HashedPages):
         """The value itself."""
         return stored
 
-    def freeze(self, value: Any, old: Stored | None) -> Stored:
+    def freeze(self, key: Any, value: Any, old: Stored | None) -> Stored:
         """The value, pickled alone."""
         return pickle.dumps(value, 5)
 
@@ -64,16 +54,23 @@ class BucketedMap(MutableMapping[Any, Any]):
 
     __slots__ = ("_length", "_pages", "id")
 
-    def __init__(self, store: PageStore, ref: MapRef, page_bytes: int) -> None:
-        _, self.id, count, size_bytes, entries, odd_entries = ref
-        table = PageTable(count, size_bytes, entries, odd_entries)
+    def __init__(self, store: PageStore, ref: tuple[Any, ...], page_bytes: int) -> None:
+        _, id_, count, size_bytes, entries, *odd = ref
+        self.id: int = id_
+        if any(odd):
+            raise CheckpointError(
+                "a map has keys that were stored before they went by their serialized form",
+                where={"record": f"m{self.id}"},
+                hint="start without this checkpoint, or with the version that wrote it",
+            )
+        table = PageTable(count, size_bytes, entries)
         self._pages = BucketPages(store, f"m{self.id}.", table, page_bytes)
-        self._length = entries
+        self._length: int = entries
 
     @classmethod
     def of(cls, items: dict[Any, Any], store: PageStore, id_: int, page_bytes: int) -> BucketedMap:
         """A bucketed map of these items, not written yet."""
-        made = cls(store, ("m", id_, 1, 0, 0, 0), page_bytes)
+        made = cls(store, ("m", id_, 1, 0, 0), page_bytes)
         made._pages.fill(items)
         made._length = len(items)
         return made
@@ -138,7 +135,7 @@ class BucketedMap(MutableMapping[Any, Any]):
         """Write what changed; the result finds the map again."""
         self._pages.flush()
         table = self._pages.table
-        return ("m", self.id, table.count, table.size_bytes, table.entries, table.odd_entries)
+        return ("m", self.id, table.count, table.size_bytes, table.entries)
 
 
 class _Items(ItemsView[Any, Any]):
@@ -171,5 +168,3 @@ def remove_map(store: PageStore, ref: MapRef) -> None:
     """Remove every bucket of a stored map."""
     for number in range(ref[2]):
         store.remove(f"m{ref[1]}.{number}")
-    if ref[5]:
-        store.remove(f"m{ref[1]}.{ODD_PAGE}")

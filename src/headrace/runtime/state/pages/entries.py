@@ -21,6 +21,7 @@ from headrace.runtime.state.pages.compact import (
     shape_of,
 )
 from headrace.runtime.state.pages.hashed import HashedPages
+from headrace.runtime.state.refusals import refusal_of
 
 SPILL_PAGES = 4
 """An entry of more than this many pages' bytes moves out of its page."""
@@ -91,8 +92,22 @@ class EntryPages(HashedPages):
         samples = islice(page.plain.items(), 1)
         return pickled_plain((self._shape, page.plain, page.packed), samples)
 
-    def freeze(self, value: Entry, old: Stored | None) -> Stored:
-        """The entry, pickled alone, or ``(rest, refs)``."""
+    def freeze(self, key: Any, value: Entry, old: Stored | None) -> Stored:
+        """The entry, pickled alone, or ``(rest, refs)``.
+
+        Raises:
+            UnpicklableStateError: a value in it cannot be pickled.
+            StateTooLargeError: a value in it is larger than the store allows.
+        """
+        try:
+            return self._frozen(value, old)
+        except Exception as error:
+            refused = refusal_of(self._owner, key, value, error)
+            if refused is error:
+                raise
+            raise refused from None
+
+    def _frozen(self, value: Entry, old: Stored | None) -> Stored:
         if not isinstance(old, tuple) and _BIG.isdisjoint(map(type, value.values())):
             data = pickle.dumps(value, 5)
             if len(data) <= SPILL_PAGES * self._page_bytes:
@@ -158,7 +173,7 @@ class EntryPages(HashedPages):
         limit = SPILL_PAGES * self._page_bytes
         big = [key for key, value in page.plain.items() if len(pickle.dumps(value, 5)) > limit]
         for key in big:
-            page.packed[key] = self._spill(self.expanded(page.plain.pop(key)), None)
+            page.packed[key] = self.freeze(key, self.expanded(page.plain.pop(key)), None)
         return bool(big)
 
     def flush(self) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 
 from headrace.runtime.state.backend import MISSING, PageStore
 from headrace.runtime.state.page import (
-    ODD_PAGE,
     Page,
     PageTable,
     Stored,
@@ -65,7 +64,7 @@ class HashedPages(ABC):
         self._set_count(table.count)
 
     hash_of: Callable[[Any], int]
-    """Gives the hash that chooses a key's page, or ``ODD_PAGE``."""
+    """Gives the hash that chooses a key's page."""
 
     compact: Callable[[Any], Any]
     """Gives what lies in a page for a value, or ``MISSING`` for one that is pickled alone."""
@@ -80,8 +79,8 @@ class HashedPages(ABC):
     """True when compact values can be changed without a report: what was read is compared."""
 
     @abstractmethod
-    def freeze(self, value: Any, old: Stored | None) -> Stored:
-        """What to store for a value, in place of ``old``."""
+    def freeze(self, key: Any, value: Any, old: Stored | None) -> Stored:
+        """What to store for a key's value, in place of ``old``."""
 
     @abstractmethod
     def thaw(self, stored: Stored) -> Any:
@@ -175,7 +174,7 @@ class HashedPages(ABC):
 
     def clear(self) -> None:
         """Remove everything, also from the store, at once."""
-        for number in self._numbers():
+        for number in range(self.table.count):
             self._store.remove(f"{self._prefix}{number}")
         self._pages.clear()
         self.changed.clear()
@@ -198,15 +197,12 @@ class HashedPages(ABC):
         """Write the pages that changed, after splitting or merging as their number demands."""
         before, touched = self.table.entries, len(self.changed)
         dirty = []
-        for number, page in self._pages.items():
+        for page in self._pages.values():
             if page.live:
                 self._settle(page)
             if page.dirty:
                 dirty.append(page)
-                entries = len(page.plain) + len(page.packed)
-                self.table.entries += entries - page.entries
-                if number == ODD_PAGE:
-                    self.table.odd_entries = entries
+                self.table.entries += len(page.plain) + len(page.packed) - page.entries
         if dirty:
             self._resize(self._weigh(dirty, before), touched)
             self._write()
@@ -237,7 +233,7 @@ class HashedPages(ABC):
                     del packed[key]
                 page.dirty = True
             else:
-                new = self.freeze(value, old)
+                new = self.freeze(key, value, old)
                 if new != old:
                     plain.pop(key, None)
                     packed[key] = new
@@ -350,10 +346,7 @@ class HashedPages(ABC):
 
     def number_of(self, key: Any) -> int:
         """The number of the page that a key falls into."""
-        hashed = self.hash_of(key)
-        if hashed == ODD_PAGE:
-            return ODD_PAGE
-        number = hashed & self._mask
+        number = self.hash_of(key) & self._mask
         return number if number < self.table.count else number & (self._mask >> 1)
 
     def page(self, number: int) -> Page:
@@ -369,14 +362,8 @@ class HashedPages(ABC):
                 page.entries = len(page.plain) + len(page.packed)
         return page
 
-    def _numbers(self) -> list[int]:
-        numbers = [*range(self.table.count)]
-        if self.table.odd_entries or ODD_PAGE in self._pages:
-            numbers.append(ODD_PAGE)
-        return numbers
-
     def _each_page(self) -> Iterator[Page]:
-        for number in self._numbers():
+        for number in range(self.table.count):
             page = self.page(number)
             yield page
             if not page.live and not page.dirty:

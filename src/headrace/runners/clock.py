@@ -1,0 +1,68 @@
+"""The clocks of this machine, and a warning where its time of day is behind the job's."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from headrace.runtime.job_time import JobClock, JobTime, Reading
+from headrace.runtime.offset import Offset
+
+Clock = Callable[[], int]
+"""Gives the time in ms."""
+
+BEHIND_MS = 1000
+"""A clock that is behind by less is not worth a warning: it was set right by a little."""
+
+_log = logging.getLogger(__name__)
+
+
+def wall_clock_ms() -> int:
+    """The machine's time of day, in ms since the epoch. It may jump."""
+    return time.time_ns() // 1_000_000
+
+
+def monotonic_ms() -> int:
+    """The machine's monotonic time, in ms; only differences count."""
+    return time.monotonic_ns() // 1_000_000
+
+
+def behind(behind_ms: int) -> str:
+    """A sentence that says how far the wall clock is behind the job's processing time."""
+    return (
+        f"this machine's clock is {timedelta(seconds=behind_ms // 1000)} (h:mm:ss) behind the"
+        " processing time of the job: it is wrong now, or was ahead before. Until it has caught up,"
+        " processing time advances at half speed, and its timers take up to twice as long. Check"
+        " that the clock is set right"
+    )
+
+
+class RunClock:
+    """The times of the micro-batches of one run, which begins now.
+
+    ``monotonic`` defaults to the wall clock, for one that never jumps (a test's).
+    """
+
+    def __init__(self, wall: Clock = wall_clock_ms, monotonic: Clock | None = None) -> None:
+        self._wall, self._monotonic = wall, monotonic
+        self.began = self._read()
+        self._clock = JobClock(self.began)
+        self._warned_ms = 0
+
+    def _read(self) -> Reading:
+        wall_ms = self._wall()
+        return Reading(wall_ms, wall_ms if self._monotonic is None else self._monotonic())
+
+    def time(self, start: Offset) -> JobTime:
+        """The time of the micro-batch that is planned now, from an offset on."""
+        found = self._clock.time(start, self._read())
+        behind_ms = self._clock.behind_ms
+        if behind_ms >= self._warned_ms + BEHIND_MS:
+            self._warned_ms = behind_ms
+            _log.warning("%s", behind(behind_ms))
+        elif not behind_ms and self._warned_ms:
+            self._warned_ms = 0
+            _log.warning("this machine's clock has caught up with the processing time of the job")
+        return found

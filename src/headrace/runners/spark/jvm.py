@@ -1,0 +1,69 @@
+"""Whether an error of py4j means that Spark's JVM has ended, and how that ended."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark import SparkContext
+
+from headrace.runners.spark.reasons import Story, story_of_lost_jvm
+
+_END_SECONDS = 5.0
+
+
+def lost_jvm(error: BaseException) -> Story | None:
+    """The message for an error of the connection to the JVM; None for any other error."""
+    process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
+    if _is_of_connection(error):
+        return story_of_lost_jvm(None if process is None else _exit_code(process))
+    # A later call shows only that nobody listens any more, as any other server's end does.
+    if not isinstance(error, ConnectionRefusedError) or process is None:
+        return None
+    code = _exit_code(process)
+    return None if code is None else story_of_lost_jvm(code)
+
+
+def _is_of_connection(error: BaseException) -> bool:
+    if isinstance(error, ConnectionError):
+        # py4j connects anew after it has lost the connection.
+        return isinstance(error.__context__, Py4JNetworkError)
+    if isinstance(error, Py4JNetworkError):
+        return True
+    # An empty answer to a call: neither an exception of Java nor a trace.
+    return (
+        isinstance(error, Py4JError)
+        and not isinstance(error, Py4JJavaError)
+        and str(error).startswith("An error occurred while calling")
+        and "Trace:" not in str(error)
+    )
+
+
+@contextmanager
+def unlogged_losses() -> Iterator[None]:
+    """Inside, py4j's log entries of a lost connection are left out: ``lost_jvm`` says it once.
+
+    py4j writes them with the root logger, so the level of its own logger does not count (0.10.9).
+    """
+    root = logging.getLogger()
+    root.addFilter(_is_not_a_loss)
+    try:
+        yield
+    finally:
+        root.removeFilter(_is_not_a_loss)
+
+
+def _is_not_a_loss(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], Py4JNetworkError))
+
+
+def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
+    """The exit code, 128 + n after signal n; None where the process still runs."""
+    try:
+        code = process.wait(_END_SECONDS)  # its sockets close a moment before it has ended
+    except subprocess.TimeoutExpired:
+        return None
+    return code if code >= 0 else 128 - code

@@ -1,0 +1,86 @@
+"""Headrace's warnings from the processes that Spark starts, in the log of the user's process.
+
+What these processes log goes to Spark's log file, which nobody reads while a job waits. So they
+append their warnings to a file in the job's temporary folder, and the user's process reads it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+_OURS = logging.getLogger("headrace")
+_POLL_SECONDS = 0.2
+ONCE_SECONDS = 10.0
+"""Workers that wait for the same server say the same: it is logged once in this time."""
+
+
+class _ToFile(logging.Handler):
+    """Appends records to a file, a line of JSON each."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(logging.WARNING)
+        self.path = path
+
+    def emit(self, record: logging.LogRecord) -> None:
+        line = json.dumps([record.name, record.levelno, record.getMessage()])
+        # The job may be over, and its folder removed, while one of its workers still waits.
+        with contextlib.suppress(FileNotFoundError), Path(self.path).open("ab", 0) as file:
+            file.write(f"{line}\n".encode())  # in one piece, whoever else writes
+
+
+def send_warnings(path: str | None) -> None:
+    """Write this process's warnings to a file from now on; None: to no file."""
+    for handler in [each for each in _OURS.handlers if isinstance(each, _ToFile)]:
+        if handler.path == path:
+            return
+        _OURS.removeHandler(handler)
+    if path is not None:
+        _OURS.addHandler(_ToFile(path))
+
+
+class Notices:
+    """Logs here what other processes append to a file, until it is closed."""
+
+    def __init__(self, path: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path, self._clock = Path(path), clock
+        self._path.touch()
+        self._read_bytes = 0
+        self._logged_s: dict[tuple[str, str], float] = {}
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="headrace-notices", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._closing.wait(_POLL_SECONDS):
+            self._take()
+        self._take()
+
+    def _take(self) -> None:
+        """Log the lines that are complete and new."""
+        if self._path.stat().st_size == self._read_bytes:
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._read_bytes)
+            whole, newline, _ = file.read().rpartition(b"\n")
+        self._read_bytes += len(whole) + len(newline)
+        for line in whole.splitlines():
+            name, level, text = json.loads(line)
+            self._log(name, level, text)
+
+    def _log(self, name: str, level: int, text: str) -> None:
+        now_s = self._clock()
+        before_s = self._logged_s.get((name, text))
+        if before_s is None or now_s - before_s >= ONCE_SECONDS:
+            self._logged_s[name, text] = now_s
+            logging.getLogger(name).log(level, "%s", text)
+
+    def close(self) -> None:
+        """Log the rest."""
+        self._closing.set()
+        self._thread.join()

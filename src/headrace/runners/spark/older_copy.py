@@ -1,0 +1,109 @@
+"""Finds at the start that a checkpoint is an older copy: sinks have later micro-batches than it.
+
+Sinks know the numbers of the micro-batches that they have committed. A micro-batch is in Spark's
+log before a task of it is run, so no sink has a later one than the last in the log. If one has,
+the checkpoint was replaced by a copy of an earlier moment. Then the next micro-batches would have
+numbers that the sink knows, but other records.
+
+The last in the log may be in the sinks already: a driver died before Spark noted that it is done.
+The log has its end, so it has the same records when it comes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from headrace.common.objects.sealed import ANEW
+from headrace.common.options.catalogue import RESTORE_WRITE_AGAIN
+from headrace.connector import CommitterContext, ServedBy
+from headrace.errors import CheckpointError
+from headrace.runners.sinks import committer_of
+from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
+from headrace.runners.spark.checkpoint.facts import new_scope
+from headrace.runners.spark.checkpoint.going_on import tell
+from headrace.runners.spark.query.dataframes import last_written
+from headrace.runtime.failure import at_sink
+from headrace.runtime.program import JobProgram, SinkProgram
+
+Ahead = Sequence[tuple[SinkProgram, int]]
+"""Sinks, and the last micro-batch that each of them has."""
+
+
+def with_sinks_of(
+    checkpoint: Checkpoint, program: JobProgram, spark: SparkSession, write_again: bool
+) -> JobProgram:
+    """The program, whose sinks have nothing that the checkpoint does not know of.
+
+    ``write_again``: sinks that have later micro-batches than the checkpoint are no error. All
+    sinks then write under other ids, and take over what they held back of earlier micro-batches.
+
+    Raises:
+        CheckpointError: the checkpoint is an older copy, and ``write_again`` is false.
+    """
+    if not checkpoint.was_there:
+        return program
+    done, planned = checkpoint.last_batches
+    ahead = sinks_ahead(spark, program, planned)
+    if not ahead:
+        return program
+    if not write_again:
+        raise older_copy(program, ahead, planned, checkpoint.directory)
+    other = replace(program, scope=new_scope())
+    for sink in program.sinks:
+        if sink.keeps_state:
+            with at_sink(sink, "taking over what it held back"):
+                held = committer_of(program, sink).snapshot(done)
+                committer_of(other, sink).restore(held)
+    checkpoint.write_as(other.scope)
+    tell(
+        f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"
+        f" {_batch(planned)}, and {_shown(ahead)}; what follows the checkpoint is written again,"
+        " under new sink ids"
+    )
+    return other
+
+
+def sinks_ahead(spark: SparkSession, program: JobProgram, planned: int) -> Ahead:
+    """The sinks with a later micro-batch than the last planned one."""
+    found = ((sink, _last_batch(spark, program, sink)) for sink in program.sinks)
+    return [(sink, last) for sink, last in found if last is not None and last > planned]
+
+
+def older_copy(program: JobProgram, ahead: Ahead, planned: int, location: str) -> CheckpointError:
+    """The error for a checkpoint that sinks are ahead of."""
+    return CheckpointError(
+        f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"
+        f" {_batch(planned)}, and {_shown(ahead)}. To go on would lose records or write them twice",
+        where={"checkpoint": location},
+        hint="put the newest checkpoint of the job back; or set"
+        f" {RESTORE_WRITE_AGAIN.key}: true, and the job goes on from this one: it writes the"
+        " records after the copy again, beside those that the sinks have (remove these first, if"
+        f" readers must not see them twice); or {ANEW}",
+    )
+
+
+def _last_batch(spark: SparkSession, program: JobProgram, sink: SinkProgram) -> int | None:
+    """The last micro-batch that a sink has; -1: none. None: it does not know."""
+    if sink.sink.served_by is ServedBy.DRIVER:
+        return None
+    sink_id = program.sink_id(sink)
+    with at_sink(sink, "reading which micro-batches it has"):
+        if sink.sink.served_by is ServedBy.SPARK:
+            return last_written(spark, sink, sink_id)
+        found: int | None = sink.sink.last_batch(CommitterContext(sink_id, program.name))
+        return found
+
+
+def _shown(ahead: Ahead) -> str:
+    return " and ".join(f"the sink {_named(sink)} has micro-batch {last}" for sink, last in ahead)
+
+
+def _named(sink: SinkProgram) -> str:
+    return f"{sink.name!r} (uid={sink.uid})" if sink.uid else repr(sink.name)
+
+
+def _batch(number: int) -> str:
+    return f"micro-batch {number}" if number >= 0 else "no micro-batch"

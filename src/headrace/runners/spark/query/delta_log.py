@@ -1,0 +1,55 @@
+"""Which micro-batches of a sink a Delta table has, as its log says.
+
+For each ``txnAppId`` Delta keeps the highest ``txnVersion`` that it has committed. It is an action
+``txn`` in the commits of the log (``<version>.json``, a line for each action), and after some time
+in a checkpoint of the log alone. Source: the protocol of Delta's transaction log.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from headrace.runners.spark.query.appended import Folder
+
+_LOG = "_delta_log"
+_COMMIT = re.compile(r"([0-9]{20})\.json")
+_CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint\..*")
+
+
+def last_transaction(spark: SparkSession, path: str, app_id: str) -> int:
+    """The highest ``txnVersion`` of an ``txnAppId`` in the table at a path; -1: it has none."""
+    folder = Folder(spark, path)
+    names, pointer = folder.children(_LOG), f"{_LOG}/_last_checkpoint"
+    checkpoint = json.loads(folder.read(pointer))["version"] if folder.exists(pointer) else -1
+    commits = [name for name in names if _number(_COMMIT, name) > checkpoint]
+    of_log = [name for name in names if 0 <= _number(_CHECKPOINT, name) == checkpoint]
+    found = [-1]
+    for name in (*commits, *(name for name in of_log if name.endswith(".json"))):
+        for line in folder.read(f"{_LOG}/{name}").splitlines():
+            action = json.loads(line).get("txn") if b'"txn"' in line else None
+            if action and action["appId"] == app_id:
+                found.append(action["version"])
+    files = [folder.of(f"{_LOG}/{name}").toString() for name in of_log if name.endswith(".parquet")]
+    if files:
+        own = spark.read.parquet(*files).where(F.col("txn.appId") == app_id)
+        found += [row[0] for row in own.select("txn.version").collect()]
+    return max(found)
+
+
+def _number(form: re.Pattern[str], name: str) -> int:
+    """The version in a file's name; -1 for names of another form."""
+    found = form.fullmatch(name)
+    return int(found[1]) if found else -1
+
+
+def location_of(spark: SparkSession, table: str) -> str | None:
+    """The path of a table; None: there is no such table."""
+    if not spark.catalog.tableExists(table):
+        return None
+    described = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").where("col_name = 'Location'")
+    row = described.select("data_type").first()
+    return None if row is None else str(row[0])

@@ -1,0 +1,99 @@
+"""The state of a bucket in Spark's state store: few calls, and errors that say what failed."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.errors import PySparkException
+
+from headrace.errors import StorageError
+from headrace.runners.spark.reasons import full_disk
+from headrace.runtime.program import VertexProgram
+from headrace.runtime.state.backend import PageStore
+from headrace.runtime.state.pages.backend import HEADER
+from headrace.runtime.state.refusals import check_size
+
+
+class BucketState:
+    """The state of one bucket in Spark's state store, one ``PageStore`` per vertex and group.
+
+    A call into the state store costs more than a small record: the headers of all groups, which
+    every micro-batch reads and writes, are one record.
+    """
+
+    def __init__(self, pages: Any) -> None:
+        self.pages = pages
+        with reported():
+            found = pages.getValue((HEADER,))
+        self._stored = b"" if found is None else bytes(found[0])
+        self.headers: dict[str, bytes] = pickle.loads(self._stored) if self._stored else {}
+
+    def of(self, vertex: VertexProgram, group: int, most_bytes: int) -> PageStore:
+        """The store of one group of a vertex, for records of at most ``most_bytes``."""
+        return _GroupPages(self, f"{vertex.id}/{group}/", most_bytes)
+
+    def flush(self) -> None:
+        """Write the headers, if one has changed."""
+        data = pickle.dumps(self.headers, 5)
+        if data != self._stored:
+            with reported():
+                self.pages.updateValue((HEADER,), (data,))
+
+
+class _GroupPages:
+    """A ``PageStore`` under a prefix of a bucket's state."""
+
+    def __init__(self, bucket: BucketState, prefix: str, most_bytes: int) -> None:
+        self._pages, self._headers, self._prefix = bucket.pages, bucket.headers, prefix
+        self._most_bytes = most_bytes
+
+    def get(self, name: str) -> bytes | None:
+        if name == HEADER:
+            return self._headers.get(self._prefix)
+        with reported():
+            found = self._pages.getValue((self._prefix + name,))
+        return None if found is None else bytes(found[0])
+
+    def put(self, name: str, data: bytes) -> None:
+        if name == HEADER:
+            self._headers[self._prefix] = data
+            return
+        check_size(data, self._most_bytes)
+        with reported():
+            self._pages.updateValue((self._prefix + name,), (data,))
+
+    def remove(self, name: str) -> None:
+        if name == HEADER:
+            self._headers.pop(self._prefix, None)
+            return
+        with reported():
+            self._pages.removeKey((self._prefix + name,))
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Inside, a call into the state store that fails says so.
+
+    In Spark 4.3 an error that is none of its own ends the JVM's thread for the state store without
+    an answer: only the JVM's log has it.
+
+    Raises:
+        StorageError: the call failed for a full disk, or without an answer.
+    """
+    try:
+        yield
+    except (EOFError, ConnectionError) as error:
+        raise StorageError(
+            "Spark's state store gave no answer: an error in its JVM has ended the connection",
+            hint="the log says why; mostly a disk is full, where the checkpoint lies or under"
+            " spark.local.dir, or the JVM has too little memory"
+            " (headrace.spark.conf.spark.driver.memory)",
+        ) from error
+    except PySparkException as error:
+        full = full_disk(str(error))
+        if full is None:
+            raise
+        raise StorageError(full.message, where=full.where, hint=full.hint) from None

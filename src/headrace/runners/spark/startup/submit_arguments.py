@@ -1,0 +1,110 @@
+"""The settings of a JVM that starts, in files that only their owner may read.
+
+A command line can be read by every user of the machine (``ps``), and settings may be passwords. So
+Spark gets them in a properties file, and Java its options in a file of arguments. Spark's launcher
+and the JVM have read both when the JVM answers; then they are removed.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from headrace.errors import ConfigurationError
+from headrace.runners.temporary_files import part_of_own, write_private
+
+_VARIABLE = "PYSPARK_SUBMIT_ARGS"
+_SHELL = "pyspark-shell"  # what pyspark submits if the variable is not set (4.3.0)
+_FILE = "--properties-file"
+_JAVA_OPTIONS = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
+
+
+@contextmanager
+def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
+    """Inside this ``with``, a JVM that pyspark launches starts with the settings.
+
+    As with settings on the command line, those that the user has in ``PYSPARK_SUBMIT_ARGS`` count
+    before them, and they count before those in ``spark-defaults.conf``.
+
+    Raises:
+        ConfigurationError: options of the JVM cannot be read, or set its memory.
+    """
+    given = os.environ.get(_VARIABLE)
+    folder = part_of_own("submit-")
+    own_file, rest = _split(shlex.split(_SHELL if given is None else given))
+    text = _properties({**settings, **_java_options(settings, folder)})
+    chosen = [_FILE, str(folder / "spark.properties")]
+    if own_file is None:
+        chosen.append("--load-spark-defaults")  # else Spark reads one file only
+    else:
+        # Spark takes one file: of two lines for one key it takes the last.
+        text = f"{Path(own_file).read_text('utf-8')}\n\n{text}"
+    write_private(folder / "spark.properties", text)
+    os.environ[_VARIABLE] = shlex.join([*chosen, *rest])
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ[_VARIABLE]
+        else:
+            os.environ[_VARIABLE] = given
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _split(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """The properties file among arguments of ``spark-submit``, and the others."""
+    found, rest = None, []
+    left = iter(arguments)
+    for argument in left:
+        if argument == _FILE:
+            found = next(left, None)
+        elif argument.startswith(f"{_FILE}="):
+            found = argument.partition("=")[2]
+        else:
+            rest.append(argument)
+    return found, rest
+
+
+def _java_options(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """The settings with options of the JVM, each as the name of a file with them."""
+    named = {}
+    for key in _JAVA_OPTIONS:
+        if settings.get(key):
+            path = folder / key
+            write_private(path, "".join(map(_argument, _options(key, settings[key]))))
+            named[key] = f'"@{path}"'  # Spark splits the text at blanks, as a shell does
+    return named
+
+
+def _options(key: str, text: str) -> list[str]:
+    try:
+        options = shlex.split(text)
+    except ValueError as error:
+        raise ConfigurationError(f"{key} cannot be read: {error}") from None
+    if any(option.startswith("-Xmx") for option in options):
+        # Spark's launcher refuses it too, where it sees it (4.3.0).
+        raise ConfigurationError(f"{key} sets -Xmx", hint="set spark.driver.memory")
+    return options
+
+
+def _argument(option: str) -> str:
+    """A line of a file of arguments. Source: the manual of the java command."""
+    quoted = option.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{quoted}"\n'
+
+
+def _properties(settings: Mapping[str, str]) -> str:
+    """Lines of a properties file. Source: the documentation of ``java.util.Properties.load``."""
+    return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in settings.items())
+
+
+def _escaped(text: str) -> str:
+    units = text.encode("utf-16-be", "surrogatepass")
+    pairs = (int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2))
+    return "".join(
+        chr(u) if chr(u).isascii() and chr(u).isalnum() else f"\\u{u:04x}" for u in pairs
+    )

@@ -1,0 +1,73 @@
+"""Which time a micro-batch has, by clocks that may be wrong. Pure: readings come in.
+
+Two times, as one cannot be both. **Processing time** is the time of day, which timers and windows
+are set by: it follows the wall clock, and never goes back. **Steady time** is for intervals and
+timeouts: it advances with the monotonic clock, wherever the wall clock jumps.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+SLOWED = 2
+"""While the wall clock is behind, processing time advances by one ms in so many."""
+
+
+class Reading(NamedTuple):
+    """What the clocks of a machine show, in ms: its time of day, and one that never goes back."""
+
+    wall_ms: int
+    monotonic_ms: int
+
+
+class JobTime(NamedTuple):
+    """The time of a micro-batch.
+
+    ``now_ms``: processing time, in ms since the epoch. ``steady_ms``: at the start of a job the
+    same; of two of them only the difference counts.
+    """
+
+    now_ms: int
+    steady_ms: int
+
+
+class _Timed(Protocol):
+    """An offset: what the checkpoint knows of the time."""
+
+    @property
+    def now_ms(self) -> int: ...
+
+    @property
+    def steady_ms(self) -> int: ...
+
+
+class JobClock:
+    """Gives the times of one run's micro-batches; ``began`` is read when the run starts."""
+
+    def __init__(self, began: Reading) -> None:
+        self._began = self._last = began
+        self._anchor: Reading | None = None
+        """Processing time when it was last the wall clock's (or the checkpoint's), and when."""
+        self._steady_ms = 0
+        self.behind_ms = 0
+        """How far the wall clock is behind processing time, by the last reading."""
+
+    def time(self, start: _Timed, reading: Reading) -> JobTime:
+        """The time of the micro-batch that is planned now, from the offset ``start`` on.
+
+        The run's first one goes on from the offset's times: what lies between two runs can only be
+        measured by the wall clock, and counts for nothing where that is behind.
+        """
+        began = self._began
+        if self._anchor is None:
+            self._anchor = Reading(start.now_ms, began.monotonic_ms)
+            self._steady_ms = start.steady_ms + max(began.wall_ms - start.now_ms, 0)
+        monotonic_ms = max(reading.monotonic_ms, self._last.monotonic_ms)
+        self._steady_ms += monotonic_ms - self._last.monotonic_ms
+        self._last = Reading(reading.wall_ms, monotonic_ms)
+        slow_ms = self._anchor.wall_ms + (monotonic_ms - self._anchor.monotonic_ms) // SLOWED
+        now_ms = max(reading.wall_ms, slow_ms)
+        if reading.wall_ms >= slow_ms:
+            self._anchor = self._last
+        self.behind_ms = now_ms - reading.wall_ms
+        return JobTime(now_ms, self._steady_ms)

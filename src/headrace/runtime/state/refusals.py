@@ -1,0 +1,82 @@
+"""Errors of values that cannot be stored; they name operator, state and key."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.errors import StateTooLargeError, UnpicklableStateError
+
+_SHOWN_CHARACTERS = 200
+_MIB = 1 << 20
+
+
+def check_size(data: bytes, most_bytes: int) -> None:
+    """Refuse a record that is too large for the state store; whoever knows its place adds it.
+
+    Raises:
+        StateTooLargeError: it is larger than ``most_bytes``.
+    """
+    if len(data) > most_bytes:
+        raise StateTooLargeError(
+            f"a value in state has {len(data) / _MIB:,.1f} MiB when it is pickled, and"
+            f" {most_bytes / _MIB:,.1f} MiB are allowed",
+            hint="keep its parts in a ListState or a MapState, which are stored in small records;"
+            " or raise headrace.state.max-value-bytes, and with it"
+            " headrace.spark.conf.spark.driver.memory",
+        )
+
+
+def refusal_of(
+    operator: str | None, key: Any, entry: Mapping[Any, Any], error: Exception
+) -> Exception:
+    """The error for an entry that was not stored: that of the value at fault, else ``error``."""
+    if isinstance(error, StateTooLargeError):
+        if not error.where:
+            error.where = _place(operator, max(entry, key=lambda slot: _size(entry[slot])), key)
+        return error
+    for slot, value in entry.items():
+        found = unpicklable(operator, slot, key, value)
+        if found is not None:
+            return found
+    return error
+
+
+def unpicklable(
+    operator: str | None, slot: Any, key: Any, value: Any
+) -> UnpicklableStateError | None:
+    """The error for a value of a state that cannot be pickled; None for any other value."""
+    try:
+        pickle.dumps(value, 5)
+    except Exception as error:  # a class may raise anything when it is pickled
+        return UnpicklableStateError(
+            f"a value in state cannot be pickled: {type(error).__name__}: {error}",
+            where={
+                **_place(operator, slot, key),
+                "value": f"{type(value).__name__} {_shown(value)}",
+            },
+            hint="keep plain values, rows and objects of classes of your modules in state; make"
+            " clients, locks and generators in open()",
+        )
+    return None
+
+
+def _place(operator: str | None, slot: Any, key: Any) -> dict[str, str]:
+    of = {} if operator is None else {"operator": operator}
+    return {**of, "state": str(slot), "key": _shown(key)}
+
+
+def _size(value: Any) -> int:
+    try:
+        return len(pickle.dumps(value, 5))
+    except Exception:  # it is not the size that is wrong with it
+        return 0
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception as error:  # a user's __repr__ must not hide the error
+        text = f"<repr() raised {type(error).__name__}>"
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."

@@ -1,0 +1,5 @@
+"""The Table API and SQL, which are not there."""
+
+from headrace.common.unsupported import refuse_module
+
+refuse_module(__name__)
