@@ -19,13 +19,15 @@ def check_size(data: bytes, most_bytes: int) -> None:
         StateTooLargeError: it is larger than ``most_bytes``.
     """
     if len(data) > most_bytes:
-        raise StateTooLargeError(
+        error = StateTooLargeError(
             f"a value in state has {len(data) / _MIB:,.1f} MiB when it is pickled, and"
             f" {most_bytes / _MIB:,.1f} MiB are allowed",
             hint="keep its parts in a ListState or a MapState, which are stored in small records;"
             " or raise headrace.state.max-value-bytes, and with it"
             " headrace.spark.conf.spark.driver.memory",
         )
+        error.size_bytes = len(data)
+        raise error
 
 
 def refusal_of(
@@ -42,12 +44,10 @@ def refusal_of(
     here = {slot: value for slot, value in entry.items() if type(value) not in of_store}
     if isinstance(error, StateTooLargeError):
         if not error.where:
-            # What is in records of its own has been written before, but for its newest part.
-            slot = (
-                max(here, key=lambda slot: _size(here[slot]))
-                if len(here) == len(entry)
-                else (next(slot for slot in entry if slot not in here))
-            )
+            sizes = {slot: _size(value) for slot, value in here.items()}
+            large = [slot for slot, size in sizes.items() if size >= error.size_bytes]
+            parts = [slot for slot in entry if slot not in here]
+            slot = (large or parts or [max(sizes, key=sizes.__getitem__)])[0]
             error.where = _place(operator, slot, key)
         return error
     if isinstance(error, HeadraceError):

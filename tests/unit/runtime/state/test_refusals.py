@@ -156,6 +156,20 @@ def test_a_part_of_what_lies_in_the_store_names_its_state(kind: str, value: Any)
             backend.flush()
 
 
+def test_a_large_value_beside_a_list_of_the_store_is_told_from_it() -> None:
+    backend = PagedBackend(Bounded(), 4, 100)
+    backend.declare("blob", StateKind("value"))
+    backend.declare("seen", StateKind("list"))
+    backend.enter("ann")["seen"] = [f"{part:090}" for part in range(99)]
+    backend.changed("ann")
+    backend.flush()
+    backend.enter("ann")["blob"] = bytearray(2 << 20)
+    backend.changed("ann")
+    with pytest.raises(StateTooLargeError) as raised:
+        backend.flush()
+    assert raised.value.where == {"state": "blob", "key": "'ann'"}
+
+
 class Keeps(KeyedProcessFunction):
     def __init__(self, descriptor: Any) -> None:
         self.descriptor = descriptor
