@@ -606,7 +606,7 @@ class Clock:
     """Gives one time (ms) after another, and then the last one for ever; it may jump, also back."""
 
     times_ms: tuple[int, ...]
-    asked: int = 0
+    asked: int = field(default=0, compare=False)
 
     def __call__(self) -> int:
         self.asked += 1

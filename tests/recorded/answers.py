@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,7 +122,7 @@ class Answer:
 
 def answer_of(seed: Seed, variant: str) -> Answer:
     """Run a program in one way; where it does not fail, its results are those of the model."""
-    how = dict(seed.how[variant])
+    how = deepcopy(seed.how[variant])  # a clock goes on when it is asked
     settings = {
         **SETTINGS,
         "headrace.combining.enabled": str(how.pop("combining")).lower(),
