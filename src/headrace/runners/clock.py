@@ -42,10 +42,10 @@ def behind(behind_ms: int) -> str:
 class RunClock:
     """The times of the micro-batches of one run, which begins now.
 
-    ``monotonic`` defaults to the wall clock, for one that never jumps (a test's).
+    ``monotonic`` None: ``wall`` never jumps (it is a test's), so it serves for both.
     """
 
-    def __init__(self, wall: Clock = wall_clock_ms, monotonic: Clock | None = None) -> None:
+    def __init__(self, wall: Clock = wall_clock_ms, monotonic: Clock | None = monotonic_ms) -> None:
         self._wall, self._monotonic = wall, monotonic
         self.began = self._read()
         self._clock = JobClock(self.began)

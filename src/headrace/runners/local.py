@@ -19,7 +19,7 @@ from headrace.connector import Budget, CommitBy, WriterContext
 from headrace.errors import JobError
 from headrace.metrics.merging import MetricId, Number, Part, figures, merged
 from headrace.planner.single_key_group import single_key_group
-from headrace.runners.clock import RunClock, monotonic_ms
+from headrace.runners.clock import RunClock
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import (
     Writing,
@@ -68,7 +68,7 @@ class LocalRun:
         self.committed: dict[MetricId, Part] = {}
         """The figures of the micro-batches that are in the sinks."""
         self.batch_id = 0
-        self._clock, self._budgets = clock or RunClock(monotonic=monotonic_ms), budgets
+        self._clock, self._budgets = clock or RunClock(), budgets
         folder = program.settings.capture_dir
         self._captures: LocalCaptures | None = None
         if folder and backends is None:  # what other backends hold is not recorded

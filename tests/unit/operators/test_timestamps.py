@@ -186,7 +186,7 @@ def fired(keys: str, strategy: WatermarkStrategy, steps: int) -> list[list[int]]
     run = LocalRun(
         program,
         delivery,
-        clock=RunClock(lambda: next(ticks)),
+        clock=RunClock(lambda: next(ticks), None),
         budgets=itertools.repeat(30),
         one_key_group=False,
     )

@@ -99,7 +99,7 @@ class StreamReader(DataSourceStreamReader):
         pace = plan.program.settings.pace
         self._pacer = None if pace is None else Pacer(pace)
         self._origin: Origin | None = plan.query.generation.origin
-        self._clock: RunClock | None = RunClock(monotonic=monotonic_ms)
+        self._clock: RunClock | None = RunClock()
         self._writes = writes_where_it_reads(plan.program)
         self._first_batch = plan.query.generation.first_batch
         self._committed_epoch = 0
