@@ -63,5 +63,6 @@ class NotedProducers(LibrdkafkaProducers):
         on_delivery: Callable[[Any, Any], None],
         on_error: Callable[[Any], None],
     ) -> Any:
-        _note(self.path, settings["transactional.id"])
+        if "transactional.id" in settings:  # the one that reads markers has none
+            _note(self.path, settings["transactional.id"])
         return super().producer(settings, on_delivery, on_error)
