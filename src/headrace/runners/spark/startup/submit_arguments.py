@@ -34,22 +34,22 @@ def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
         ConfigurationError: options of the JVM cannot be read, or set its memory.
     """
     given = os.environ.get(_VARIABLE)
-    folder = part_of_own("submit-")
     own_file, rest = _split(shlex.split(_SHELL if given is None else given))
-    text = _properties({**settings, **_java_options(settings, folder)})
-    chosen = [_FILE, str(folder / "spark.properties")]
-    if own_file is None:
-        chosen.append("--load-spark-defaults")  # else Spark reads one file only
-    else:
-        # Spark takes one file: of two lines for one key it takes the last.
-        text = f"{Path(own_file).read_text('utf-8')}\n\n{text}"
-    write_private(folder / "spark.properties", text)
-    os.environ[_VARIABLE] = shlex.join([*chosen, *rest])
+    folder = part_of_own("submit-")
     try:
+        text = _properties({**settings, **_java_options(settings, folder)})
+        chosen = [_FILE, str(folder / "spark.properties")]
+        if own_file is None:
+            chosen.append("--load-spark-defaults")  # else Spark reads one file only
+        else:
+            # Spark takes one file: of two lines for one key it takes the last.
+            text = f"{Path(own_file).read_text('utf-8')}\n\n{text}"
+        write_private(folder / "spark.properties", text)
+        os.environ[_VARIABLE] = shlex.join([*chosen, *rest])
         yield
     finally:
         if given is None:
-            del os.environ[_VARIABLE]
+            os.environ.pop(_VARIABLE, None)
         else:
             os.environ[_VARIABLE] = given
         shutil.rmtree(folder, ignore_errors=True)
