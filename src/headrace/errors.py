@@ -125,6 +125,9 @@ class UnpicklableStateError(HeadraceError, TypeError):
 class StateTooLargeError(HeadraceError, ValueError):
     """A value in state is larger than a record of the state store may be."""
 
+    size_bytes = 0
+    """The record's size, for the process that writes it."""
+
 
 class DecodeError(HeadraceError, ValueError):
     """Raw input that cannot be decoded."""

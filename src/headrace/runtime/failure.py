@@ -18,6 +18,7 @@ from headrace.errors import JobError
 from headrace.runtime.loops import GENERATED
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.program import SinkProgram
+from headrace.runtime.state.fields import missing_fields
 
 _SHOWN_CHARACTERS = 500
 _OURS = "headrace."
@@ -28,6 +29,7 @@ _FIRED = ("key", "window")
 def annotate(error: BaseException) -> None:
     """Add operator, uid, key, window and record to an exception that came out of a chain (once)."""
     _hint_at_local_class(error)
+    _hint_at_new_field(error)
     if getattr(error, "_headrace_noted", False):
         return
     variables = _at_work(error.__traceback__)
@@ -213,6 +215,18 @@ def _hint_at_local_class(error: BaseException) -> None:
     hint = (
         f"hint:     define {found[1]} at the top level of its module: objects of a class that is"
         " defined inside a function cannot leave the worker that made them"
+    )
+    if hint not in getattr(error, "__notes__", []):
+        error.add_note(hint)
+
+
+def _hint_at_new_field(error: BaseException) -> None:
+    """Add why an object of a dataclass may lack a field that its class has."""
+    if not isinstance(error, AttributeError) or error.name not in missing_fields(error.obj):
+        return
+    hint = (
+        f"hint:     this {type(error.obj).__qualname__} was stored before its class had the field"
+        f" {error.name!r}: give it a plain default, or set it in __setstate__"
     )
     if hint not in getattr(error, "__notes__", []):
         error.add_note(hint)

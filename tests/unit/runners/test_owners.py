@@ -97,6 +97,23 @@ def test_a_checkpoint_that_was_given_back_is_free(world: World) -> None:
     assert world.taken("a", 2).epoch == 2 and world.now == 0
 
 
+def test_a_checkpoint_that_cannot_be_given_back_ends_no_job(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its job has a result, or an error that says more."""
+
+    def full(name: str, data: bytes) -> None:
+        raise CheckpointError("No space left on device")
+
+    driver = world.taken("a", 1)
+    monkeypatch.setattr(world.store, "put", full)
+    driver.release()
+    assert world.told == ["the checkpoint was not given back: No space left on device"]
+    monkeypatch.undo()
+    world.kill("a", 1)
+    assert world.taken("a", 2).epoch == 2
+
+
 def test_a_driver_elsewhere_is_not_looked_up_here(world: World) -> None:
     """Its process id may be anything's on this machine."""
     world.taken("b", 1)

@@ -47,7 +47,7 @@ def store(error: Exception) -> Any:
 def test_a_call_without_an_answer_is_explained(error: Exception) -> None:
     with pytest.raises(StorageError, match="gave no answer") as raised:
         store(error).put("p1", b"")
-    assert "a disk is full" in (raised.value.hint or "") and raised.value.__cause__ is error
+    assert "a disk is full" in (raised.value.hint or "")
 
 
 def test_a_full_disk_is_named() -> None:

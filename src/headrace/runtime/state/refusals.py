@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.errors import StateTooLargeError, UnpicklableStateError
+from headrace.errors import HeadraceError, StateTooLargeError, UnpicklableStateError
 
 _SHOWN_CHARACTERS = 200
 _MIB = 1 << 20
@@ -19,27 +19,46 @@ def check_size(data: bytes, most_bytes: int) -> None:
         StateTooLargeError: it is larger than ``most_bytes``.
     """
     if len(data) > most_bytes:
-        raise StateTooLargeError(
+        error = StateTooLargeError(
             f"a value in state has {len(data) / _MIB:,.1f} MiB when it is pickled, and"
             f" {most_bytes / _MIB:,.1f} MiB are allowed",
             hint="keep its parts in a ListState or a MapState, which are stored in small records;"
             " or raise headrace.state.max-value-bytes, and with it"
             " headrace.spark.conf.spark.driver.memory",
         )
+        error.size_bytes = len(data)
+        raise error
 
 
 def refusal_of(
-    operator: str | None, key: Any, entry: Mapping[Any, Any], error: Exception
+    operator: str | None,
+    key: Any,
+    entry: Mapping[Any, Any],
+    error: Exception,
+    of_store: frozenset[type],
 ) -> Exception:
-    """The error for an entry that was not stored: that of the value at fault, else ``error``."""
+    """The error for an entry that was not stored: that of the value at fault, else ``error``.
+
+    ``of_store``: the types of values that read from the store when they are pickled.
+    """
+    here = {slot: value for slot, value in entry.items() if type(value) not in of_store}
     if isinstance(error, StateTooLargeError):
         if not error.where:
-            error.where = _place(operator, max(entry, key=lambda slot: _size(entry[slot])), key)
+            sizes = {slot: _size(value) for slot, value in here.items()}
+            large = [slot for slot, size in sizes.items() if size >= error.size_bytes]
+            parts = [slot for slot in entry if slot not in here]
+            slot = (large or parts or [max(sizes, key=sizes.__getitem__)])[0]
+            error.where = _place(operator, slot, key)
         return error
-    for slot, value in entry.items():
+    if isinstance(error, HeadraceError):
+        return error
+    for slot, value in here.items():
         found = unpicklable(operator, slot, key, value)
         if found is not None:
             return found
+    if isinstance(error, TypeError | AttributeError | pickle.PicklingError):
+        for slot in entry.keys() - here.keys():
+            return _refusal(error, _place(operator, slot, key))
     return error
 
 
@@ -50,16 +69,18 @@ def unpicklable(
     try:
         pickle.dumps(value, 5)
     except Exception as error:  # a class may raise anything when it is pickled
-        return UnpicklableStateError(
-            f"a value in state cannot be pickled: {type(error).__name__}: {error}",
-            where={
-                **_place(operator, slot, key),
-                "value": f"{type(value).__name__} {_shown(value)}",
-            },
-            hint="keep plain values, rows and objects of classes of your modules in state; make"
-            " clients, locks and generators in open()",
-        )
+        shown = f"{type(value).__name__} {_shown(value)}"
+        return _refusal(error, {**_place(operator, slot, key), "value": shown})
     return None
+
+
+def _refusal(error: Exception, where: Mapping[str, str]) -> UnpicklableStateError:
+    return UnpicklableStateError(
+        f"a value in state cannot be pickled: {type(error).__name__}: {error}",
+        where=where,
+        hint="keep plain values, rows and objects of classes of your modules in state; make"
+        " clients, locks and generators in open()",
+    )
 
 
 def _place(operator: str | None, slot: Any, key: Any) -> dict[str, str]:

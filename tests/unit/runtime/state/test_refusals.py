@@ -15,7 +15,7 @@ from headrace.datastream.state import (
     StateDescriptor,
     ValueStateDescriptor,
 )
-from headrace.errors import StateTooLargeError, UnpicklableStateError
+from headrace.errors import StateTooLargeError, StorageError, UnpicklableStateError
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.kinds import StateKind
@@ -112,6 +112,62 @@ def test_an_error_of_the_store_stays_what_it_is() -> None:
     backend.changed("ann")
     with pytest.raises(OSError, match="no answer"):
         backend.flush()
+
+
+@pytest.mark.parametrize("error", [OSError("no answer"), StorageError("no answer")])
+def test_a_list_of_the_store_is_not_read_when_the_store_fails(error: Exception) -> None:
+    store = HeldPages()
+    backend = PagedBackend(store, 4, 100)
+    backend.declare("seen", StateKind("list"))
+    for change in range(2):
+        backend.enter("ann").setdefault("seen", []).extend([f"{part:090}" for part in range(99)])
+        backend.changed("ann")
+        if change:
+
+            def fails(name: str, data: bytes) -> None:
+                raise error
+
+            store.put = store.get = fails  # type: ignore[method-assign, assignment]
+            with pytest.raises(type(error), match="no answer"):
+                backend.flush()
+        else:
+            backend.flush()
+
+
+@pytest.mark.parametrize("kind", ["list", "map"])
+@pytest.mark.parametrize("value", [threading.Lock(), "x" * (2 << 20)], ids=["lock", "large"])
+def test_a_part_of_what_lies_in_the_store_names_its_state(kind: str, value: Any) -> None:
+    store = Bounded()
+    for change in range(2):
+        backend = PagedBackend(store, 4, 100)
+        backend.declare("a", StateKind("value"))
+        backend.declare("seen", StateKind(kind))
+        entry = backend.enter("ann")
+        if change:
+            entry["seen"].append(value) if kind == "list" else entry["seen"].update({9: value})
+            backend.changed("ann")
+            with pytest.raises((UnpicklableStateError, StateTooLargeError)) as raised:
+                backend.flush()
+            assert raised.value.where == {"state": "seen", "key": "'ann'"}
+        else:
+            parts = [f"{part:090}" for part in range(99)]
+            entry.update(a=1, seen=parts if kind == "list" else dict(enumerate(parts)))
+            backend.changed("ann")
+            backend.flush()
+
+
+def test_a_large_value_beside_a_list_of_the_store_is_told_from_it() -> None:
+    backend = PagedBackend(Bounded(), 4, 100)
+    backend.declare("blob", StateKind("value"))
+    backend.declare("seen", StateKind("list"))
+    backend.enter("ann")["seen"] = [f"{part:090}" for part in range(99)]
+    backend.changed("ann")
+    backend.flush()
+    backend.enter("ann")["blob"] = bytearray(2 << 20)
+    backend.changed("ann")
+    with pytest.raises(StateTooLargeError) as raised:
+        backend.flush()
+    assert raised.value.where == {"state": "blob", "key": "'ann'"}
 
 
 class Keeps(KeyedProcessFunction):

@@ -247,7 +247,11 @@ class Ownership:
         with self._lock:
             if self.epoch and not self._lease.released:
                 self._lease = replace(self._lease, released=True)
-                self._write_lease()
+                try:
+                    self._write_lease()
+                except CheckpointError as error:
+                    # The process ends, or its lease expires, and then the checkpoint is free, too.
+                    self._tell(f"the checkpoint was not given back: {error}")
 
     def _write_lease(self) -> None:
         put_json(self._signals, numbered(LEASES, self.epoch), _LEASE, self._lease.to_json())

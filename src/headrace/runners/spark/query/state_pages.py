@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -73,27 +72,30 @@ class _GroupPages:
             self._pages.removeKey((self._prefix + name,))
 
 
-@contextmanager
-def reported() -> Iterator[None]:
-    """Inside, a call into the state store that fails says so.
+class reported:  # a function to its callers
+    """Inside a ``with``: a call into the state store that fails says so.
 
     In Spark 4.3 an error that is none of its own ends the JVM's thread for the state store without
-    an answer: only the JVM's log has it.
-
-    Raises:
-        StorageError: the call failed for a full disk, or without an answer.
+    an answer: only the JVM's log has it. A class, as a generator would add frames of contextlib to
+    what a user reads.
     """
-    try:
-        yield
-    except (EOFError, ConnectionError) as error:
-        raise StorageError(
-            "Spark's state store gave no answer: an error in its JVM has ended the connection",
-            hint="the log says why; mostly a disk is full, where the checkpoint lies or under"
-            " spark.local.dir, or the JVM has too little memory"
-            " (headrace.spark.conf.spark.driver.memory)",
-        ) from error
-    except PySparkException as error:
-        full = full_disk(str(error))
-        if full is None:
-            raise
-        raise StorageError(full.message, where=full.where, hint=full.hint) from None
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, EOFError | ConnectionError):
+            raise StorageError(
+                "Spark's state store gave no answer: an error in its JVM has ended the connection",
+                hint="the log says why; mostly a disk is full, where the checkpoint lies or under"
+                " spark.local.dir, or the JVM has too little memory"
+                " (headrace.spark.conf.spark.driver.memory)",
+            ) from None
+        full = full_disk(str(error)) if isinstance(error, PySparkException) else None
+        if full is not None:
+            raise StorageError(full.message, where=full.where, hint=full.hint) from None

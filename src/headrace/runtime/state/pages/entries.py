@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.runtime.block import pickled_plain
 from headrace.runtime.state.backend import Entry, PageStore
+from headrace.runtime.state.fields import check_fields
 from headrace.runtime.state.kinds import StateKind, check_state, stored_kind
 from headrace.runtime.state.page import Page, PageTable, Stored, required
 from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
@@ -102,7 +103,7 @@ class EntryPages(HashedPages):
         try:
             return self._frozen(value, old)
         except Exception as error:
-            refused = refusal_of(self._owner, key, value, error)
+            refused = refusal_of(self._owner, key, value, error, _BIG)
             if refused is error:
                 raise
             raise refused from None
@@ -115,10 +116,15 @@ class EntryPages(HashedPages):
         return self._spill(value, old)
 
     def thaw(self, stored: Stored) -> Entry:
-        """A fresh entry; big lists and maps in it are read when they are used."""
+        """A fresh entry; big lists and maps in it are read when they are used.
+
+        Raises:
+            CheckpointError: an object in it lacks a field of its class.
+        """
         entry: Entry
         if isinstance(stored, bytes):
             entry = pickle.loads(stored)
+            check_fields(self._owner, entry)
             return entry
         rest, refs = stored
         entry = pickle.loads(self._record("e", rest) if isinstance(rest, int) else rest)
@@ -129,6 +135,7 @@ class EntryPages(HashedPages):
                 entry[slot] = BucketedMap(self._store, ref, self._page_bytes)
             else:
                 entry[slot] = pickle.loads(self._record("v", ref[1]))
+        check_fields(self._owner, entry)
         return entry
 
     def copy(self, stored: Stored) -> Entry:

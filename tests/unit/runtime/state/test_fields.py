@@ -1,0 +1,126 @@
+"""Objects in state whose class has gained a field since they were stored."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from headrace.errors import CheckpointError
+from headrace.runtime.failure import annotate
+from headrace.runtime.state.fields import missing_fields
+from headrace.runtime.state.kinds import StateKind
+from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.held import HeldPages
+
+
+@dataclass
+class Order:
+    """What it was when it was stored."""
+
+    id: int
+
+
+@dataclass
+class WithFactory:
+    id: int
+    tags: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class WithSlots:
+    id: int
+    note: str = ""
+
+
+@dataclass
+class WithDefault:
+    id: int
+    note: str = ""
+
+
+@dataclass
+class SetsItself:
+    id: int
+    tags: list[str] = field(default_factory=list)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({"tags": [], **state})
+
+
+@dataclass
+class FilledLater:
+    id: int
+    found: dict[str, int] = field(init=False)
+
+
+def stored_as(kind: type, monkeypatch: pytest.MonkeyPatch, wrapped: Callable[[Any], Any]) -> Any:
+    """What is read under another kind of class than it was stored with, from pages."""
+    store = HeldPages()
+    for change in (True, False):
+        backend = PagedBackend(store, 4)
+        backend.owner = "book (uid=b)"
+        backend.declare("orders", StateKind("value"))
+        if change:
+            backend.enter("ann")["orders"] = wrapped(Order(7))
+            backend.changed("ann")
+            backend.flush()
+            monkeypatch.setattr(sys.modules[__name__], "Order", kind)
+    return backend.enter("ann")["orders"]
+
+
+def itself(value: Any) -> Any:
+    return value
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [itself, lambda v: [v], lambda v: (v, 5), lambda v: {"a": v}, lambda v: [(v, 5)]],
+    ids=["value", "list", "with the time of its last use", "map", "list that expires"],
+)
+def test_a_field_with_a_factory_is_named(
+    monkeypatch: pytest.MonkeyPatch, wrapped: Callable[[Any], Any]
+) -> None:
+    with pytest.raises(CheckpointError, match="before the class had the field 'tags'") as raised:
+        stored_as(WithFactory, monkeypatch, wrapped)
+    assert "the state 'orders' of operator 'book (uid=b)'" in str(raised.value)
+    assert "__setstate__" in (raised.value.hint or "")
+
+
+@pytest.mark.parametrize("kind", [WithDefault, SetsItself, FilledLater])
+def test_what_has_a_value_or_may_have_none_is_read(
+    monkeypatch: pytest.MonkeyPatch, kind: type
+) -> None:
+    found: Any = stored_as(kind, monkeypatch, itself)
+    assert type(found).__name__ == kind.__name__ and found.id == 7
+
+
+def test_a_class_with_slots_lacks_its_new_field() -> None:
+    made: Any = object.__new__(WithSlots)
+    made.id = 7
+    assert missing_fields(made) == ["note"]
+    assert missing_fields(WithSlots(7)) == []
+    assert missing_fields(pickle.loads(pickle.dumps(WithSlots(7)))) == []
+
+
+def test_where_a_look_does_not_reach_the_error_has_a_hint() -> None:
+    made: Any = object.__new__(WithFactory)
+    made.id = 7
+    with pytest.raises(AttributeError) as raised:
+        made.tags.append("a")
+    annotate(raised.value)
+    assert raised.value.__notes__ == [
+        "hint:     this WithFactory was stored before its class had the field 'tags': give it a"
+        " plain default, or set it in __setstate__"
+    ]
+
+
+def test_another_attribute_error_has_none() -> None:
+    with pytest.raises(AttributeError) as raised:
+        WithFactory(7).nothing  # type: ignore[attr-defined]  # noqa: B018
+    annotate(raised.value)
+    assert not hasattr(raised.value, "__notes__")
