@@ -238,7 +238,7 @@ class SplitEnumerator(ABC):
     def close(self) -> None:
         """Release what the enumerator holds; what ``committed`` has begun should be done by then.
 
-        Called when a job ends or is stopped, not when it fails.
+        Called when a job ends or is stopped; where it fails, not always.
         """
 
 

@@ -42,7 +42,7 @@ class GroupOffsets:
 
     def serve(self) -> None:
         """Take the answers that have come, and send what is to be sent. It may be called often."""
-        if self._commits is not None and self._under_way:
+        if self._commits is not None:  # also without a commit: its log is taken, too
             for problem in self._commits.outcomes():
                 self._under_way -= 1
                 self._end(problem)
