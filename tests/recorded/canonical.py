@@ -30,7 +30,7 @@ def text_of(value: Any) -> str:
         names = getattr(value, "_fields", None)
         return f"Row{value.get_row_kind().sign}({names}, {', '.join(map(text_of, value))})"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in dataclasses.fields(value)]
+        names = [field.name for field in dataclasses.fields(value) if field.compare]
         inner = ", ".join(f"{name}={text_of(getattr(value, name))}" for name in names)
         return f"{kind.__name__}({inner})"
     return repr(value)

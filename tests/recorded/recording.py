@@ -135,8 +135,10 @@ def compared(
         )
         return
     for variant, digests in found.items():
-        before = known.answers[number][variant]
-        if before[0] != digests[0]:
+        before = known.answers[number].get(variant)
+        if before is None:
+            yield f"seed {number}, {variant}: nothing is recorded"
+        elif before[0] != digests[0]:
             yield _difference(known, number, variant, "the answer differs")
         elif before[1] != digests[1] and not promised_only:
             what = "the answer differs in what is not promised: an order, or the form of a key"

@@ -45,11 +45,8 @@ def is_combinable(key: Any) -> bool:
 
     Not if it goes by its form (``runtime/serialized_key.py``), or if somebody may still change it.
     """
-    kind = type(key)
-    if kind is tuple and only_exact(map(type, key)):
+    if type(key) is tuple and only_exact(map(type, key)):
         return True
-    if kind is float:
-        return bool(key == key)
     return is_plain(key) and has_stable_hash(key)
 
 

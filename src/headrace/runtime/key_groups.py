@@ -105,6 +105,8 @@ def has_stable_hash(key: Any) -> bool:
     kind = type(key)
     if kind in EXACT or (kind is tuple and only_exact(map(type, key))):
         return True
+    if kind is float:
+        return bool(key == key)
     try:
         stable_hash(key)
     except TypeError:  # UnstableKeyError is one; Python raises it for what is not hashable

@@ -20,7 +20,7 @@ from zlib import crc32
 from headrace.common.typeinfo import MapTypeInfo, TypeInformation
 from headrace.common.types import Row, row_of
 from headrace.errors import UnstableKeyError
-from headrace.runtime.key_groups import hashed_by, shortened, stable_hash
+from headrace.runtime.key_groups import has_stable_hash, hashed_by, shortened
 
 _NOT_ALIKE = re.compile(rb"[\x8f\x91]|G[\x7f\xff][\xf0-\xff]|numpy|Decimal")
 """Where the pickles of equal keys may differ: the opcodes of sets and frozen sets, and what a NaN
@@ -80,11 +80,7 @@ def as_key(key: Any) -> Any:
     Raises:
         UnstableKeyError: it has neither.
     """
-    try:
-        stable_hash(key)
-    except TypeError:  # UnstableKeyError is one; Python raises it for what is not hashable
-        return SerializedKey.of(key)
-    return key
+    return key if has_stable_hash(key) else SerializedKey.of(key)
 
 
 def user_key(key: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
 
-from headrace.runtime.key_groups import EXACT, only_exact
+from headrace.runtime.key_groups import EXACT
 from headrace.runtime.serialized_key import SerializedKey, as_key, user_key
 from headrace.runtime.state.handles.handle import Handle
 from headrace.runtime.state.kinds import MAP
@@ -23,7 +23,7 @@ class MapHandle(Handle):
     kind = MAP
 
     def _find(self, key: Any) -> tuple[bool, Any]:
-        """Whether the map has a key (as ``_map_key`` gives it), and the value."""
+        """Whether the map has a key (as ``as_key`` gives it), and the value."""
         held = self._held()
         if held is None or key not in held:
             return False, None
@@ -43,7 +43,7 @@ class MapHandle(Handle):
     def get(self, key: Any) -> Any:
         """The value under a map key, or None."""
         if type(key) not in EXACT:
-            key = _map_key(key)
+            key = as_key(key)
         entry = self._context.entry
         if self._ttl is None and entry is not None:
             held = entry.get(self._slot)
@@ -53,13 +53,13 @@ class MapHandle(Handle):
     def contains(self, key: Any) -> bool:
         """True when the map key is present."""
         if type(key) not in EXACT:
-            key = _map_key(key)
+            key = as_key(key)
         return self._find(key)[0]
 
     def put(self, key: Any, value: Any) -> None:
         """Set one entry."""
         if type(key) not in EXACT:
-            key = _map_key(key)
+            key = as_key(key)
         context = self._context
         entry = context.entry
         if entry is None:
@@ -86,7 +86,7 @@ class MapHandle(Handle):
     def remove(self, key: Any) -> None:
         """Remove one entry; one that is not there is no error."""
         if type(key) not in EXACT:
-            key = _map_key(key)
+            key = as_key(key)
         held = self._held()
         if held is None or key not in held:
             return
@@ -145,10 +145,3 @@ class MapHandle(Handle):
 
     def __iter__(self) -> Iterator[Any]:
         return self.keys()
-
-
-def _map_key(key: Any) -> Any:
-    kind = type(key)
-    if (kind is tuple and only_exact(map(type, key))) or (kind is float and key == key):
-        return key
-    return as_key(key)
