@@ -118,6 +118,8 @@ class Built:
     sealed: list[Flow] = field(default_factory=list)
     lates: list[DataStream] = field(default_factory=list)
     changes: Iterator[int] = field(default_factory=lambda: itertools.repeat(0))
+    by_chance: bool = False
+    """Another run may give records without a certain order in another order."""
 
     def keyed(self, stream: DataStream, any_order: bool = False) -> Any:
         """The stream by key, after steps without state that differ between versions.
@@ -271,6 +273,7 @@ def _async(built: Built, flow: Flow, _: Flow, number: int) -> None:
         if flow.order is not Order.NONE
         else AsyncDataStream.unordered_wait
     )
+    built.by_chance |= flow.order is Order.NONE
     stream = how(flow.stream, looked_up, Duration.of_seconds(60), capacity=number % 4 + 1)
     built.add(flow.behind(stream, [(k, v + 1, ts) for k, v, ts in flow.records]))
 
