@@ -440,7 +440,8 @@ def _count(built: Built, flow: Flow, _: Flow, number: int) -> None:
         for start in range(0, len(values) - size + 1, slide)
     ]
     # a batch sorts by time first; and results have no time that another window could take
-    built.sealed.append(Flow(stream, records, Order.PER_KEY, flow.timely and size == 1))
+    order = min(flow.order, Order.PER_KEY)
+    built.sealed.append(Flow(stream, records, order, flow.timely and size == 1))
 
 
 def _panes(built: Built, flow: Flow, _: Flow, number: int) -> None:
