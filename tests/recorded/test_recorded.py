@@ -29,6 +29,7 @@ def test_a_sample_of_programs_answers_as_recorded(start: int) -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.spark  # as all proofs are, which the fast tests leave out by it
 @pytest.mark.timeout(3600)
 def test_all_programs_answer_as_recorded() -> None:
     found = [*differences(range(PROGRAMS))]
