@@ -164,9 +164,8 @@ def answer(
         flow, records = ends.get(name), results.get(name, [])
         ordered = flow is not None and flow.order is not Order.NONE and not sort
         last = flow is not None and flow.last
-        # Asynchronous calls are done in any order where none is asked for. So one of several equal
-        # keys comes first, and the others are given in its form.
-        settled = not built.by_chance
-        exact += [name, *lines_of(records, ordered=ordered or settled, exact=settled, last=False)]
+        exact += [name, *lines_of(records, ordered=True, exact=True, last=False)]
         promised += [name, *lines_of(records, ordered=ordered, exact=False, last=last)]
+    if built.by_chance:  # asynchronous calls end in any order, and change what comes after them
+        exact = promised
     return Answer("\n".join(exact) + "\n", "\n".join(promised) + "\n")
