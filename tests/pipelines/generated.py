@@ -274,7 +274,7 @@ def _async(built: Built, flow: Flow, _: Flow, number: int) -> None:
         if flow.order is not Order.NONE
         else AsyncDataStream.unordered_wait
     )
-    built.by_chance |= flow.order is Order.NONE
+    built.by_chance = True
     stream = how(flow.stream, looked_up, Duration.of_seconds(60), capacity=number % 4 + 1)
     built.add(flow.behind(stream, [(k, v + 1, ts) for k, v, ts in flow.records]))
 
