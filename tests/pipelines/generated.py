@@ -119,6 +119,8 @@ class Built:
     sealed: list[Flow] = field(default_factory=list)
     lates: list[DataStream] = field(default_factory=list)
     changes: Iterator[int] = field(default_factory=lambda: itertools.repeat(0))
+    by_chance: bool = False
+    """Another run may give records without a certain order in another order."""
 
     def keyed(self, stream: DataStream, any_order: bool = False) -> Any:
         """The stream by key, after steps without state that differ between versions.
@@ -272,6 +274,7 @@ def _async(built: Built, flow: Flow, _: Flow, number: int) -> None:
         if flow.order is not Order.NONE
         else AsyncDataStream.unordered_wait
     )
+    built.by_chance = True
     stream = how(flow.stream, looked_up, Duration.of_seconds(60), capacity=number % 4 + 1)
     built.add(flow.behind(stream, [(k, v + 1, ts) for k, v, ts in flow.records]))
 
@@ -438,7 +441,8 @@ def _count(built: Built, flow: Flow, _: Flow, number: int) -> None:
         for start in range(0, len(values) - size + 1, slide)
     ]
     # a batch sorts by time first; and results have no time that another window could take
-    built.sealed.append(Flow(stream, records, Order.PER_KEY, flow.timely and size == 1))
+    order = min(flow.order, Order.PER_KEY)
+    built.sealed.append(Flow(stream, records, order, flow.timely and size == 1))
 
 
 def _panes(built: Built, flow: Flow, _: Flow, number: int) -> None:

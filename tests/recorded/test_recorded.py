@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .answers import PROGRAMS, Seed, answer_of
-from .canonical import digest_of, text_of
-from .on_spark import digests_on_spark
-from .recording import SAMPLED, compared, differences, first_difference, recording, sampled
+from tests.recorded.answers import PROGRAMS, Seed, answer_of
+from tests.recorded.canonical import digest_of, text_of
+from tests.recorded.on_spark import digests_on_spark
+from tests.recorded.recording import (
+    SAMPLED,
+    compared,
+    differences,
+    first_difference,
+    recording,
+    sampled,
+)
 
 
 @pytest.mark.parametrize("start", range(0, SAMPLED, 12))
@@ -22,6 +29,7 @@ def test_a_sample_of_programs_answers_as_recorded(start: int) -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.spark  # as all proofs are, which the fast tests leave out by it
 @pytest.mark.timeout(3600)
 def test_all_programs_answer_as_recorded() -> None:
     found = [*differences(range(PROGRAMS))]

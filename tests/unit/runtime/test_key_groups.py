@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from headrace.common import Row
@@ -304,7 +304,11 @@ def test_no_two_keys_of_kin_types_are_parted(keys: list[Any]) -> None:
     met: dict[Any, int] = {}
     for key in keys:
         hashed = stable_hash(key)
-        assert met.setdefault(key, hashed) == hashed
+        try:
+            known = met.setdefault(key, hashed)
+        except TypeError:  # numpy's integers cannot be compared with a Decimal of the same hash
+            reject()
+        assert known == hashed
 
 
 @settings(max_examples=3)
