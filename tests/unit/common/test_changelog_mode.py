@@ -27,7 +27,7 @@ ADDED_AND_REMOVED = ChangelogMode(frozenset({RowKind.INSERT, RowKind.DELETE}))
         (RETRACTIONS, {RETRACTIONS, ANYTHING_BY_KEY}),
         (ANYTHING_BY_KEY, {ANYTHING_BY_KEY}),
     ],
-    ids=str,
+    ids=["inserts", "added and removed", "upserts", "retractions", "anything by key"],
 )
 def test_what_fits(given: ChangelogMode, fitting: set[ChangelogMode]) -> None:
     """Who takes back rows by UPDATE_BEFORE cannot take upserts, which have none."""
