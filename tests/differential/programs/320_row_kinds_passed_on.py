@@ -1,4 +1,4 @@
-"""The kind of a Row through filter, flat_map, process, union, an exchange, and a map that makes one.
+"""The kind of a Row through filter, flat_map, process, an exchange, and a map that makes one.
 
 compare: ordered
 parallelism: 1

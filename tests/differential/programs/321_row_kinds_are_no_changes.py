@@ -1,4 +1,4 @@
-"""Rows of any kind are records like others to reduce, sum, max and max_by; and which kind comes out.
+"""Rows of any kind are records to reduce, sum, max and max_by; and which kind comes out.
 
 compare: ordered
 parallelism: 1
