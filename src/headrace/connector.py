@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Self, TypeVar
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import CheckpointError, PlanError
 
 T = TypeVar("T")
@@ -320,6 +321,14 @@ class Source(ABC):
         return None
 
     @property
+    def gives(self) -> ChangelogMode | None:
+        """Of which kinds its rows may be; None: of any, nothing is checked.
+
+        Inserts only by default.
+        """
+        return ChangelogMode.insert_only()
+
+    @property
     def served_by(self) -> ServedBy:
         """Who reads it."""
         return ServedBy.TASKS
@@ -568,6 +577,15 @@ class Sink(ABC):
         A program with two sinks that have the same one is refused.
         """
         return ""
+
+    @property
+    def accepts(self) -> ChangelogMode | None:
+        """Of which kinds the rows may be that it takes; None: of any.
+
+        Inserts only by default. A program that declares that it gives this sink others is refused;
+        rows of an undeclared kind, which a user's function may make, are given to it.
+        """
+        return ChangelogMode.insert_only()
 
     @property
     def keeps_state(self) -> bool:

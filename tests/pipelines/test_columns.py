@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from headrace.common import Configuration, Duration, WatermarkStrategy
 from headrace.common.options.catalogue import FAILURE_CAPTURE_DIR
 from headrace.common.types import RowKind
-from headrace.connector import Source
+from headrace.connector import ColumnChunk, Source
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors import indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
@@ -25,7 +25,7 @@ from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat, ParquetFormat
 from headrace.runners import captures
 from headrace.runners.launch import program_of
-from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.building import of_chunk
 from headrace.runtime.columns.selectors import ByColumns, TimestampColumn
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.testing import PipelineResults, pipeline, run_pipeline
@@ -212,7 +212,7 @@ def test_a_deleted_row_counts_against_its_window() -> None:
     batch = pa.record_batch(
         {"user": [1, 2, 1, 1], "amount": [5, 7, 5, 2], "at": [1, 2, 3, 4], "kind": kinds}
     )
-    rows = Columns(batch, NAMED_ROWS, "kind").rows()
+    rows = of_chunk(ColumnChunk(batch, NAMED_ROWS, "kind")).rows()
     assert rows[2].get_row_kind() is RowKind.DELETE
     env = StreamExecutionEnvironment()
     of_rows = env.from_collection(rows).assign_timestamps_and_watermarks(TIMES)
@@ -238,12 +238,10 @@ class KindedSource(DataGeneratorSource):
 
 class KindedReader(indexed.IndexedReader):
     def __init__(self, batch: Any) -> None:
-        from headrace.connector import ColumnChunk
+        def chunk(at: int, to: int) -> ColumnChunk:
+            return ColumnChunk(batch[at:to], NAMED_ROWS, "kind")
 
-        super().__init__(
-            lambda split_range, at, to: Columns(batch[at:to], NAMED_ROWS, "kind").rows(),
-            lambda at, to: ColumnChunk(batch[at:to], NAMED_ROWS, "kind"),
-        )
+        super().__init__(lambda _, at, to: of_chunk(chunk(at, to)).rows(), chunk)
 
 
 def test_a_failure_names_the_operator_that_was_given_columns() -> None:

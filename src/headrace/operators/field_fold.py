@@ -37,7 +37,7 @@ class FieldFold:
     def column_in(self, columns: Columns) -> int | None:
         """The number of the field's column; None where the records must be asked."""
         names, shape, field = columns.batch.schema.names, columns.shape, self.field
-        if columns.row_kind is not None or len(set(names)) < len(names):
+        if columns.kinds is not None or len(set(names)) < len(names):
             return None
         if isinstance(field, str):
             named = isinstance(shape, Dicts | NamedRows)

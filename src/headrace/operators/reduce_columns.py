@@ -117,7 +117,7 @@ class ReducedColumns:
         batch = pa.RecordBatch.from_arrays(arrays, names=self.schema.names)
         times = pa.array([stamp for _, stamp in results], pa.int64())
         known = times.null_count < len(times)
-        return Columns(batch, self.shape, None, times if known else None)
+        return Columns(batch, self.shape, times if known else None)
 
 
 def _at(times: Any, rows: Any) -> list[int | None]:
@@ -139,7 +139,7 @@ def _taken(
         for number, field in enumerate(fields)
     ]
     batch = pa.RecordBatch.from_arrays(arrays, names=columns.batch.schema.names)
-    return Columns(batch, columns.shape, None, times)
+    return Columns(batch, columns.shape, times)
 
 
 def _with_held(

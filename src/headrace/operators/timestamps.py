@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.changelog_mode import ChangelogMode, union
 from headrace.common.watermark_generators import (
     BoundedOutOfOrderness,
     MonotonousTimestamps,
@@ -75,6 +77,10 @@ class TimestampsSpec(OperatorSpec):
     @property
     def label(self) -> str:
         return "Timestamps/Watermarks"
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """What comes."""
+        return union(inputs)
 
     def build(self) -> Operator:
         return TimestampsOperator(self)

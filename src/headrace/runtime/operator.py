@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push, Step, calling, pushing
@@ -112,6 +113,17 @@ class OperatorSpec(ABC):
         """The user functions inside, for checks at build time."""
         return ()
 
+    def accepts(self, input: int) -> ChangelogMode | None:
+        """Of which kinds the rows of an input may be; None, the default: of any."""
+        return None
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """Of which kinds the rows of the main output may be, by those of each input.
+
+        None, the default: of any, as a user's function makes them; nothing is checked.
+        """
+        return None
+
     def combiner(self, selector: UserFunction, key_type: Any, is_batch: bool) -> Combiner | None:
         """What may put records together before a key exchange; None: every record must be sent.
 
@@ -170,6 +182,7 @@ class NodeProgram:
 
     ``id``: the name of its state, in this and any later program (see ``graph.identity``).
     ``spec`` None: a source's root, an exchange or a sink. ``kind``: what errors call it.
+    ``gives``: of which kinds the rows of its main output may be, where that is declared.
     """
 
     id: str
@@ -179,6 +192,7 @@ class NodeProgram:
     spec: OperatorSpec | None
     links: tuple[Link, ...]
     kind: str = "operator"
+    gives: ChangelogMode | None = None
 
 
 ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]

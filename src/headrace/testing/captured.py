@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import Watermark, WatermarkOutput
 from headrace.runtime.columns.batch import Columns, PushColumns
 from headrace.runtime.columns.keys import ColumnKeys
@@ -113,6 +115,12 @@ class CapturedSpec(OperatorSpec):
     @property
     def functions(self) -> tuple[UserFunction, ...]:
         return self.inner.functions
+
+    def accepts(self, input: int) -> ChangelogMode | None:
+        return self.inner.accepts(input)
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        return self.inner.gives(inputs)
 
     def build(self) -> Operator:
         return CapturedOperator(self.inner.build(), self.captured)

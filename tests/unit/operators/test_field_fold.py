@@ -52,7 +52,7 @@ def rows_of(numbers: Any) -> Any:
 def columns_of(rows: list[Any], kind: Any, shape: Shape, times: Any = None) -> Columns:
     schema = pa.schema([("key", pa.string()), ("n", kind), ("other", pa.string())])
     arrays = [pa.array([row[i] for row in rows], field.type) for i, field in enumerate(schema)]
-    return Columns(pa.RecordBatch.from_arrays(arrays, schema=schema), shape, None, times)
+    return Columns(pa.RecordBatch.from_arrays(arrays, schema=schema), shape, times)
 
 
 SHAPES = st.sampled_from([DICTS, NAMED_ROWS, Tuples()])
@@ -191,8 +191,8 @@ def test_what_only_records_can_tell() -> None:
         FieldFold(0, "sum").column_in(Columns(columns.batch.select(["n"]), PlainValues())) is None
     )
     assert FieldFold("other", "min").numbers(columns.batch.column("other")) is None
-    kinded = columns.batch.append_column("kind", pa.array([0], pa.int8()))
-    assert FieldFold("n", "sum").column_in(Columns(kinded, NAMED_ROWS, "kind")) is None
+    kinded = Columns(columns.batch, NAMED_ROWS, kinds=np.array([3], np.int8))
+    assert FieldFold("n", "sum").column_in(kinded) is None
 
 
 def test_sums_near_the_end_of_64_bits_are_not_guessed() -> None:

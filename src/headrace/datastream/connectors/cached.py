@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.local_files import LocalFiles
 from headrace.connector import (
     Budget,
@@ -44,6 +45,11 @@ class CacheSink(Sink):
     """Records into files of a folder, which can be read once the input has come to its end."""
 
     folder: str
+
+    @property
+    def accepts(self) -> ChangelogMode | None:
+        """Of any: records are kept as they are."""
+        return None
 
     @property
     def kind(self) -> str:
@@ -130,6 +136,11 @@ class CacheSource(Source):
     """What a ``CacheSink`` wrote to a folder. A file is a split, its position a chunk's number."""
 
     folder: str
+
+    @property
+    def gives(self) -> ChangelogMode | None:
+        """Of any, as they were kept."""
+        return None
 
     @property
     def kind(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode, union
 from headrace.connector import (
     Budget,
     Chunk,
@@ -58,6 +59,11 @@ class HybridSource(Source):
     def builder(first_source: Source) -> HybridSourceBuilder:
         """A new builder, with the source to begin with."""
         return HybridSourceBuilder((first_source,))
+
+    @property
+    def gives(self) -> ChangelogMode | None:
+        """What its sources give."""
+        return union(source.gives for source in self.sources)
 
     @property
     def kind(self) -> str:

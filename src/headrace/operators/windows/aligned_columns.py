@@ -208,7 +208,7 @@ class ColumnWindowOperator(AlignedWindowOperator):
         function: Any = self._windowing.contents.functions[0].target
         results, shape = partials.results(batch, function)
         times = pc.add(batch.column(PANE), self._grid.size_ms - 1)
-        self._outputs.columns(Columns(results, shape, None, times))
+        self._outputs.columns(Columns(results, shape, times))
 
     def _call_each(self, found: Iterable[tuple[Any, int, Any]]) -> None:
         start: int | None = None

@@ -100,7 +100,7 @@ class Partials:
         times = columns.times
         if times is None or times.null_count or not len(columns):
             return None
-        if columns.row_kind is not None or type(columns.shape) not in (Dicts, NamedRows):
+        if columns.kinds is not None or type(columns.shape) not in (Dicts, NamedRows):
             return None
         ends = pc.min_max(times)
         if ends["min"].as_py() < -_FAR or ends["max"].as_py() > _FAR:
@@ -165,7 +165,7 @@ class Partials:
         import pyarrow.compute as pc
 
         times = pc.add(batch.column(PANE), self.pane_ms - 1)
-        return Columns(batch, self.shape, None, times)
+        return Columns(batch, self.shape, times)
 
     def held(self, batch: Any) -> list[Any]:
         """Triples of key, pane and accumulator, for each partial result."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.connector import ColumnChunk
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.spark.query.packets import (
     InMemory,
@@ -23,6 +24,7 @@ from headrace.runners.spark.query.wire import Row, one_by_one, packed
 from headrace.runtime.block import Block, Envelope, Kind, decode, values_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.building import of_chunk
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.columns.shapes import NAMED_ROWS
@@ -285,8 +287,9 @@ def test_row_kinds_survive_the_exchange() -> None:
     batch = pa.record_batch({"user": [1, 2, 1], "kind": pa.array([0, 3, 2], pa.int8())})
     chain = chain_by(ByColumns("user"))
     assert chain.push_columns is not None
-    columns = Columns(batch, NAMED_ROWS, "kind")
+    columns = of_chunk(ColumnChunk(batch, NAMED_ROWS, "kind"))
     chain.push_columns(columns)
+    chain.push_columns(columns[:1])  # which has no kinds
     received = [e for row in packed([*chain.drain()], 2) for e in opened(row)]
     rows = [value for e in read_again(received) for value in values_of(e.payload)]
-    assert sorted(rows, key=repr) == sorted(columns.rows(), key=repr)
+    assert sorted(rows, key=repr) == sorted([*columns, *columns[:1]], key=repr)

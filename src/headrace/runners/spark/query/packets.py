@@ -186,9 +186,8 @@ class PacketWriter:
         out.write(bytes(-out.tell() % _ALIGNMENT_BYTES))
         start, rows = out.tell(), slices[0].whole[first:end]
         rows.write_into(out)
-        how = rows.shape, rows.row_kind, rows.times is not None
         number = len(self._messages)
-        self._messages.append((start, out.tell(), *how))
+        self._messages.append((start, out.tell(), rows.shape, *rows.apart))
         for envelope, block, columns in zip(envelopes, blocks, slices, strict=True):
             names = None if block.keys is None else block.keys.names
             plain = as_plain(Block(names, [], None, *block[3:]))
