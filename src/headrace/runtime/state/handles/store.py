@@ -58,8 +58,8 @@ class StateStore:
     def declare(self, slot: str, layout: str = VALUE, type: str | None = None) -> None:
         """Say what the operator itself keeps in a slot of its entries, without a handle.
 
-        ``layout``: ``VALUE``, ``LIST`` or ``MAP`` (see ``EntrySpace.declare`` for how each lies in
-        an entry). ``type``: the text of the declared type; None: anything.
+        ``layout``: ``VALUE``, ``LIST``, ``MAP`` or ``TIMES``; ``EntrySpace.declare`` says how each
+        lies in an entry. ``type``: the text of the declared type; None: anything.
         """
         self._own[slot] = StateKind(layout, type)
 

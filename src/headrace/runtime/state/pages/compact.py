@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.runtime.plain import ATOMS, is_plain, only_atoms
+from headrace.runtime.plain import ATOMS, all_plain, is_plain, only_atoms
 from headrace.runtime.state.backend import MISSING, Entry
-from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind, stored_kind
+from headrace.runtime.state.kinds import LIST, MAP, TIMES, VALUE, StateKind, stored_kind
+from headrace.runtime.state.time_buffer import TimeBuffer
 
 StoredKind = tuple[str, str | None, bool] | str
 """A ``StateKind`` as a plain tuple; older formats have a text."""
@@ -22,6 +23,9 @@ Shape = tuple[tuple[str, StoredKind], ...]
 
 _MOST_ITEMS = 64
 """A list or map of more may be on its way to records of its own, so it is pickled alone."""
+
+_MOST_RECORDS = 16
+"""A buffer by time of more is pickled alone: what is compact is read with every other key's."""
 
 
 def shape_of(kinds: Mapping[str, StateKind]) -> Shape:
@@ -131,9 +135,20 @@ def _compact_map(value: Any) -> Any:
     return value if only_atoms(map(type, held)) or all(map(is_plain, held)) else MISSING
 
 
+def _compact_times(value: Any) -> Any:
+    if type(value) is not TimeBuffer or len(value.times) > _MOST_RECORDS:
+        return MISSING
+    return (value.times, value.values) if all_plain(value.values) else MISSING
+
+
+def _expand_times(stored: Any) -> TimeBuffer:
+    return TimeBuffer([*stored[0]], [*stored[1]])
+
+
 _COMPACT: dict[str, Callable[[Any], Any]] = {
     VALUE: _compact_value,
     LIST: _compact_list,
     MAP: _compact_map,
+    TIMES: _compact_times,
 }
-_EXPAND: dict[str, Callable[[Any], Any]] = {LIST: list, MAP: dict}
+_EXPAND: dict[str, Callable[[Any], Any]] = {LIST: list, MAP: dict, TIMES: _expand_times}
