@@ -21,7 +21,9 @@ from headrace.datastream import (
 )
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import MissingWatermarksError
-from headrace.operators.joins.as_of import LEFT, RIGHT, SLOT, AsOfJoinSpec, Direction, chooser
+from headrace.operators.joins.as_of import AsOfJoinSpec, Direction, chooser
+from headrace.operators.joins.pairs import LEFT, RIGHT
+from headrace.runtime.state.time_buffer import TimeBuffer
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness, run_pipeline
 
@@ -48,8 +50,9 @@ def give(task: KeyedHarness, left: Iterable[int] = (), right: Iterable[int] = ()
 
 
 def kept(task: KeyedHarness) -> tuple[list[int], list[int]]:
-    held = task._backend().enter("key").get(SLOT)
-    return ([], []) if held is None else (list(held[LEFT]), list(held[RIGHT]))
+    entry = task._backend().enter("key")
+    left, right = ([time for time, _ in entry.get(side, ())] for side in (LEFT, RIGHT))
+    return left, right
 
 
 TIMES = [10, 20, 20, 30]
@@ -79,7 +82,8 @@ def test_what_fits(direction: Direction, moment: int, exact: int, inexact: int) 
     tolerance = 5 if direction != "backward" or moment == 36 else None
     for allowed, place in ((True, exact), (False, inexact)):
         choose = chooser(spec(direction=direction, tolerance_ms=tolerance, exact=allowed))
-        assert choose(TIMES, moment) == place
+        found = choose(TimeBuffer(TIMES, [*range(len(TIMES))]), moment)
+        assert found == (None if place < 0 else (TIMES[place], place))
 
 
 @pytest.mark.parametrize("backend", ["heap", "paged"])
