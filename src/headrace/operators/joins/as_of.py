@@ -29,7 +29,7 @@ Call = Literal["join", "flat_join", "process"]
 Found = tuple[int, Any] | None
 """A right record after its timestamp (ms), or None."""
 
-_NOTHING = TimeBuffer()
+_NOTHING = TimeBuffer([], [])
 _GRID_MS = 10_000
 _LEAST_GRID_MS = 100
 

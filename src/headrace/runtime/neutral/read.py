@@ -186,7 +186,7 @@ class _Importer:
             raise _damaged(record, f"has the position {record.position}, not {self._added}")
         self._added += 1
         assert record.stamp_ms is not None
-        self._entry.setdefault(record.state, TimeBuffer()).add(record.stamp_ms, value)
+        self._entry.setdefault(record.state, TimeBuffer([], [])).add(record.stamp_ms, value)
 
     def _declare(self, state: str, kind: StateKind) -> StateKind:
         self._declare_state(state, kind)

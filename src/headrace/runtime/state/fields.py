@@ -13,6 +13,7 @@ from types import MemberDescriptorType
 from typing import Any
 
 from headrace.errors import CheckpointError
+from headrace.runtime.plain import ATOMS
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 _BY_HAND = {"__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getattr__"}
@@ -29,6 +30,8 @@ def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
     """
     for state, value in entry.items():
         value = _first(value)
+        if type(value) in ATOMS:
+            continue
         for field in missing_fields(value):
             name = type(value).__qualname__
             of = "" if operator is None else f" of operator {operator!r}"

@@ -19,9 +19,9 @@ class TimeBuffer:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, times: list[int] | None = None, values: list[Any] | None = None) -> None:
-        self.times: list[int] = [] if times is None else times
-        self.values: list[Any] = [] if values is None else values
+    def __init__(self, times: list[int], values: list[Any]) -> None:
+        self.times = times
+        self.values = values
 
     def add(self, timestamp: int, value: Any) -> None:
         """Add a record after those that are not younger."""

@@ -36,7 +36,7 @@ def paged(store: CountingStore, page_bytes: int = 200) -> PagedBackend:
 def filled(store: CountingStore, times: Any, page_bytes: int = 200) -> None:
     """Records at these times under one key, each its own time."""
     backend = paged(store, page_bytes)
-    buffer = backend.enter("key").setdefault(SLOT, TimeBuffer())
+    buffer = backend.enter("key").setdefault(SLOT, TimeBuffer([], []))
     for time in times:
         buffer.add(time, time)
     backend.changed("key")
@@ -58,7 +58,7 @@ class Walk:
     @property
     def buffer(self) -> TimeBuffer:
         self.backend.changed("key")
-        found: TimeBuffer = self.backend.enter("key").setdefault(SLOT, TimeBuffer())
+        found: TimeBuffer = self.backend.enter("key").setdefault(SLOT, TimeBuffer([], []))
         return found
 
     def moment(self) -> int:
@@ -237,7 +237,7 @@ def test_it_moves_as_records_from_heap_to_pages() -> None:
     heap = HeapBackend()
     heap.declare(SLOT, KIND)
     for key in ("a", "b"):
-        buffer = heap.enter(key)[SLOT] = TimeBuffer()
+        buffer = heap.enter(key)[SLOT] = TimeBuffer([], [])
         for time in (5, 1, 5, 3) * 100:
             buffer.add(time, [key, time, len(buffer)])
     records = [*export_states("join", heap, 0)]

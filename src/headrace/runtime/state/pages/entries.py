@@ -16,11 +16,14 @@ from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
 from headrace.runtime.state.pages.chunked_list import ChunkedList, remove_list
 from headrace.runtime.state.pages.chunked_times import ChunkedTimes, remove_times
 from headrace.runtime.state.pages.compact import (
+    Shape,
     compactor,
     expander,
     holds_containers,
     layout_of,
+    packer,
     shape_of,
+    unpacker,
 )
 from headrace.runtime.state.pages.hashed import HashedPages
 from headrace.runtime.state.refusals import refusal_of
@@ -76,6 +79,8 @@ class EntryPages(HashedPages):
             self.compact = compactor(self._shape)
             self.expanded = expander(self._shape)
             self.watched = holds_containers(self._shape)
+            self._pack = packer(self._shape)
+            self._unpack = unpacker(self._shape)
 
     def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
         """What lies in a page, compact and pickled; entries of another shape are pickled here."""
@@ -87,6 +92,8 @@ class EntryPages(HashedPages):
                     check_state(slot, stored_kind(before), now, self._owner)
             if layout_of(shape) != layout_of(self._shape):
                 expanded = expander(shape)
+                if packer(shape) is not None:
+                    packed = {key: _named(stored, shape) for key, stored in packed.items()}
                 packed |= {key: pickle.dumps(expanded(value), 5) for key, value in plain.items()}
                 plain = {}
         return plain, packed
@@ -113,7 +120,7 @@ class EntryPages(HashedPages):
 
     def _frozen(self, value: Entry, old: Stored | None) -> Stored:
         if not isinstance(old, tuple) and _BIG.isdisjoint(map(type, value.values())):
-            data = pickle.dumps(value, 5)
+            data = pickle.dumps(value if self._pack is None else self._pack(value), 5)
             if len(data) <= SPILL_PAGES * self._page_bytes:
                 return data
         return self._spill(value, old)
@@ -127,6 +134,8 @@ class EntryPages(HashedPages):
         entry: Entry
         if isinstance(stored, bytes):
             entry = pickle.loads(stored)
+            if type(entry) is tuple:
+                entry = self._unpack(entry)
             check_fields(self._owner, entry)
             return entry
         rest, refs = stored
@@ -279,3 +288,9 @@ class EntryPages(HashedPages):
             self._store.put(f"{letter}{id_}", data)
         self._kept.add(id_)
         return id_
+
+
+def _named(stored: Stored, shape: Shape) -> Stored:
+    """An entry that was pickled alone, with the names of its states."""
+    found = pickle.loads(stored) if isinstance(stored, bytes) else None
+    return pickle.dumps(unpacker(shape)(found), 5) if type(found) is tuple else stored
