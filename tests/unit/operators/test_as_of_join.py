@@ -221,6 +221,20 @@ def test_as_a_batch_it_keeps_no_more_than_a_stream() -> None:
         assert task.watermark == MAX_WATERMARK
 
 
+def test_in_a_batch_keys_that_nobody_touches_again_are_joined_as_time_passes() -> None:
+    open_keys = []
+
+    def count(left: Any, right: Any) -> None:
+        open_keys.append(len([*task._backend().keys()]))
+
+    with KeyedHarness(spec(UserFunction(count)), (0, 0), batch=True) as task:
+        for number in range(5_000):
+            task.process((number, number), number)
+        task.end_input()
+    assert len(open_keys) == 5_000
+    assert max(open_keys) < 1_100
+
+
 # However the records of the two streams meet, as long as they are on time.
 
 BOUND_MS = 8

@@ -139,8 +139,7 @@ class AsOfJoinOperator(JoinOperator):
     ) -> None:
         """Let left records wait for the watermark."""
         node, cell, wait_ms = self.node, self.cell, self._wait_ms
-        in_batch, watermark = self.context.is_batch, cell.watermark
-        changed = cell.backend.changed
+        watermark, changed = cell.watermark, cell.backend.changed
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):
@@ -152,7 +151,7 @@ class AsOfJoinOperator(JoinOperator):
                 continue
             if ready_ms > MAX_WATERMARK:
                 raise out_of_range("a left record can be joined at", ready_ms)
-            entry = self._entered(key, timestamp - 1 if in_batch else watermark)
+            entry = self._entered(key, watermark)
             _add(entry, LEFT, timestamp, value)
             timer_ms = entry.get(SLOT)
             if timer_ms is None or ready_ms < timer_ms:
@@ -164,8 +163,7 @@ class AsOfJoinOperator(JoinOperator):
     ) -> None:
         """Keep right records; late ones too, since left ones to come may still want them."""
         node, cell, kept_ms = self.node, self.cell, self._kept_ms
-        in_batch, watermark = self.context.is_batch, cell.watermark
-        changed = cell.backend.changed
+        watermark, changed = cell.watermark, cell.backend.changed
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):
@@ -174,7 +172,7 @@ class AsOfJoinOperator(JoinOperator):
             if kept_ms is not None and timestamp + kept_ms <= watermark:
                 self._dropped.inc()  # nothing to come is so near to it
                 continue
-            entry = self._entered(key, timestamp - 1 if in_batch else watermark)
+            entry = self._entered(key, watermark)
             _add(entry, RIGHT, timestamp, value)
             if SLOT not in entry:
                 self._set_look(key, entry)
@@ -183,9 +181,6 @@ class AsOfJoinOperator(JoinOperator):
     def _entered(self, key: Any, watermark: int) -> Entry:
         """What is kept for a key, without what the watermark has made useless."""
         entry = self.cell.backend.enter(key)
-        left = entry.get(LEFT)
-        if left is not None and left.least_ms + self._wait_ms <= watermark:
-            self._join_ready(key, entry, watermark)  # in a batch only: else it was a timer's turn
         self._clear(entry, watermark)
         return entry
 

@@ -140,7 +140,7 @@ class IntervalJoinOperator(JoinOperator):
         cell, clear, set_timer = self.cell, self._clear, self._set_timer
         side, mine, others = ("left", LEFT, RIGHT) if is_left else ("right", RIGHT, LEFT)
         kept_ms = self._spec.left_kept_ms if is_left else self._spec.right_kept_ms
-        in_batch, join = self.context.is_batch, self._joiner(is_left)
+        join = self._joiner(is_left)
 
         def process(
             keys: list[Any], values: list[Any], timestamps: list[int | None] | None
@@ -155,8 +155,6 @@ class IntervalJoinOperator(JoinOperator):
                 if timestamp < watermark:
                     late(value, timestamp)
                     continue
-                if in_batch:
-                    watermark = timestamp - 1  # a batch comes by time, from both sides
                 entry = enter(key)
                 looks = entry.get(SLOT)
                 useless_ms = timestamp + kept_ms

@@ -34,6 +34,7 @@ class JoinSpec(OperatorSpec):
         side_outputs=True,
         keeps_emitted=True,
         inputs=2,
+        timed_batches=True,
     )
 
     @property

@@ -133,9 +133,8 @@ class EntryPages(HashedPages):
         """
         entry: Entry
         if isinstance(stored, bytes):
-            entry = pickle.loads(stored)
-            if type(entry) is tuple:
-                entry = self._unpack(entry)
+            found: Any = pickle.loads(stored)
+            entry = self._unpack(found) if type(found) is tuple else found
             check_fields(self._owner, entry)
             return entry
         rest, refs = stored
