@@ -17,7 +17,7 @@ from headrace.runtime.detached import copied
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator
-from headrace.runtime.ordering.batches import batch_order, channels_of
+from headrace.runtime.ordering.batches import batch_order, channels_of, with_watermarks
 from headrace.runtime.ordering.run import Read, Run
 from headrace.runtime.ordering.streams import stream_order
 from headrace.runtime.program import JobProgram, VertexProgram
@@ -102,6 +102,7 @@ class KeyedTask:
             and root is not None
             and root.traits.takes_columns
         )
+        self._timed_batches = root is not None and root.traits.timed_batches
         self._processors = () if self._keyed is None else self._keyed.processors()
         self._quiet = QuietChannels(vertex, job)
         self._given: BroadcastInput | None = None
@@ -160,6 +161,8 @@ class KeyedTask:
             for step in self._in_order(task):
                 if isinstance(step, Mark):
                     yield from self._mark(step)
+                elif isinstance(step, int):
+                    yield from self._reach(step)
                 else:
                     self._records(step)
                     if chain.is_full:
@@ -229,8 +232,11 @@ class KeyedTask:
     def _input_of(self, channel: Channel) -> int:
         return self.vertex.inputs.get(channel[0], 0)
 
-    def _in_order(self, task: TaskInput) -> Iterator[Read]:
-        """Records and marks, in the one order that every run of a micro-batch agrees on."""
+    def _in_order(self, task: TaskInput) -> Iterator[Read | int]:
+        """Records and marks, in the one order that every run of a micro-batch agrees on.
+
+        In a batch there may be watermarks (ms) between them, which the operator alone gets.
+        """
         state, shared = self._watermarks.state, task.broadcast
         if not self.facts.is_batch:
             if shared is None:
@@ -243,7 +249,8 @@ class KeyedTask:
         for channel in channels:
             state.setdefault(channel, (MIN_WATERMARK, False))
         first = shared.of_batch() if shared is not None else ()
-        return one_after_another(first, batch_order(task.blocks, channels))
+        order = batch_order(task.blocks, channels)
+        return one_after_another(first, with_watermarks(order) if self._timed_batches else order)
 
     @staticmethod
     def _all_blocks(task: TaskInput) -> Sequence[Block]:
@@ -339,8 +346,13 @@ class KeyedTask:
             return
         if not watermarks.update(mark.channel, mark.watermark, mark.idle):
             return
-        chain, watermark, outbox = self._chain, watermarks.current, self._chain.outbox
-        chain.tick()
+        self._chain.tick()
+        yield from self._reach(watermarks.current)
+        self._chain.signal(watermarks.current, watermarks.idle)
+
+    def _reach(self, watermark: int) -> Iterator[Envelope]:
+        """Let the operator's event time go on: the timers that are due fire."""
+        chain, outbox = self._chain, self._chain.outbox
         if watermark > chain.cell.watermark:
             chain.cell.watermark = watermark
             if self._keyed is not None:
@@ -349,7 +361,6 @@ class KeyedTask:
                     fire(timer, True)
                     if outbox.weight_bytes >= BYTES_GATHERED or outbox.overflow:
                         yield from chain.drain()
-        chain.signal(watermark, watermarks.idle)
 
     def _fire_processing_timers(self, now_ms: int) -> Iterator[Envelope]:
         if self._keyed is None:

@@ -69,6 +69,8 @@ class Traits:
     ``passes_columns``: it can take columns, but it gets them only if an operator after it takes
     them. ``waits``: it keeps records until something outside has answered. It gets copies of
     those that someone could still change, and after a keyed operator it has a task of its own.
+    ``timed_batches``: in a batch it gets watermarks between timestamps, as in a stream; others get
+    none before the end.
     ``operator_state``: its ``state`` belongs to its instances, the subtasks, and not to keys; it
     must be the head of a vertex.
     """
@@ -88,6 +90,7 @@ class Traits:
     gives_columns: bool = False
     passes_columns: bool = False
     waits: bool = False
+    timed_batches: bool = False
     operator_state: bool = False
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block
 from headrace.runtime.block import Mark as RealMark
-from headrace.runtime.ordering.batches import batch_order
+from headrace.runtime.ordering.batches import RECORDS_BETWEEN, batch_order, with_watermarks
 from headrace.runtime.ordering.run import Run
 from headrace.runtime.ordering.streams import one_lane, stream_order
 from headrace.runtime.watermarks import ChannelWatermarks
@@ -120,6 +120,35 @@ def test_a_batch_is_read_by_time_and_ends_every_channel() -> None:
     run, *ends = batch_order(blocks, [channel("known")])
     assert isinstance(run, Run) and run.values == ["c", "b", "a"]
     assert ends == [Mark(0, "known", MAX_WATERMARK), Mark(0, "x", MAX_WATERMARK)]
+
+
+def test_a_timed_batch_has_watermarks_between_timestamps() -> None:
+    """None between equal timestamps, of whichever input, and none where there is no time."""
+    many = 3 * RECORDS_BETWEEN
+    steps = [*range(RECORDS_BETWEEN), *[1_000] * many, *range(2_000, 2_000 + many)]
+    left = block(*steps, stamps=steps)
+    right = block(*steps, stamps=steps)._replace(input=1)
+    untimed = block("x", stamps=[None])
+    order = [*batch_order([untimed, left, right], [])]
+    reads = [*with_watermarks(order)]
+    latest, since, found = MIN_WATERMARK, 0, []
+    for each in reads:
+        if isinstance(each, int):
+            found.append(each)
+            assert since >= RECORDS_BETWEEN
+            since = 0
+        elif isinstance(each, Run):
+            stamps = [MIN_WATERMARK if stamp is None else stamp for stamp in each.timestamps or ()]
+            assert not found or stamps[0] > found[-1]
+            latest, since = stamps[-1], since + len(stamps)
+            assert since <= RECORDS_BETWEEN + 2 * many
+    assert latest == steps[-1]
+    assert found == [255, 999, 1_999, *range(2_255, 3_500, 256)]
+    runs = [each for each in reads if isinstance(each, Run)]
+    before = [each for each in order if isinstance(each, Run)]
+    for field in ("values", "timestamps"):
+        wanted = [item for run in before for item in getattr(run, field)]
+        assert [item for run in runs for item in getattr(run, field)] == wanted
 
 
 @st.composite

@@ -12,6 +12,9 @@ from headrace.runtime.block import Block, Mark
 from headrace.runtime.ordering.run import Read, Run
 from headrace.runtime.ordering.runs import one_run, put_together
 
+RECORDS_BETWEEN = 512
+"""So many records of a batch are read from one watermark to the next, or a few more."""
+
 
 def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Read]:
     """All records by timestamp (those without one first), then the end of time, as in Flink.
@@ -28,6 +31,34 @@ def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Re
     yield from in_time[0] if len(in_time) == 1 else _inputs_by_time(map(_whole, in_time))
     for channel in channels_of(blocks, channels):
         yield Mark(0, channel, MAX_WATERMARK)
+
+
+def with_watermarks(reads: Iterable[Read]) -> Iterator[Read | int]:
+    """The same with watermarks (ms) of all inputs between timestamps, as whole numbers.
+
+    There is one after ``RECORDS_BETWEEN`` records, as soon as a later timestamp comes: it costs its
+    receiver more than a record does, and decides only how early timers fire.
+    """
+    read_since = 0
+    latest_ms = MAX_WATERMARK
+    for read in reads:
+        if isinstance(read, Mark) or read.timestamps is None:
+            yield read
+            continue
+        stamps, start = read.timestamps, 0
+        while start < len(stamps):
+            stamp = stamps[start]
+            if read_since >= RECORDS_BETWEEN and stamp is not None and stamp > latest_ms:
+                yield stamp - 1
+                read_since = 0
+            stop = min(start + max(RECORDS_BETWEEN - read_since, 1), len(stamps))
+            while stop < len(stamps) and stamps[stop] == stamps[stop - 1]:
+                stop += 1
+            yield read.part(start, stop)
+            last = stamps[stop - 1]
+            latest_ms = MIN_WATERMARK if last is None else last
+            read_since += stop - start
+            start = stop
 
 
 def _input_by_time(blocks: Sequence[Block]) -> Iterator[Run]:

@@ -112,11 +112,11 @@ class EntrySpace(ABC):
 
     @abstractmethod
     def declare(self, slot: str, kind: StateKind) -> None:
-        """Say what a slot holds: a value, a list (of values) or a map (a dict of values).
+        """Say what a slot holds: a value, a list, a map (a dict) or a ``TimeBuffer``.
 
         Where it expires, each value is a pair with the time (ms) of its last use. A backend may
         give list and map values back as objects of its own that behave like a ``list`` (append,
-        extend, iteration, len) or a ``dict``.
+        extend, iteration, len) or a ``dict``. The same holds for a ``TimeBuffer``.
 
         Raises:
             CheckpointError: what is stored is of another kind or type.

@@ -20,6 +20,7 @@ from headrace.runtime.state.backend import (
 )
 from headrace.runtime.state.kinds import StateKind, check_state
 from headrace.runtime.state.refusals import unpicklable
+from headrace.runtime.state.time_buffer import TimeBuffer
 
 DEAD_TIMERS = 64
 """A heap with fewer deleted timers than this is left as it is."""
@@ -254,7 +255,9 @@ class HeapBackend(HeapEntries, StateBackend):
 
 
 def _kind_of(value: Any) -> type:
-    """The type of a value, or of the newest one in a list or a map."""
+    """The type of a value, or of the newest one in a list, a map or a buffer by time."""
+    if type(value) is TimeBuffer:
+        value = value.values
     if type(value) is list and value:
         return type(value[-1])
     if type(value) is dict and value:

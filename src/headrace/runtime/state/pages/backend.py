@@ -28,10 +28,11 @@ class PagedBackend(StateBackend):
     """The state of one operator in one key group, for one call: enter, change, flush.
 
     Records: ``h`` the header, ``p<page>`` entries of keys, ``n<page>`` those of keys in namespaces,
-    ``w<id>.<page>`` those of a namespace's table, ``l<id>.<chunk>`` and ``m<id>.<bucket>`` big
-    lists and maps, ``v<id>`` and ``e<id>`` other big values and entries, ``e``/``t`` timers:
-    ``E<leaf>.<bucket>`` and ``Ed`` (event time), ``P...`` (processing time). The header is read at
-    the first use; a call that touches nothing reads nothing else and writes nothing.
+    ``w<id>.<page>`` those of a namespace's table, ``l<id>.<chunk>``, ``m<id>.<bucket>`` and
+    ``b<id>.<number>`` big lists, maps and buffers by time, ``v<id>`` and ``e<id>`` other big values
+    and entries, ``e``/``t`` timers: ``E<leaf>.<bucket>`` and ``Ed`` (event time), ``P...``
+    (processing time). The header is read at the first use; a call that touches nothing reads
+    nothing else and writes nothing.
 
     ``page_bytes``: what a page holds on average; an entry of more than four times this moves
     out of its page. Objects that one entry refers to twice stay one object only while they lie

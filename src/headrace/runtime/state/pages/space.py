@@ -65,8 +65,9 @@ class PagedEntries(EntrySpace):
     def declare(self, slot: str, kind: StateKind) -> None:
         """Say what a slot holds.
 
-        Big lists come back as ``ChunkedList``, big maps as ``BucketedMap``, which is iterated
-        over bucket by bucket; small maps keep the order of insertion.
+        Big lists come back as ``ChunkedList``, big buffers by time as ``ChunkedTimes``, big maps
+        as ``BucketedMap``, which is iterated over bucket by bucket; small maps keep the order of
+        insertion.
         """
         self._kinds[slot] = kind
         self._check(slot)
