@@ -148,6 +148,7 @@ class _Rows:
                 else:
                     chain.push_chunk(ColumnChunk(records, NAMED_ROWS))
                 read.inc(batch.num_rows)
+                chain.received.n += batch.num_rows
                 if chain.is_full:
                     yield from chain.drain()
             if begun:
