@@ -141,13 +141,13 @@ class Named(Protocol):
     """An operator or a source of a program."""
 
     @property
-    def id(self) -> str: ...  # noqa: D102
+    def id(self) -> str: ...
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str: ...
 
     @property
-    def uid(self) -> str | None: ...  # noqa: D102
+    def uid(self) -> str | None: ...
 
 
 def operator_counts(

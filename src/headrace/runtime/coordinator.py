@@ -210,8 +210,15 @@ class Coordinator:
             inputs.append(tick)
         return inputs
 
-    def pending(self, offset: Offset) -> dict[str, Pending]:
-        """What is left of each source after an offset, of those that know something."""
+    def reporting_plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
+        """The plan; its first task also reports what is left of each source after ``end``.
+
+        What is left is no part of the plan: it may be another when a micro-batch is run again.
+        """
+        first, *others = self.plan(start, end)
+        return [replace(first, pending=self._pending(end)), *others]
+
+    def _pending(self, offset: Offset) -> dict[str, Pending]:
         found = {
             source_id: self._enumerators[source_id].pending(offset.source(source_id).positions)
             for source_id in self._sources

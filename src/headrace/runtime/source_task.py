@@ -44,6 +44,9 @@ class SplitState(NamedTuple):
 
 NEW_SPLIT = SplitState(MIN_WATERMARK, {})
 
+TICK = 1 << 40
+"""The sequence number of a task's envelopes that send the time alone."""
+
 _WATERMARKS = 16
 """So many periodic watermarks of a split are enough for a task and micro-batch, however large:
 downstream of a keyed stage every key group gets each of them from every other."""
@@ -204,7 +207,7 @@ class SourceTask:
             for vertex in stage:
                 for group in range(vertex.groups):
                     yield Envelope(
-                        vertex.stage, group, vertex.id, Kind.DATA, task.sender, 1 << 40, empty
+                        vertex.stage, group, vertex.id, Kind.DATA, task.sender, TICK, empty
                     )
 
     def _work(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
