@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from headrace.common import Configuration, Duration, WatermarkStrategy
+from headrace.common import Configuration, WatermarkStrategy
+from headrace.common.time import Duration
 from headrace.common.typeinfo import Types
+from headrace.common.watermark_generators import MIN_WATERMARK, Watermark, WatermarkGenerator
 from headrace.datastream import (
     DataStream,
     KeyedProcessFunction,
@@ -16,18 +18,32 @@ from headrace.datastream import (
 )
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.window import TumblingEventTimeWindows
+from headrace.metrics import OperatorCounts
 
 ODD = OutputTag("odd")
 UNREAD = OutputTag("unread")
-LATE = OutputTag("late")
-
-BY_TIME = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
-    lambda value, _: value[1]
-)
-"""Times of both streams; the two records of time 0 that follow later ones are late."""
 
 FIRST = [(n, 0 if n in (30, 31) else 100 * n) for n in range(40)]
+"""Numbers and times. The two records of time 0 come after later ones: a stream drops them."""
+
 SECOND = [(n, 100 * n) for n in range(100, 110)]
+
+
+class AfterEach(WatermarkGenerator):
+    """A watermark after each record, however the input is cut."""
+
+    def __init__(self) -> None:
+        self.reached = MIN_WATERMARK
+
+    def on_event(self, event: Any, event_timestamp: int, output: Any) -> None:
+        self.reached = max(self.reached, event_timestamp - 1)
+        output.emit_watermark(Watermark(self.reached))
+
+    def on_periodic_emit(self, output: Any) -> None:
+        """Nothing."""
+
+
+BY_TIME = WatermarkStrategy.for_generator(AfterEach).with_timestamp_assigner(lambda value: value[1])
 
 
 class Sort(ProcessFunction):
@@ -89,8 +105,24 @@ IN_AND_OUT = {
     "sort": (40, 40),
     "odd": (20, 20),
     "second": (10, 10),
-    # by key of three: 20 and 4, 20 and 3, 0 and 3 ... of even numbers, each twice
-    "count": (30, 15),
+    "count": (30, 14),  # of the three keys there are 11, 10 and 9 records
     "timed": (40, 40),
+    "windows": (40, 8),
+    "to odd": (20, 0),
+    "to both": (14, 0),
+    "to windows": (8, 0),
 }
-"""Of each operator, how many records come and how many it emits."""
+"""Of each operator and sink, how many records come and how many it emits."""
+
+LATE_RECORDS = 2
+"""How many a stream drops in the windows; in a batch nothing is late."""
+
+
+def passed(operators: Iterable[OperatorCounts]) -> dict[str, tuple[int, int]]:
+    """Of each operator, how many records came and how many it emitted, added up."""
+    found: dict[str, tuple[int, int]] = {}
+    for each in operators:
+        name = f"to {each.name}" if each.operator_id.startswith("collect-") else each.name
+        came, went = found.get(name, (0, 0))
+        found[name] = came + each.records_in, went + each.records_out
+    return found
