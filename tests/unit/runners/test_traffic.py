@@ -22,9 +22,7 @@ def named(id_: str) -> Any:
 
 
 def program() -> Any:
-    vertex = SimpleNamespace(
-        id="sum", number=0, chain=SimpleNamespace(nodes={"sum": named("sum")})
-    )
+    vertex = SimpleNamespace(id="sum", number=0, chain=SimpleNamespace(nodes={"sum": named("sum")}))
     return SimpleNamespace(
         stages=((vertex,),), sinks=(named("sink"),), sources=(named("a"), named("b"))
     )
