@@ -43,7 +43,8 @@ class OperatorCounts:
     other tasks and sinks (0 on the local runner, which encodes nothing); ``busy_ms``, the time in
     which the task worked; ``watermark_ms``; ``state_entries``, the pairs of key and namespace that
     have state; and ``state_bytes``, the pages that hold them, without values so big that they lie
-    apart. None: not known, as with state on the heap.
+    apart. None: not known, as with state on the heap. A group that was not at work since the run
+    began is not in them.
     """
 
     operator_id: str
@@ -66,10 +67,11 @@ class SourceCounts:
     """What was read of one source, and how much is left.
 
     ``records``: those that were read, with the ``bad_records`` that could not be decoded.
-    ``watermark_ms``: the lowest over its splits; None: none yet. ``event_time_lag_ms``: how far the
-    watermark is behind the time of day; None without a watermark, and at the end of the input.
-    ``pending_records`` and ``pending_bytes``: what was there and unread when the micro-batch was
-    planned, by what the source knew; None: it does not know.
+    ``watermark_ms``: the lowest over its splits; None: none yet, or no split is left.
+    ``event_time_lag_ms``: how far the watermark is behind the time of day; None without a
+    watermark, and at the end of the input. ``pending_records`` and ``pending_bytes``: what was
+    there and unread when the micro-batch was planned, by what the source knew; None: it does not
+    know.
     """
 
     source_id: str
@@ -88,7 +90,7 @@ class BatchCounts:
     """What a committed micro-batch has done.
 
     ``operators`` and ``sources``: of this micro-batch alone. ``total_operators`` and
-    ``total_sources``: since the run began. Sinks are operators, too. ``subtasks``: what
+    ``total_sources``: since the run began. Sources and sinks are operators, too. ``subtasks``: what
     ``operators`` adds up.
     """
 
@@ -211,7 +213,6 @@ def source_counts(
     for source in sources:
         figures = found.get(source.id, {}).get(None, {})
         watermark = _watermark(watermarks.get(source.id))
-        ended = watermark is None or watermark >= MAX_WATERMARK
         made.append(
             SourceCounts(
                 source.id,
@@ -220,12 +221,17 @@ def source_counts(
                 int(_value(figures, RECORDS_IN) or 0),
                 int(_value(figures, BAD_RECORDS) or 0),
                 watermark,
-                None if ended or watermark is None else now_ms - watermark,
+                _lag(watermark, now_ms),
                 _whole(figures, PENDING_RECORDS),
                 _whole(figures, PENDING_BYTES),
             )
         )
     return tuple(made)
+
+
+def _lag(watermark: int | None, now_ms: int) -> int | None:
+    ended = watermark == MAX_WATERMARK
+    return None if watermark is None or ended else now_ms - watermark
 
 
 def _value(figures: Mapping[str, Part], metric: str) -> Number | None:

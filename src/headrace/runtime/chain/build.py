@@ -267,25 +267,29 @@ class ChainParts:
             ):
                 push = self._copying(push)
             by_tag.setdefault(link.tag, []).append(push)
-        sides = {
-            tag: self._counted(node, tag, _fan_out(pushes))
-            for tag, pushes in by_tag.items()
-            if tag is not None
-        }
-        uncounted = self._uncounted[node.id] = _fan_out(by_tag.get(None, []))
-        main = self._counted(node, None, uncounted)
+        self._uncounted[node.id] = _fan_out(by_tag.get(None, []))
+        counted = {tag: self._counted(node, tag, pushes) for tag, pushes in by_tag.items()}
+        main = counted.pop(None, drop_record)
+        sides = {tag: push for tag, push in counted.items() if tag is not None}
         made = Outputs(main, sides, self._signal_after(node))
         if len(links) == 1 and links[0].kind == "exchange":
             made.key_groups = self.exchanges[links[0].target].groups
         return made
 
-    def _counted(self, node: NodeProgram, tag: str | None, push: Push) -> Push:
-        """A push that also counts, where nothing else measures what goes to the output."""
+    def _counted(self, node: NodeProgram, tag: str | None, pushes: list[Push]) -> Push:
+        """A push into an output; it also counts, where nothing else measures what goes there."""
         tally = self.counts.tally(node.id, tag)
         if tally is None:
-            return push
-        steps = (counting(tally, in_loop=False), calling(push))
-        return pushing(steps, f"output of {node.name}")
+            return _fan_out(pushes)
+        count = counting(tally, in_loop=False)
+        targets = {link.target for link in node.links if link.tag == tag}
+        for target in targets:
+            step = self._steps.get(target)
+            if pushes == [self.pushes.get(target)] and step and not step.only_in_loops:
+                # Counts within the function of what follows: a call less for each record.
+                child = self.program.nodes[target]
+                return pushing((count, step, *self._row_after(child)), child.name)
+        return pushing((count, calling(_fan_out(pushes))), f"output of {node.name}")
 
     def _waits(self, node_id: str) -> bool:
         spec = self.program.nodes[node_id].spec

@@ -308,7 +308,9 @@ class MonitoredFolder(SplitEnumerator):
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
         """About how many bytes are left of the files that were found so far."""
-        number, position = positions.get(self.SPLIT, (0, 0))
+        if self.SPLIT not in positions:
+            return Pending()
+        number, position = positions[self.SPLIT]
         left = [(path, extent, extent) for path, extent in self._entries()[number:]]
         if left:
             path, extent, _ = left[0]
