@@ -139,7 +139,7 @@ class JobListener(Protocol):
         """A micro-batch is committed; each is reported once, in order."""
 
 
-class Named(Protocol):
+class _Named(Protocol):
     """An operator or a source of a program."""
 
     @property
@@ -153,7 +153,7 @@ class Named(Protocol):
 
 
 def operator_counts(
-    parts: Mapping[MetricId, Part], operators: Iterable[Named], by_subtask: bool = False
+    parts: Mapping[MetricId, Part], operators: Iterable[_Named], by_subtask: bool = False
 ) -> tuple[OperatorCounts, ...]:
     """The counts of each operator, in their order; those that counted nothing, too.
 
@@ -180,7 +180,7 @@ def _by_operator(
     return found
 
 
-def _counts(operator: Named, subtask: int | None, figures: Mapping[str, Part]) -> OperatorCounts:
+def _counts(operator: _Named, subtask: int | None, figures: Mapping[str, Part]) -> OperatorCounts:
     def number(metric: str) -> int:
         return int(_value(figures, metric) or 0)
 
@@ -203,7 +203,7 @@ def _counts(operator: Named, subtask: int | None, figures: Mapping[str, Part]) -
 
 def source_counts(
     parts: Mapping[MetricId, Part],
-    sources: Iterable[Named],
+    sources: Iterable[_Named],
     watermarks: Mapping[str, int],
     now_ms: int,
 ) -> tuple[SourceCounts, ...]:
