@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import CheckpointError, PlanError
@@ -170,6 +170,13 @@ class ColumnChunk:
         return found
 
 
+class Pending(NamedTuple):
+    """What a source has, and nobody has read yet. None: not known."""
+
+    records: int | None = None
+    size_bytes: int | None = None
+
+
 class SplitEnumerator(ABC):
     """Finds splits and plans ranges; runs near the driver, for one source of one job.
 
@@ -227,6 +234,13 @@ class SplitEnumerator(ABC):
         ``end`` has the new position of those that go on, and the end position of ``finished``
         ones where ``advance`` gave it; those without are read to their end.
         """
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """What is there after ``positions``, as far as it is known: it is reported, not planned by.
+
+        It asks nobody: what ``advance`` has seen last is enough. By default nothing is known.
+        """
+        return Pending()
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """All records before ``positions`` are committed in all sinks; a broker may be informed.

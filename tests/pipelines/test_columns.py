@@ -164,6 +164,24 @@ def test_columns_and_rows_meet_in_one_operator(
         assert taken["columns"] and taken["rows"]
 
 
+def test_operators_count_columns_as_they_count_rows() -> None:
+    def counted(source: Source) -> list[tuple[str, int, int]]:
+        stream = StreamExecutionEnvironment().from_source(source, TIMES, "amounts")
+        twice = adding(adding(stream, DoubleSpec()), DoubleSpec())
+        many = twice.filter(lambda value: value["amount"] > 99)
+        sums = adding(adding(twice, DoubleSpec()).key_by(ByColumns("user")), WindowSumsSpec())
+        found = run({"many": many, "sums": sums}, cuts=[7, 100]).batches[-1].total_operators
+        return [(each.name, each.records_in, each.records_out) for each in found]
+
+    found, rows = counted(AS_COLUMNS), taken["rows"]
+    assert rows == 0
+    assert found == counted(AS_ROWS)
+    doubles = [each for each in found if each[0] == "Double"]
+    assert doubles == [("Double", RECORDS, RECORDS)] * 3
+    (came,) = [came for name, came, _ in found if name == "Filter"]
+    assert came == RECORDS
+
+
 def test_rows_after_columns_are_those_of_the_source() -> None:
     def plain(source: Source) -> Any:
         env = StreamExecutionEnvironment()

@@ -93,6 +93,8 @@ class TimestampsOperator(Operator, WatermarkOutput):
     here, by the clock of the micro-batch: these run at every tick of the clock.
     """
 
+    keeps_number = True
+
     def __init__(self, spec: TimestampsSpec) -> None:
         self._strategy = spec.strategy
         self._stepped: type[WatermarkGenerator] | None = None

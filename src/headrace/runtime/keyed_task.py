@@ -7,9 +7,12 @@ from itertools import chain as one_after_another
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.metrics.measures import LowestOfGroups, Milliseconds, OfGroups, Tally
 from headrace.metrics.metricbase import MetricGroup
+from headrace.metrics.operator_counts import BUSY_MS, STATE_BYTES, STATE_ENTRIES, WATERMARK
 from headrace.runtime.block import Block, Envelope, Mark
 from headrace.runtime.broadcast import BroadcastInput
+from headrace.runtime.busy import busy
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.channel import ALL_SPLITS, Channel
 from headrace.runtime.context import TaskFacts
@@ -110,7 +113,12 @@ class KeyedTask:
         self._changes: list[Change] = []
         """The changes of the shared state that the group at work has made so far."""
         self._context = self._chain.contexts[vertex.chain.root]
-        self._records_in = self._context.get_metrics_group().counter("numRecordsIn")
+        measured = self._context.get_metrics_group().measured
+        self._worked_ns = Tally()
+        measured.of_kind(BUSY_MS, Milliseconds).add((self._worked_ns,))
+        self._watermark_of = measured.of_kind(WATERMARK, LowestOfGroups)
+        self._entries_of = measured.of_kind(STATE_ENTRIES, OfGroups)
+        self._bytes_of = measured.of_kind(STATE_BYTES, OfGroups)
 
     def advance(self, task: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
         """Work through a micro-batch; gives out what is to be sent, and flushes the backend."""
@@ -119,7 +127,10 @@ class KeyedTask:
 
     def drain(self) -> Iterator[Envelope]:
         """Give out what waits to be sent."""
-        return self._chain.drain()
+        return self._timed(self._chain.drain())
+
+    def _timed(self, work: Iterator[Envelope]) -> Iterator[Envelope]:
+        return busy(work, self.facts.clock_ns, self._worked_ns)
 
     def work(self, task: TaskInput, backend: StateBackend, appends: bool) -> Iterator[Envelope]:
         """Work through a group's micro-batch and flush the backend.
@@ -128,6 +139,9 @@ class KeyedTask:
         watermarks of its own. ``appends``: records that wait already are of other groups in this
         micro-batch. If not, they are of a call that failed, and are dropped.
         """
+        return self._timed(self._work(task, backend, appends))
+
+    def _work(self, task: TaskInput, backend: StateBackend, appends: bool) -> Iterator[Envelope]:
         chain, cell, header = self._chain, self._chain.cell, backend.header
         self._backend = backend
         self._watermarks = self._channels_of(header)
@@ -187,10 +201,21 @@ class KeyedTask:
         if nodes:
             header["nodes"] = nodes
         backend.flush()
+        self._measure(task.group, backend)
         if not chain.merged or chain.waiting() >= _FEW_RECORDS or chain.is_full:
             yield from chain.drain()
         else:
             yield from chain.drain_sinks()
+
+    def _measure(self, group: int, backend: StateBackend) -> None:
+        """Note the group's watermark, and the size of its state."""
+        self._watermark_of.set(group, self._watermarks.current)
+        if self._context.states is None and not self.vertex.has_instances:
+            return  # it keeps no state
+        entries, size_bytes = backend.size()
+        self._entries_of.set(group, entries)
+        if size_bytes is not None:
+            self._bytes_of.set(group, size_bytes)
 
     def _channels_of(self, header: Mapping[str, Any]) -> ChannelWatermarks:
         """Where the channels stood at the end of the last micro-batch.
@@ -273,7 +298,7 @@ class KeyedTask:
         given, shared, place = self._given, self._shared, (run.input, run.start)
         assert given is not None and shared is not None
         if self._runs_broadcast:
-            self._records_in.inc(len(run.values))
+            self._chain.received.n += len(run.values)
             self._run_broadcast(run)
             changes = shared.taken()
             given.note(place, changes, shared.asked_all_groups)
@@ -314,7 +339,7 @@ class KeyedTask:
         values: Any
         timestamps: Any
         keys, values, timestamps, number, _ = run
-        self._records_in.inc(len(values))
+        self._chain.received.n += len(values)
         if type(values) is not list:
             if self._takes_columns:
                 self._columns(keys, values)

@@ -205,6 +205,9 @@ ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]
 class Operator:
     """The mutable logic of one operator in one task, made by its spec."""
 
+    keeps_number = False
+    """True when it emits one record for each, and has no step that says so (``Step``)."""
+
     input_watermark: Callable[[int], int]
     """Gives the watermark (ms) of one input, by its number; it never falls.
 

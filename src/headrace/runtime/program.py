@@ -256,6 +256,13 @@ class JobProgram:
         changed = bool(before) and (copied or before != self.fingerprint)
         return replace(self, changes=int(changes or 0) + changed)
 
+    @property
+    def operators(self) -> list[NodeProgram | SinkProgram]:
+        """Its sources, operators and sinks; each after those that feed it."""
+        chains = [source.chain for source in self.sources]
+        chains += [vertex.chain for stage in self.stages for vertex in stage]
+        return [*(chain.nodes[each] for chain in chains for each in chain.order()), *self.sinks]
+
     def exchanges_to(self, vertex: VertexProgram) -> frozenset[str]:
         """The ids of the exchanges that lead to a vertex."""
         chains = [source.chain for source in self.sources]

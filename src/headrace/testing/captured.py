@@ -40,9 +40,17 @@ class Captured:
     watermarks: list[int] = field(default_factory=list)
     context: TaskContext | None = None
     cell: KeyContext | None = None
+    cleared: int = 0
+    """How many records were emitted and forgotten."""
+
+    @property
+    def records(self) -> int:
+        """How many records were emitted to all outputs so far."""
+        return self.cleared + len(self.main) + sum(map(len, self.sides.values()))
 
     def clear(self) -> None:
         """Forget what was emitted."""
+        self.cleared = self.records
         self.main.clear()
         self.sides.clear()
         self.watermarks.clear()

@@ -22,6 +22,7 @@ from headrace.connector import (
     Committer,
     CommitterContext,
     JsonValue,
+    Pending,
     Progress,
     Sink,
     SinkWriter,
@@ -212,6 +213,11 @@ class _Enumerator(SplitEnumerator):
             for name, first in start.items()
             for at in range(first, end.get(name, first))
         ]
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """The records of the chunks that are left."""
+        left = [each for name, at in positions.items() for each in self.files[name][at:]]
+        return Pending(sum(records for _, records in left))
 
     def _place(self, name: str, at: int) -> tuple[str, int]:
         begin = self.files[name][at - 1][0] if at else 0

@@ -12,6 +12,7 @@ from headrace.connector import (
     Chunk,
     ColumnChunk,
     JsonValue,
+    Pending,
     Progress,
     ServedBy,
     Source,
@@ -217,6 +218,13 @@ class HybridEnumerator(SplitEnumerator):
             found = self._of(number).ranges(_of(number, start), _of(number, end), own)
             work += [replace(each, split=_name(number, each.split)) for each in found]
         return work
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """What the last source says; before it is read, nobody knows what it will have."""
+        number = self._current(positions)
+        if number < len(self.bounded) - 1:
+            return Pending()
+        return self._of(number).pending(_of(number, positions))
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """Tell the sources whose splits are named."""

@@ -61,6 +61,8 @@ class Chain:
         self._parts = parts
         self.program, self.cell = parts.program, parts.cell
         self.operators, self.contexts = parts.operators, parts.contexts
+        self.received = parts.counts.received
+        """How many records were pushed in at the root: whoever pushes them counts them."""
         self._exchanges, self._sinks = parts.exchanges, parts.sinks
         self.push_all, self.push_alls = parts.push_all, parts.push_alls
         self.push_columns = _columns_into(parts)

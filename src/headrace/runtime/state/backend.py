@@ -25,6 +25,17 @@ class Timer(NamedTuple):
     namespace: Any = None
 
 
+class StateSize(NamedTuple):
+    """How much state there is. ``entries``: of keys, and of pairs of key and namespace.
+
+    ``size_bytes``: of the pages with these entries, without big values that lie apart; None: not
+    known.
+    """
+
+    entries: int
+    size_bytes: int | None
+
+
 RESERVED_NAMES = "headrace."
 """The names of states that an operator itself keeps begin so; no state of a user's may."""
 
@@ -221,6 +232,10 @@ class StateBackend(EntrySpace):
 
     tables: NamespaceTables
     """The entries of namespaces that many keys share, apart from those above."""
+
+    @abstractmethod
+    def size(self) -> StateSize:
+        """How much state there was at the last ``flush``."""
 
     @abstractmethod
     def flush(self) -> None:

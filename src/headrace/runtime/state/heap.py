@@ -14,6 +14,7 @@ from headrace.runtime.state.backend import (
     EntrySpace,
     NamespaceTables,
     StateBackend,
+    StateSize,
     Timer,
     TimerStore,
     Values,
@@ -146,6 +147,10 @@ class HeapEntries(EntrySpace):
             return ((key, {slot: value}) for key, value in values.items())
         return ((key, entry) for key, entry in self._entries.items() if entry)
 
+    def count(self) -> int:
+        """How many entries there are, with those that are empty until ``flush``."""
+        return len(self._entries if self._view is None else self._view[0])
+
     def newest(self) -> tuple[Any, Entry] | None:
         """The key that was entered last, with its entry."""
         if self._view is not None:
@@ -194,6 +199,10 @@ class HeapTables(NamespaceTables):
             table = self._tables[namespace] = HeapEntries()
         return table
 
+    def count(self) -> int:
+        """How many entries all tables have."""
+        return sum(table.count() for table in self._tables.values())
+
     def newest(self) -> list[HeapEntries]:
         """The table that was made last, if there is one."""
         return [self._tables[next(reversed(self._tables))]] if self._tables else []
@@ -226,6 +235,10 @@ class HeapBackend(HeapEntries, StateBackend):
         self.event_timers = HeapTimers()
         self.processing_timers = HeapTimers()
         self.header: dict[str, Any] = {}
+
+    def size(self) -> StateSize:
+        """How many entries there are."""
+        return StateSize(self.count() + self._namespaced.count() + self._tables.count(), None)
 
     def flush(self) -> None:
         """Drop the entries that are empty.

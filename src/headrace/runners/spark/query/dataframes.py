@@ -23,6 +23,7 @@ from headrace.runners.spark.failures import raise_encoded
 from headrace.runners.spark.query.appended import FORMATS, Folder, append_once, last_appended
 from headrace.runners.spark.query.delta_log import last_transaction, location_of
 from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
+from headrace.runners.spark.query.traffic import FIRST_OF_DATAFRAMES
 from headrace.runners.spark.query.wire import WIRE_DDL, rows_of, to_arrow
 from headrace.runners.spark.query.worker import (
     ProgramRef,
@@ -38,7 +39,6 @@ from headrace.runtime.failure import annotate, at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
 _NOW = "__headrace_now_ms"
-_FIRST_SENDER = 1 << 18  # after every planned source task, before every keyed one
 
 
 def dataframe_sources(program: JobProgram) -> dict[str, DataFrame]:
@@ -132,7 +132,7 @@ class _Rows:
     def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
         source = next(s for s in job.program.sources if s.id == self._source_id)
         chain = job.dataframe_chain(source)
-        sender = _FIRST_SENDER + partition_id() * len(job.program.sources) + source.number
+        sender = FIRST_OF_DATAFRAMES + partition_id() * len(job.program.sources) + source.number
         read = job.metrics.counter("numRecordsIn")
         begun = False
         try:
@@ -148,6 +148,7 @@ class _Rows:
                 else:
                     chain.push_chunk(ColumnChunk(records, NAMED_ROWS))
                 read.inc(batch.num_rows)
+                chain.received.n += batch.num_rows
                 if chain.is_full:
                     yield from chain.drain()
             if begun:

@@ -170,6 +170,7 @@ class StageProcessor(StatefulProcessor):
             for row in map(Row._make, frame.itertuples(index=False, name=None)):
                 if row.stage == self._stage:
                     for envelope in received.open(row.payload, row.stage):
+                        job.traffic.count(envelope)
                         received.keep(envelope.group, envelope)
                 else:
                     yield row
@@ -232,6 +233,7 @@ class BatchStage:
                 continue
             bucket = row.bucket
             (envelope,) = envelopes_in(InMemory(row.payload), row.stage)
+            job.traffic.count(envelope)
             if to_all is None:
                 keys = bucket_keys(job.program.partitions)
                 to_all = _ToAll(job, keys.index(bucket))

@@ -56,6 +56,11 @@ class Encoded:
     def __init__(self, content: Content, start: int, stop: int) -> None:
         self._content, self._start, self._stop = content, start, stop
 
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes it has."""
+        return self._stop - self._start
+
     def view(self) -> memoryview:
         """Its bytes."""
         return self._content.view()[self._start : self._stop]
@@ -75,6 +80,11 @@ class Message:
         self._content, self._start, self._stop, self._how = content, start, stop, how
         self._columns: Columns | None = None
 
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes it has."""
+        return self._stop - self._start
+
     def columns(self) -> Columns:
         """The rows, in the memory of the packet."""
         if self._columns is None:
@@ -90,13 +100,16 @@ class Message:
 class Rows:
     """A block of columns on the wire: from ``start``, before ``stop`` of a message's rows.
 
-    ``plain``: what else the block holds.
+    ``plain``: what else the block holds. ``size_bytes``: its share of the message.
     """
 
-    __slots__ = ("_plain", "_start", "_stop", "message")
+    __slots__ = ("_plain", "_start", "_stop", "message", "size_bytes")
 
-    def __init__(self, message: Message, start: int, stop: int, plain: tuple[Any, ...]) -> None:
+    def __init__(
+        self, message: Message, start: int, stop: int, plain: tuple[Any, ...], size_bytes: int
+    ) -> None:
         self.message, self._start, self._stop, self._plain = message, start, stop, plain
+        self.size_bytes = size_bytes
 
     def payload(self, kind: int) -> Block:
         """The block."""
@@ -202,13 +215,18 @@ def envelopes_in(content: Content, stage: int) -> Iterator[Envelope]:
     start = int.from_bytes(data[end:], "little")
     written, index = pickle.loads(data[start:end])
     messages = [Message(content, *each) for each in written]
+    rows_in = [0] * len(messages)
+    for _, _, _, _, _, *where in index if messages else ():
+        if len(where) > 2:
+            rows_in[where[0]] += where[2] - where[1]
     for group, target, kind, sender, seq, *where in index:
         payload: Any
         if len(where) == 2:
             payload = Encoded(content, *where)
         else:
-            number, *rows = where
-            payload = Rows(messages[number], *rows)
+            number, first, end, plain = where
+            share_bytes = messages[number].size_bytes * (end - first) // max(rows_in[number], 1)
+            payload = Rows(messages[number], first, end, plain, share_bytes)
         yield Envelope(stage, group, target, kind, sender, seq, payload)
 
 

@@ -10,6 +10,7 @@ import contextlib
 import gc
 import logging
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from headrace.runners.program_classes import Names
 from headrace.runners.spark.notices import send_warnings
 from headrace.runners.spark.query.brought import NOTHING, Brought
 from headrace.runners.spark.query.spill import SpilledOverflow
+from headrace.runners.spark.query.traffic import Traffic
 from headrace.runners.spark.query.wire import Row, one_by_one, packed, telling
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import Envelope, Kind
@@ -51,12 +53,18 @@ class WorkerJob(Tasks):
     """One run of one job in this worker process."""
 
     def __init__(self, program: JobProgram, names: Names, for_replay: bytes = b"") -> None:
-        here = TaskFacts(subtask=partition_id, attempt=_attempt, overflow=SpilledOverflow)
+        here = TaskFacts(
+            subtask=partition_id,
+            attempt=_attempt,
+            overflow=SpilledOverflow,
+            clock_ns=time.perf_counter_ns,
+        )
         super().__init__(program, here)
         self.names = names
         folder = program.settings.capture_dir
         self.captures = Captures(folder, lambda: for_replay) if folder else None
         self._frames: dict[str, Chain] = {}
+        self.traffic = Traffic(program, self.metrics)
 
     def dataframe_chain(self, source: SourceProgram) -> Chain:
         """The chain after a DataFrame, opened when first used."""

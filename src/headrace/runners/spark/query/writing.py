@@ -19,6 +19,7 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from headrace.connector import ServedBy, WriterContext
 from headrace.metrics.merging import MetricId, Part
+from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import Writing, served_by_committer
 from headrace.runners.spark.query.dataframes import has_dataframes
@@ -29,6 +30,7 @@ from headrace.runners.spark.query.packets import (
     payload_of,
 )
 from headrace.runners.spark.query.spill import SpilledEnvelopes
+from headrace.runners.spark.query.traffic import Traffic
 from headrace.runners.spark.query.wire import Row, rows_of
 from headrace.runners.spark.query.worker import (
     ProgramRef,
@@ -108,6 +110,8 @@ class _Sinks:
         self._open: dict[str, Writing] = {}
         self._kept: SpilledEnvelopes[str] = SpilledEnvelopes()
         stack.callback(self._kept.close)
+        self._metrics = MetricGroup()
+        self._traffic = Traffic(job.program, self._metrics)
         self.message = TaskMessage()
 
     def open(self, row: Row) -> None:
@@ -124,6 +128,7 @@ class _Sinks:
             self.message.metrics.append(payload_of(envelope))
         else:
             sink = self._job.program.sink(envelope.target)
+            self._traffic.count(envelope)
             if self._in_order and served_by_committer(sink):
                 self._write(envelope)
             elif sink.sink.served_by is not ServedBy.SPARK:  # Spark writes its own
@@ -142,6 +147,9 @@ class _Sinks:
                 self._prepare(sink_id)
         for sink_id in [*self._open]:
             self._prepare(sink_id)
+        counted = self._metrics.told(partition_id())
+        if counted:
+            self.message.metrics.append(counted)
 
     def _write(self, envelope: Envelope) -> None:
         sink_id = envelope.target

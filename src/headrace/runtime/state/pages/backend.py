@@ -8,7 +8,14 @@ from typing import Any
 
 from headrace.errors import CheckpointError
 from headrace.runtime.key_groups import page_hasher, pair_page_hasher
-from headrace.runtime.state.backend import Entry, EntrySpace, PageStore, StateBackend, Values
+from headrace.runtime.state.backend import (
+    Entry,
+    EntrySpace,
+    PageStore,
+    StateBackend,
+    StateSize,
+    Values,
+)
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.entries import EntryPages
@@ -110,6 +117,13 @@ class PagedBackend(StateBackend):
     def scan(self) -> Iterator[tuple[Any, Entry]]:
         """Every key and its non-empty entry, to be read only, page by page."""
         return self._plain.scan()
+
+    def size(self) -> StateSize:
+        self._open()
+        found = [self._plain.stored_state, *self._tables.stored_states()]
+        if self._namespaced_stored is not None:
+            found.append(self._namespaced_stored[0])
+        return StateSize(sum(each[2] for each in found), sum(each[1] for each in found))
 
     def flush(self) -> None:
         if not self._is_open:

@@ -136,6 +136,11 @@ class PagedEntries(EntrySpace):
             pages = self._opened = self._make_pages(table, self._kinds, self._changed)
         return pages
 
+    @property
+    def stored_state(self) -> SpaceState:
+        """What is stored, as the header says."""
+        return self._state
+
     def flush(self) -> tuple[SpaceState, str]:
         """Write what changed; the result belongs into the header."""
         pages = self._opened
