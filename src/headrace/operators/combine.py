@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from headrace.operators import worth
-from headrace.operators.field_fold import FieldFold
+from headrace.operators.aggregates.aggregate import OfRecords, reduction_of
 from headrace.runtime.columns.selectors import key_columns_of
 from headrace.runtime.detached import copied
 from headrace.runtime.key_groups import EXACT, has_stable_hash, only_exact
@@ -121,16 +121,20 @@ def without_keys(values: list[Any]) -> list[Any]:
 class CombineSpec(OperatorSpec):
     """What stands before the exchange to a reduction in a batch. ``function`` is associative.
 
-    Records with timestamps pass: the reduction takes them in the order of their time. ``fold``:
-    what the function does, where columns can do it. ``sends_keys``: the function may give a value
-    that has another key; such values are sent with the key of their records (``Rekeyed``).
+    Records with timestamps pass: the reduction takes them in the order of their time.
+    ``sends_keys``: the function may give a value that has another key; such values are sent with
+    the key of their records (``Rekeyed``).
     """
 
     selector: UserFunction
     function: UserFunction
-    fold: FieldFold | None = None
     sends_keys: bool = False
     kind = "combine"
+
+    @property
+    def fold(self) -> OfRecords | None:
+        """What the function does, where columns can do it."""
+        return reduction_of(self.function)
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]

@@ -15,8 +15,8 @@ from typing import Any, Self
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.operators.combine import ISOLATING, MOST_KEYS, STEP_NAMES, Combining
 from headrace.operators.windows.combined import Combined, Held, by_key_group, content_of
-from headrace.operators.windows.contents import Aggregated, Contents
-from headrace.operators.windows.folding import folding_of
+from headrace.operators.windows.contents import Aggregated, Contents, Reduced
+from headrace.operators.windows.folding import fold_in, folding_of
 from headrace.operators.windows.grid import Grid
 from headrace.runtime.key_groups import KeyGroups
 from headrace.runtime.loops import Push, Step
@@ -26,13 +26,14 @@ from headrace.runtime.user_function import UserFunction
 
 def fold_names(contents: Contents, held: str) -> tuple[str, str, dict[str, Any]]:
     """What to write for the first value, for one more in ``held``, and the functions called."""
-    if isinstance(contents, Aggregated):
+    if isinstance(contents, Aggregated) and fold_in(contents) is None:
         function = contents.fitted()
         names = {"add": function.add, "create": function.create_accumulator}
         return "$add(value, $create())", f"$add(value, {held})", names
     folding = folding_of(contents)
     assert folding is not None, "lists are not combined"
-    return "value", f"$reduce({held}, value)", {"reduce": folding.add}
+    first = "value" if isinstance(contents, Reduced) else "$first(value)"
+    return first, f"$add({held}, value)", {"first": folding.first, "add": folding.add}
 
 
 @dataclass(frozen=True)
