@@ -18,6 +18,7 @@ from headrace.operators.windows.combined import Combined, Held, by_key_group, co
 from headrace.operators.windows.contents import Aggregated, Contents, Reduced
 from headrace.operators.windows.folding import fold_in, folding_of
 from headrace.operators.windows.grid import Grid
+from headrace.runtime.exchange.steps import WithKey, typed
 from headrace.runtime.key_groups import KeyGroups
 from headrace.runtime.loops import Push, Step
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
@@ -86,9 +87,7 @@ class CombineContents(Combining):
 
     def key_of(self) -> Callable[[Any], Any]:
         """Gives a record's key, fitted to the declared type."""
-        select, key_type = self._contents_spec.selector.bound(), self._contents_spec.key_type
-        coerce = None if key_type is None else key_type.coercer()
-        return select if coerce is None else lambda value: coerce(select(value))
+        return typed(self._contents_spec.selector.bound(), self._contents_spec.key_type)
 
     def send(self, held: Held, at: int, count: int, timestamp: int) -> None:
         """Send what stands for ``count`` records, as one record for each key group."""
@@ -96,7 +95,8 @@ class CombineContents(Combining):
         for one in by_key_group(held, self._groups):
             # Together the counts are those of the records: all of them are late, or none.
             rest, count = count, 0
-            self._main(Combined(one.keys[0], at, rest, content_of(node, one)), timestamp)
+            combined = Combined(at, rest, content_of(node, one))
+            self._main(WithKey(one.keys[0], combined), timestamp)
 
 
 class CombineWindowsOperator(CombineContents):

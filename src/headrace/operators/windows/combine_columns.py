@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.aggregates.aggregate import Fold
 from headrace.operators.windows.combine import CombineWindowsOperator, CombineWindowsSpec
-from headrace.operators.windows.combined import SentKey
 from headrace.runtime.exchange.outbox import BYTES_GATHERED
 from headrace.runtime.loops import Push, calling, pushing_all
 from headrace.runtime.operator import Operator, Outputs, Signal, Traits
-from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
     from headrace.operators.windows.partials import Partials, Taken
@@ -30,14 +28,6 @@ MOST_BYTES = 4 * BYTES_GATHERED
 """Records of more bytes are not gathered: columns may hold on to others that came with them."""
 
 _MOST = (1 << 63) - 1
-
-
-class SentKeyColumns(SentKey):
-    """The key of a record or of what was combined, where columns name it."""
-
-    def __init__(self, selector: UserFunction, key_columns: tuple[str, ...]) -> None:
-        super().__init__(selector)
-        self.sent_key_columns = key_columns
 
 
 @dataclass(frozen=True)

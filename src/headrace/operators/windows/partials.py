@@ -25,6 +25,7 @@ from headrace.runtime.columns.exactness import (
     reach_of,
 )
 from headrace.runtime.columns.shapes import NAMED_ROWS, Dicts, NamedRows, Shape, python_values
+from headrace.runtime.exchange.steps import WithKey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +39,7 @@ _FAR = 1 << 62
 
 @dataclass(frozen=True)
 class PartialRows:
-    """Makes a ``Combined`` of one key for each partial result.
+    """Makes a ``Combined`` of one key for each partial result, as it is sent.
 
     ``keys``: the key columns. ``fields``, ``computed`` and ``records``, where records are held: the
     columns of these, the one that is computed, and what makes records of columns.
@@ -58,7 +59,7 @@ class PartialRows:
     def __call__(self, batch: Any) -> list[Any]:
         """The records of a batch."""
         rows = self.held(batch)
-        return [Combined(key, pane, count, (held,)) for key, pane, held, count in rows]
+        return [WithKey(key, Combined(pane, count, (held,))) for key, pane, held, count in rows]
 
     def held(self, batch: Any) -> Iterator[tuple[Any, int, Any, int]]:
         """Key, pane, what is held, and the number of records, for each partial result."""

@@ -11,12 +11,8 @@ from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.aligned_columns import ColumnWindowOperator
 from headrace.operators.windows.clocks import clocks_of
 from headrace.operators.windows.combine import CombineWindowsSpec
-from headrace.operators.windows.combine_columns import (
-    CombineColumnsSpec,
-    SentKeyColumns,
-)
+from headrace.operators.windows.combine_columns import CombineColumnsSpec
 from headrace.operators.windows.combine_sessions import CombineSessionsSpec
-from headrace.operators.windows.combined import SentKey
 from headrace.operators.windows.evicting import EvictingWindowOperator
 from headrace.operators.windows.folding import fold_in, merges_in_any_order, merges_in_order
 from headrace.operators.windows.grid import grid_of
@@ -107,19 +103,16 @@ class WindowSpec(Windowing, OperatorSpec):
             return None
         contents = replace(self.contents, window_function=None)
         spec: OperatorSpec | None = None
-        sender = SentKey(selector)
         if grid is not None:
             spec = CombineWindowsSpec(selector, contents, grid, key_type=key_type)
             names, fold = key_columns(selector, key_type), fold_in(contents)
             if names is not None and fold is not None and grid.slide_ms <= grid.size_ms:
                 spec = CombineColumnsSpec(selector, contents, grid, names, fold, key_type=key_type)
-                sender = SentKeyColumns(selector, names)
         elif isinstance(gap, int):
             spec = CombineSessionsSpec(selector, contents, gap, key_type=key_type)
         if spec is None:
             return None
-        sent_key = UserFunction(sender, "get_key")
-        return Combiner(spec, sent_key, key_type, replace(self, combined=True))
+        return Combiner(spec, replace(self, combined=True))
 
     def build(self) -> Operator:
         grid = grid_of(self)
