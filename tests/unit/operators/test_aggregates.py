@@ -98,7 +98,8 @@ def test_arrays_by_group_give_what_records_give(kind: Any, data: st.DataObject) 
     found = {how: numbers_by_group(column, how) for how in hows}
     given = {how: one.column for how, one in found.items() if one is not None}
     assert given or -0.0 in numbers
-    arrays = grouped(pa.table({**table, **given}), ["key"], [(how, how) for how in given], ["row"])
+    wanted: list[tuple[str, How]] = [(ROWS, "count"), *((how, how) for how in given)]
+    arrays = grouped(pa.table({**table, **given}), ["key"], wanted, ["row"])
     fold = Accumulators((*(FieldAggregate(how, 1) for how in given),))
     by_key: dict[str, list[Any]] = {}
     for row in rows:

@@ -182,10 +182,10 @@ class Accumulators(Fold):
         )
 
     def retract(self, held: Any, record: Any, /) -> Any:
-        steps = [each.retract_record for each in self.aggregates]
-        if None in steps:
+        steps = [step for each in self.aggregates if (step := each.retract_record) is not None]
+        if len(steps) < len(self.aggregates):
             return super().retract(held, record)
-        return tuple([step(one, record) for step, one in zip(steps, held, strict=True)])  # type: ignore[misc]
+        return tuple([step(one, record) for step, one in zip(steps, held, strict=True)])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Accumulators, (self.aggregates,)
@@ -200,6 +200,7 @@ class OfRecords(Fold):
 
     @property
     def aggregates(self) -> tuple[FieldAggregate, ...]:  # type: ignore[override]
+        """The only one."""
         return (self.aggregate,)
 
     @cached_property

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 ROWS = "__headrace_rows"
-"""The name of the number of rows, in what ``grouped`` gives."""
+"""What ``grouped`` counts under this name are the rows."""
 
 _ROW = "__headrace_row"
 
@@ -52,18 +52,18 @@ def grouped(
     """One row for each combination of ``by``, as arrays by name, in the order of their first rows.
 
     ``wanted``: names of columns (they are ``numbers_by_group``), and what is computed of them.
-    ``firsts``: columns of which the first row of each group is kept. Added: ``ROWS``.
+    ``firsts``: columns of which the first row of each group is kept.
     """
     import numpy as np
     import pyarrow as pa
 
-    asked: list[Any] = [*wanted, ([], "count_all")]
+    asked: list[Any] = [([], "count_all") if each[0] == ROWS else each for each in wanted]
     if firsts:
         table = table.append_column(_ROW, pa.array(np.arange(table.num_rows)))
         asked.append((_ROW, "min"))
     found = table.group_by([*by], use_threads=False).aggregate(asked).combine_chunks()
     # The keys stand last or first, as the version of Arrow has it; the others in their order.
-    names, others = found.schema.names, [name for name, _ in wanted] + [ROWS, _ROW]
+    names, others = found.schema.names, [*dict(wanted), _ROW]
     at = {name: names.index(name) for name in by}
     rest = [place for place in range(len(names)) if place not in at.values()]
     at.update(zip(others, rest, strict=False))

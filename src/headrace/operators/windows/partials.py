@@ -138,7 +138,8 @@ class Partials:
 
         names = [*self.shape.kept, PANE, *self._aggregates]
         batches = [pa.RecordBatch.from_arrays(each.arrays, names=names) for each in taken]
-        wanted = [(name, each.how) for name, each in self._aggregates.items()]
+        wanted: list[tuple[str, How]] = [(ROWS, "count")]
+        wanted += [(name, each.how) for name, each in self._aggregates.items()]
         return self._grouped(pa.Table.from_batches(batches), wanted, ROWS)
 
     def merged(self, batches: Sequence[Any]) -> Any | None:
