@@ -9,12 +9,12 @@ by which Flink compares.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import InvalidOperation
-from functools import cached_property
 from numbers import Number
 from operator import add
 from typing import Any
@@ -153,19 +153,16 @@ class Accumulators(Fold):
     """Keeps the results of the aggregates, as a tuple."""
 
     aggregates: tuple[FieldAggregate, ...]
+    # What is called for each record is looked up once.
+    zero: tuple[Any, ...] = dataclasses.field(init=False, repr=False, compare=False)
+    _steps: list[Two] = dataclasses.field(init=False, repr=False, compare=False)
+    _merges: list[Two] = dataclasses.field(init=False, repr=False, compare=False)
 
-    @cached_property
-    def zero(self) -> tuple[Any, ...]:
-        """What is kept of no records."""
-        return tuple([each.zero for each in self.aggregates])
-
-    @cached_property
-    def _steps(self) -> list[Two]:
-        return [each.add_record for each in self.aggregates]
-
-    @cached_property
-    def _merges(self) -> list[Two]:
-        return [each.merge for each in self.aggregates]
+    def __post_init__(self) -> None:
+        parts = self.aggregates
+        object.__setattr__(self, "zero", tuple([each.zero for each in parts]))
+        object.__setattr__(self, "_steps", [each.add_record for each in parts])
+        object.__setattr__(self, "_merges", [each.merge for each in parts])
 
     def first(self, record: Any) -> Any:
         return self.add(self.zero, record)
@@ -197,20 +194,17 @@ class OfRecords(Fold):
 
     aggregate: FieldAggregate
     associative = True
+    # What is called for each record is looked up once.
+    aggregates: tuple[FieldAggregate, ...] = dataclasses.field(
+        init=False, repr=False, compare=False
+    )
+    field: Any = dataclasses.field(init=False, repr=False, compare=False)
+    _of_values: Two = dataclasses.field(init=False, repr=False, compare=False)
 
-    @property
-    def aggregates(self) -> tuple[FieldAggregate, ...]:  # type: ignore[override]
-        """The only one."""
-        return (self.aggregate,)
-
-    @cached_property
-    def field(self) -> Any:
-        """The field that is computed."""
-        return self.aggregate.field
-
-    @cached_property
-    def _of_values(self) -> Two:
-        return _OF_VALUES[self.aggregate.how]
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "aggregates", (self.aggregate,))
+        object.__setattr__(self, "field", self.aggregate.field)
+        object.__setattr__(self, "_of_values", _OF_VALUES[self.aggregate.how])
 
     def first(self, record: Any) -> Any:
         return record
@@ -254,7 +248,9 @@ class ExtremeRecord(OfRecords):
     last: bool = False
 
     def add(self, held: Any, record: Any, /) -> Any:
-        first, second = (record, held) if self.last else (held, record)
+        first, second = held, record
+        if self.last:
+            first, second = record, held
         field, choose = self.field, self._of_values
         if type(first) is tuple and type(second) is tuple and type(field) is int:
             try:
