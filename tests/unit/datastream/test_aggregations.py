@@ -16,7 +16,7 @@ import pytest
 from headrace.common.types import Row, RowKind
 from headrace.datastream._build.aggregations import extreme_record, first_record
 from headrace.errors import PlanError, TypeMismatchError
-from headrace.operators.aggregates import aggregate
+from headrace.operators.aggregates import extremes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,12 +80,12 @@ def test_the_order_of_values_is_total(in_order: list[Any]) -> None:
     """NaN after all numbers, -0.0 before 0.0: whichever of two comes first, one is the least."""
     for less, greater in itertools.combinations(in_order, 2):
         for pair in ((less, greater), (greater, less)):
-            assert aggregate.least(*pair) is less
-            assert aggregate.greatest(*pair) is greater
+            assert extremes.least(*pair) is less
+            assert extremes.greatest(*pair) is greater
     for value in in_order:
         equal = copy.deepcopy(value)
-        assert aggregate.least(value, equal) is value
-        assert aggregate.greatest(value, equal) is value
+        assert extremes.least(value, equal) is value
+        assert extremes.greatest(value, equal) is value
 
 
 def test_plain_values() -> None:

@@ -1,24 +1,18 @@
 """What is computed of the fields of records, written once: exact, in Python, row by row.
 
 ``kernels.py`` computes the same over arrays, where that gives the same.
-
-Values are compared as Python does, with two rules more, so that the order of the records does not
-matter: NaN is greater than all numbers, and -0.0 is less than 0.0. That is ``Double.compareTo``,
-by which Flink compares.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import InvalidOperation
-from numbers import Number
 from operator import add
 from typing import Any
 
+from headrace.operators.aggregates.extremes import greatest, least
 from headrace.operators.aggregates.records import (
     field_of,
     has_fields,
@@ -30,42 +24,6 @@ from headrace.runtime.columns.exactness import How
 from headrace.runtime.user_function import UserFunction
 
 Two = Callable[[Any, Any], Any]
-
-
-def least(first: Any, second: Any) -> Any:
-    """The lesser; the first of equals."""
-    try:
-        if second < first:
-            return second
-        if first < second:
-            return first
-    except InvalidOperation:  # raised by a Decimal NaN, which has its place below
-        pass
-    return second if _place(second) < _place(first) else first
-
-
-def greatest(first: Any, second: Any) -> Any:
-    """The greater; the first of equals."""
-    try:
-        if second > first:
-            return second
-        if first > second:
-            return first
-    except InvalidOperation:  # raised by a Decimal NaN, which has its place below
-        pass
-    return second if _place(second) > _place(first) else first
-
-
-def _place(value: Any) -> int:
-    """The place of a value among those that it is neither less nor greater than.
-
-    These are its equals; and all other values, where it is NaN.
-    """
-    if value != value:
-        return 1
-    if value == 0 and isinstance(value, Number) and math.copysign(1.0, value) < 0:  # type: ignore[arg-type]
-        return -1
-    return 0
 
 
 _OF_VALUES: dict[How, Two] = {"sum": add, "min": least, "max": greatest}
