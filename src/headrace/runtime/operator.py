@@ -154,14 +154,11 @@ class OperatorSpec(ABC):
 class Combiner:
     """What stands before a key exchange, and what follows from it.
 
-    ``spec``: its operator, which emits for several records one that stands for them. ``selector``
-    and ``key_type`` give the key of what it emits. ``receiver``: the spec of the operator after the
-    exchange, which takes that.
+    ``spec``: its operator, which emits for several records one that stands for them, with their
+    key. ``receiver``: the spec of the operator after the exchange, which takes that.
     """
 
     spec: OperatorSpec
-    selector: UserFunction
-    key_type: Any
     receiver: OperatorSpec
 
 

@@ -30,6 +30,7 @@ class ExchangeProgram:
     ``broadcast``. ``groups``: how many key groups (or subtasks) the target has; where all of them
     get every record, one stands for them. ``name`` and ``site`` are those of
     the stream that feeds it. ``input``: by which input of the target's operator the records come.
+    ``combined``: a combiner before it may send records ``WithKey``.
     """
 
     id: str
@@ -44,6 +45,7 @@ class ExchangeProgram:
     partitioner: UserFunction | None = None
     key_type: Any = None
     input: int = 0
+    combined: bool = False
 
 
 @dataclass(frozen=True)

@@ -12,31 +12,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.common.types import Row
-from headrace.datastream._build.aggregations import (
-    FieldAggregation,
-    RecordSelection,
-    add,
-    greatest,
-    least,
+from headrace.operators.aggregates.aggregate import (
+    ExtremeRecord,
+    FieldAggregate,
+    FirstRecord,
+    OfRecords,
 )
+from headrace.operators.aggregates.kernels import column_of, final, numbers_of, running
 from headrace.operators.combine_columns import CombinedColumns
-from headrace.operators.field_fold import FieldFold, final, running
 from headrace.operators.reduce_columns import ColumnsReduction
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS, PlainValues, Shape, Tuples
 from headrace.runtime.state.heap import HeapBackend
 
-COMBINES = {"sum": add, "min": least, "max": greatest}
-FOLDS = [FieldFold("n", operation, whole)
-         for operation, whole in (("sum", False), ("min", False), ("max", False),
-                                  ("min", True), ("max", True))]  # fmt: skip
+
+def first_record(how: Any, field: int | str = "n") -> FirstRecord:
+    return FirstRecord(FieldAggregate(how, field))
+
+
+def extreme_record(how: Any, field: int | str = "n") -> ExtremeRecord:
+    return ExtremeRecord(FieldAggregate(how, field))
+
+
+FOLDS: list[OfRecords] = [
+    *map(first_record, ("sum", "min", "max")),
+    *map(extreme_record, ("min", "max")),
+]
 SLOT = "reduced"
-
-
-def function_of(fold: FieldFold, field: int | str) -> Any:
-    make = RecordSelection if fold.whole else FieldAggregation
-    return make(field, COMBINES[fold.operation])
 
 
 INTS = st.one_of(st.integers(-5, 5), st.sampled_from([1 << 61, -(1 << 63), (1 << 63) - 1]))
@@ -80,15 +83,15 @@ def by_records(
 @settings(max_examples=80, deadline=None)
 @given(BLOCKS, SHAPES, st.sampled_from(FOLDS), st.booleans(), st.booleans())
 def test_a_reduction_over_columns_is_that_over_records(
-    blocks: Any, shape: Shape, fold: FieldFold, by_position: bool, only_last: bool
+    blocks: Any, shape: Shape, fold: OfRecords, by_position: bool, only_last: bool
 ) -> None:
     """Block by block; one that cannot be folded is reduced as records."""
     kind, lists = blocks
     field = 1 if by_position or isinstance(shape, Tuples) else "n"
     if isinstance(shape, type(DICTS)):
         field = "n"
-    fold = FieldFold(field, fold.operation, fold.whole)
-    function, backend = function_of(fold, field), HeapBackend()
+    fold = type(fold)(FieldAggregate(fold.aggregate.how, field))
+    backend = HeapBackend()
     reduction = ColumnsReduction(fold, SLOT)
     found: list[Any] = []
     records: list[list[Any]] = []
@@ -106,13 +109,13 @@ def test_a_reduction_over_columns_is_that_over_records(
         for key, record in zip(keys, columns.rows(), strict=True):
             entry = backend.enter(key)
             try:
-                value = function(entry[SLOT][0], record) if SLOT in entry else record
+                value = fold.add(entry[SLOT][0], record) if SLOT in entry else record
             except TypeError:
                 return  # None cannot be added: records fail, too
             entry[SLOT] = (value, None)
             found += [] if only_last else [value]
     key_at: Any = 0 if isinstance(shape, Tuples) else "key"
-    every, held = by_records(function, records, lambda record: record[key_at])
+    every, held = by_records(fold, records, lambda record: record[key_at])
     assert repr(found) == repr([] if only_last else every)
     stored = {key: backend.enter(key)[SLOT][0] for key in [*backend.keys()]}
     assert repr(stored) == repr(held)
@@ -121,7 +124,7 @@ def test_a_reduction_over_columns_is_that_over_records(
 @settings(max_examples=60, deadline=None)
 @given(BLOCKS, st.sampled_from(FOLDS), st.integers(1, 6))
 def test_combined_columns_stand_for_their_records(
-    blocks: Any, fold: FieldFold, gathered_rows: int
+    blocks: Any, fold: OfRecords, gathered_rows: int
 ) -> None:
     kind, lists = blocks
     gathered, sent, records = CombinedColumns(fold, ("key",)), list[Any](), list[list[Any]]()
@@ -137,12 +140,12 @@ def test_combined_columns_stand_for_their_records(
         for columns in gathered.released():
             sent += columns.rows()
     assert not gathered
-    _, held = by_records(function_of(fold, "n"), records, lambda record: record["key"])
+    _, held = by_records(fold, records, lambda record: record["key"])
     if len(sent) == len(held):
         assert repr(sent) == repr([*held.values()])
     else:  # sums that may not fit in 64 bits
-        _, again = by_records(function_of(fold, "n"), [sent], lambda record: record["key"])
-        assert fold.operation == "sum" and kind == pa.int64()
+        _, again = by_records(fold, [sent], lambda record: record["key"])
+        assert fold.aggregate.how == "sum" and kind == pa.int64()
         assert repr(again) == repr(held)
 
 
@@ -178,25 +181,25 @@ def test_a_held_record_that_columns_cannot_hold(held: Any, shape: Shape) -> None
     field: Any = 1 if isinstance(shape, Tuples) else "n"
     columns, backend = columns_of([("a", 2, "y")], pa.int64(), shape), HeapBackend()
     backend.enter("a")[SLOT] = (held, None)
-    reduction = ColumnsReduction(FieldFold(field, "sum"), SLOT)
+    reduction = ColumnsReduction(first_record("sum", field), SLOT)
     assert reduction.of(ColumnKeys(columns, ("key",)), columns, backend, False) is None
     assert backend.enter("a")[SLOT] == (held, None)
 
 
 def test_what_only_records_can_tell() -> None:
     columns = columns_of([("a", 2, "y")], pa.int64(), DICTS)
-    assert FieldFold("missing", "sum").column_in(columns) is None
-    assert FieldFold(1, "sum").column_in(columns) is None  # dicts have no positions
-    assert (
-        FieldFold(0, "sum").column_in(Columns(columns.batch.select(["n"]), PlainValues())) is None
-    )
-    assert FieldFold("other", "min").numbers(columns.batch.column("other")) is None
+    assert column_of(columns, "missing") is None
+    assert column_of(columns, 1) is None  # dicts have no positions
+    assert column_of(Columns(columns.batch.select(["n"]), PlainValues()), 0) is None
+    assert numbers_of(extreme_record("min", "other"), columns.batch.column("other")) is None
+    last = ExtremeRecord(FieldAggregate("min", "n"), last=True)
+    assert numbers_of(last, columns.batch.column("n")) is None
     kinded = Columns(columns.batch, NAMED_ROWS, kinds=np.array([3], np.int8))
-    assert FieldFold("n", "sum").column_in(kinded) is None
+    assert column_of(kinded, "n") is None
 
 
 def test_sums_near_the_end_of_64_bits_are_not_guessed() -> None:
-    sums, codes = FieldFold("n", "sum"), np.zeros(2, np.int32)
+    sums, codes = first_record("sum"), np.zeros(2, np.int32)
     values = np.array([(1 << 63) - 1, 1])
     assert running(sums, codes, values, 0) is None and final(sums, codes, values, 0, 1) is None
     fits = running(sums, codes, np.array([(1 << 63) - 3, 1]), 1)
@@ -205,5 +208,5 @@ def test_sums_near_the_end_of_64_bits_are_not_guessed() -> None:
 
 def test_sums_that_would_change_the_key_are_not_combined() -> None:
     columns = columns_of([("a", 2, "y")], pa.int64(), DICTS)
-    assert CombinedColumns(FieldFold("n", "sum"), ("n",)).fitting(columns) is None
-    assert CombinedColumns(FieldFold("n", "max", True), ("n",)).fitting(columns) is not None
+    assert CombinedColumns(first_record("sum"), ("n",)).fitting(columns) is None
+    assert CombinedColumns(extreme_record("max"), ("n",)).fitting(columns) is not None
