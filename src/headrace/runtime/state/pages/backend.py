@@ -24,7 +24,7 @@ from headrace.runtime.state.pages.tables import PagedTables
 from headrace.runtime.state.timers.leaves import LeafStore
 from headrace.runtime.state.timers.pages import TimerPages, TimerState
 
-FORMAT = 5
+FORMAT = 6
 """The layout of the records; whoever changes it must still read the older ones."""
 
 HEADER = "h"
@@ -181,13 +181,12 @@ class PagedBackend(StateBackend):
         if data is None:
             return
         found = pickle.loads(data)
-        if found[0] not in (2, 3, 4, FORMAT):
+        if found[0] != FORMAT:
             raise CheckpointError(
                 f"the keyed state has format {found[0]}, this version reads {FORMAT}",
-                hint="go on with the version of Headrace that wrote it",
+                hint="go on with the version of Headrace that wrote it, or start anew with"
+                " headrace run --fresh",
             )
-        if found[0] < FORMAT:
-            found = _of_this_format(found)
         (
             _,
             self._next_id,
@@ -217,13 +216,3 @@ class PagedBackend(StateBackend):
     def _new_id(self) -> int:
         self._next_id += 1
         return self._next_id
-
-
-def _of_this_format(found: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The header of an older format: 4 knew no tables, 2 and 3 no kinds and no namespaces."""
-    if found[0] == 4:
-        return (FORMAT, *found[1:], None)
-    format_, next_id, header, sizes, events, processing = found
-    if format_ == 2:
-        sizes = (*sizes, 1, 0)  # neither grain nor regret
-    return (FORMAT, next_id, header, sizes, KINDS_OF_NONE, events, processing, None, None)
