@@ -30,8 +30,10 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.launch import program_of
 from headrace.runners.sinks import Writing
-from headrace.runners.spark.query.wire import packed, payload_of, unpacked
-from headrace.runtime.block import Block, Envelope, Kind, pickled_plain
+from headrace.runners.spark.query import wire
+from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
+from headrace.runners.spark.query.wire import packed
+from headrace.runtime.block import Block, Envelope, pickled_plain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import JobProgram
@@ -125,7 +127,7 @@ class _Desk:
         timed("source alone", lambda: self.read(start))
         sent = timed("source and chain", lambda: self.sent(number))
         rows = timed("encode", lambda: [list(packed(task, TASKS)) for task in sent])
-        groups = timed("decode", lambda: self.received(row[4] for task in rows for row in task))
+        groups = timed("decode", lambda: self.received(row for task in rows for row in task))
         heaps, pages_of = self.heaps.__getitem__, self.pages
         found = timed("stage on the heap", lambda: self.run(self.on_heap, groups, heaps))
         paged = timed("stage in pages", lambda: self.run(self.on_pages, groups, pages_of))
@@ -174,12 +176,12 @@ class _Desk:
         self.split = states[source, SPLIT]
         return sent
 
-    def received(self, packets: Iterator[bytes]) -> dict[int, list[Block]]:
+    def received(self, rows: Iterator[wire.Row]) -> dict[int, list[Block]]:
         """Blocks by key group, from packets."""
         groups: dict[int, list[Block]] = {}
-        for packet in packets:
-            for envelope in unpacked(packet):
-                block = payload_of(Kind.DATA, envelope.payload)
+        for row in rows:
+            for envelope in envelopes_in(InMemory(row.payload), row.stage):
+                block = payload_of(envelope)
                 groups.setdefault(envelope.group, []).append(block)
         return groups
 
@@ -202,10 +204,14 @@ class _Desk:
 
     def sunk(self, outputs: list[Envelope]) -> int:
         """What the stage gave out goes to the sink; gives how many records came there."""
-        received = [e for row in packed(outputs, TASKS) for e in unpacked(row[4])]
+        received = [
+            envelope
+            for row in packed(outputs, TASKS)
+            for envelope in envelopes_in(InMemory(row.payload), row.stage)
+        ]
         sink = self.program.sinks[0]
         before = sink.sink.target.records
-        blocks = (payload_of(Kind.DATA, envelope.payload) for envelope in received)
+        blocks = map(payload_of, received)
         with Writing(sink, WriterContext("sink", "a", 0, 0, "bench")) as writing:
             for block in blocks:
                 writing.write(block)

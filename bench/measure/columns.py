@@ -19,8 +19,9 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runners.spark.query.wire import packed, payload_of, unpacked
-from headrace.runtime.block import Kind, values_of
+from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
+from headrace.runners.spark.query.wire import packed
+from headrace.runtime.block import values_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.selectors import ByColumns
@@ -78,8 +79,8 @@ def batch(records: int, texts: bool) -> Any:
 def through_the_wire(chain: Chain, read: Callable[[Any], Any]) -> None:
     """What was gathered is packed, unpacked, and its blocks are made."""
     for row in packed(chain.drain(), PARTITIONS):
-        for envelope in unpacked(row[4]):
-            read(payload_of(Kind.DATA, envelope.payload))
+        for envelope in envelopes_in(InMemory(row.payload), row.stage):
+            read(payload_of(envelope))
 
 
 def records_per_second(size: int, work: Callable[[], None], rounds: int) -> float:

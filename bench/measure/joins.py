@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.joins import as_of, interval
+from headrace.operators.joins.pairs import LEFT, RIGHT
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskFacts
@@ -54,21 +55,16 @@ class _Drops:
         return None
 
 
-def joins() -> dict[str, tuple[OperatorSpec, str, int, int]]:
-    """By name: a join, the slot of its state, and where in it the timestamps of each side lie."""
+def joins() -> dict[str, OperatorSpec]:
+    """Joins by name."""
     function = UserFunction(_Drops(), "process_element")
     within = interval.IntervalJoinSpec(function, -REACH_MS, REACH_MS)
     nearest = as_of.AsOfJoinSpec(function, "process", tolerance_ms=REACH_MS)
     latest = as_of.AsOfJoinSpec(function, "process")
     return {
-        "interval join, 10 s to both sides": (
-            within,
-            interval.SLOT,
-            interval.LEFT,
-            interval.RIGHT,
-        ),
-        "as-of join, tolerance 10 s": (nearest, as_of.SLOT, as_of.LEFT, as_of.RIGHT),
-        "as-of join without tolerance": (latest, as_of.SLOT, as_of.LEFT, as_of.RIGHT),
+        "interval join, 10 s to both sides": within,
+        "as-of join, tolerance 10 s": nearest,
+        "as-of join without tolerance": latest,
     }
 
 
@@ -119,7 +115,7 @@ def blocks(records: int) -> Iterator[list[Block]]:
 def measure(points: tuple[int, ...] = POINTS) -> dict[str, list[Kept]]:
     """For each join, what it keeps at each number of records."""
     found: dict[str, list[Kept]] = {}
-    for name, (spec, slot, left, right) in joins().items():
+    for name, spec in joins().items():
         on_heap, in_pages = Join(spec, paged=False), Join(spec, paged=True)
         assert in_pages.pages is not None
         rows = found[name] = []
@@ -129,8 +125,8 @@ def measure(points: tuple[int, ...] = POINTS) -> dict[str, list[Kept]]:
             in_pages.take(*given)
             done += len(given) * CHUNK
             if done in points:
-                held = [entry[slot] for _, entry in on_heap.heap.scan()]
-                sides = (sum(len(each[side] or ()) for each in held) for side in (left, right))
+                entries = [entry for _, entry in on_heap.heap.scan()]
+                sides = (sum(len(each.get(side, ())) for each in entries) for side in (LEFT, RIGHT))
                 size = sum(map(len, in_pages.pages.records.values()))
                 rows.append(Kept(done, *sides, size))
     return found

@@ -17,8 +17,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import CheckpointError, PlanError
 
 T = TypeVar("T")
@@ -169,6 +170,13 @@ class ColumnChunk:
         return found
 
 
+class Pending(NamedTuple):
+    """What a source has, and nobody has read yet. None: not known."""
+
+    records: int | None = None
+    size_bytes: int | None = None
+
+
 class SplitEnumerator(ABC):
     """Finds splits and plans ranges; runs near the driver, for one source of one job.
 
@@ -226,6 +234,13 @@ class SplitEnumerator(ABC):
         ``end`` has the new position of those that go on, and the end position of ``finished``
         ones where ``advance`` gave it; those without are read to their end.
         """
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """What is there after ``positions``, as far as it is known: it is reported, not planned by.
+
+        It asks nobody: what ``advance`` has seen last is enough. By default nothing is known.
+        """
+        return Pending()
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """All records before ``positions`` are committed in all sinks; a broker may be informed.
@@ -318,6 +333,14 @@ class Source(ABC):
     def record_type(self) -> Any | None:
         """The ``TypeInformation`` of the records; None where only reading them tells."""
         return None
+
+    @property
+    def gives(self) -> ChangelogMode | None:
+        """Of which kinds its rows may be; None: of any, nothing is checked.
+
+        Inserts only by default.
+        """
+        return ChangelogMode.insert_only()
 
     @property
     def served_by(self) -> ServedBy:
@@ -568,6 +591,15 @@ class Sink(ABC):
         A program with two sinks that have the same one is refused.
         """
         return ""
+
+    @property
+    def accepts(self) -> ChangelogMode | None:
+        """Of which kinds the rows may be that it takes; None: of any.
+
+        Inserts only by default. A program that declares that it gives this sink others is refused;
+        rows of an undeclared kind, which a user's function may make, are given to it.
+        """
+        return ChangelogMode.insert_only()
 
     @property
     def keeps_state(self) -> bool:

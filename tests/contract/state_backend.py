@@ -303,6 +303,40 @@ class StateBackendContract(ABC):
             with pytest.raises(CheckpointError, match=f"{before}, and is {now} now"):
                 use()
 
+    def test_an_operators_own_states(self) -> None:
+        """A list grows and a map changes in place; neither needs a handle."""
+        task = KeyContext()
+        states = StateStore(task, "own")
+        states.declare("headrace.count")
+        states.declare("headrace.seen", LIST_KIND, "STRING")
+        states.declare("headrace.last", MAP_KIND)
+        backend = self.make()
+        for turn in range(4):
+            states.attach(backend)
+            entry = backend.enter("a")
+            entry["headrace.count"] = turn
+            entry.setdefault("headrace.seen", []).extend(f"{turn}.{n}" for n in range(300))
+            entry.setdefault("headrace.last", {}).update({n: turn for n in range(turn, 300)})
+            backend.changed("a")
+            backend.flush()
+            backend = self.reopen(backend)
+        states.attach(backend)
+        assert backend.kinds() == {
+            "headrace.count": StateKind("value"),
+            "headrace.seen": StateKind(LIST_KIND, "STRING"),
+            "headrace.last": StateKind(MAP_KIND),
+        }
+        entry = backend.enter("a")
+        assert entry["headrace.count"] == 3
+        assert list(entry["headrace.seen"]) == [f"{t}.{n}" for t in range(4) for n in range(300)]
+        assert dict(entry["headrace.last"].items()) == {n: min(n, 3) for n in range(300)}
+        other = StateStore(KeyContext(), "own")
+        other.declare("headrace.seen", LIST_KIND, "INT")
+        backend.flush()
+        with pytest.raises(CheckpointError, match="stored as list of STRING"):
+            other.attach(self.reopen(backend))
+            other._context.entries.enter("a")
+
     def test_entries_of_namespaces_are_apart(self) -> None:
         backend = self.make()
         space = backend.in_namespaces

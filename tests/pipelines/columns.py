@@ -59,7 +59,7 @@ class _Double(Operator):
             batch = columns.batch
             at = batch.schema.get_field_index("amount")
             batch = batch.set_column(at, "amount", pc.multiply(batch.column(at), 2))
-            outputs.columns(Columns(batch, columns.shape, columns.row_kind, columns.times))
+            outputs.columns(Columns(batch, columns.shape, columns.times, columns.kinds))
 
         return push
 
@@ -108,8 +108,9 @@ class _WindowSums(StatefulOperator):
         taken["columns"] += len(columns)
         windows = columns.times.to_numpy() // WINDOW_MS
         amounts = columns.batch.column("amount").to_numpy()
-        signs = np.where(columns.kinds() == RowKind.DELETE.value, -1, 1)
-        table = pa.table({"key": keys.codes, "window": windows, "amount": amounts * signs})
+        if columns.kinds is not None:
+            amounts = np.where(columns.kinds == RowKind.DELETE.value, -amounts, amounts)
+        table = pa.table({"key": keys.codes, "window": windows, "amount": amounts})
         sums = table.group_by(["key", "window"], use_threads=False).aggregate([("amount", "sum")])
         for code, window, amount in zip(
             *(sums.column(name).to_pylist() for name in ("key", "window", "amount_sum")),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from headrace.common import Configuration, Duration, WatermarkStrategy
 from headrace.common.options.catalogue import FAILURE_CAPTURE_DIR
 from headrace.common.types import RowKind
-from headrace.connector import Source
+from headrace.connector import ColumnChunk, Source
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors import indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
@@ -25,7 +25,7 @@ from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat, ParquetFormat
 from headrace.runners import captures
 from headrace.runners.launch import program_of
-from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.building import of_chunk
 from headrace.runtime.columns.selectors import ByColumns, TimestampColumn
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.testing import PipelineResults, pipeline, run_pipeline
@@ -164,6 +164,24 @@ def test_columns_and_rows_meet_in_one_operator(
         assert taken["columns"] and taken["rows"]
 
 
+def test_operators_count_columns_as_they_count_rows() -> None:
+    def counted(source: Source) -> list[tuple[str, int, int]]:
+        stream = StreamExecutionEnvironment().from_source(source, TIMES, "amounts")
+        twice = adding(adding(stream, DoubleSpec()), DoubleSpec())
+        many = twice.filter(lambda value: value["amount"] > 99)
+        sums = adding(adding(twice, DoubleSpec()).key_by(ByColumns("user")), WindowSumsSpec())
+        found = run({"many": many, "sums": sums}, cuts=[7, 100]).batches[-1].total_operators
+        return [(each.name, each.records_in, each.records_out) for each in found]
+
+    found, rows = counted(AS_COLUMNS), taken["rows"]
+    assert rows == 0
+    assert found == counted(AS_ROWS)
+    doubles = [each for each in found if each[0] == "Double"]
+    assert doubles == [("Double", RECORDS, RECORDS)] * 3
+    (came,) = [came for name, came, _ in found if name == "Filter"]
+    assert came == RECORDS
+
+
 def test_rows_after_columns_are_those_of_the_source() -> None:
     def plain(source: Source) -> Any:
         env = StreamExecutionEnvironment()
@@ -212,7 +230,7 @@ def test_a_deleted_row_counts_against_its_window() -> None:
     batch = pa.record_batch(
         {"user": [1, 2, 1, 1], "amount": [5, 7, 5, 2], "at": [1, 2, 3, 4], "kind": kinds}
     )
-    rows = Columns(batch, NAMED_ROWS, "kind").rows()
+    rows = of_chunk(ColumnChunk(batch, NAMED_ROWS, "kind")).rows()
     assert rows[2].get_row_kind() is RowKind.DELETE
     env = StreamExecutionEnvironment()
     of_rows = env.from_collection(rows).assign_timestamps_and_watermarks(TIMES)
@@ -238,12 +256,10 @@ class KindedSource(DataGeneratorSource):
 
 class KindedReader(indexed.IndexedReader):
     def __init__(self, batch: Any) -> None:
-        from headrace.connector import ColumnChunk
+        def chunk(at: int, to: int) -> ColumnChunk:
+            return ColumnChunk(batch[at:to], NAMED_ROWS, "kind")
 
-        super().__init__(
-            lambda split_range, at, to: Columns(batch[at:to], NAMED_ROWS, "kind").rows(),
-            lambda at, to: ColumnChunk(batch[at:to], NAMED_ROWS, "kind"),
-        )
+        super().__init__(lambda _, at, to: of_chunk(chunk(at, to)).rows(), chunk)
 
 
 def test_a_failure_names_the_operator_that_was_given_columns() -> None:

@@ -280,6 +280,17 @@ def test_the_first_record_with_one_field_of_all(
         assert how or taken["fired"]
 
 
+@pytest.mark.parametrize("call", ["sum", "min"])
+def test_the_field_that_is_computed_may_be_the_key(call: str) -> None:
+    """A key is that of its records, whatever their field comes to."""
+    records = [(0, value, "x", at) for at, value in enumerate([1, 1, 2, 2, 2, 4, 1, 3])]
+    for how in ({}, {"cuts": [3], "key_groups": 3}):
+        wanted = outcome(first_records(records, lambda record: record["value"], call), **how)
+        taken.update(combined=0)
+        assert outcome(first_records(records, "value", call), **how) == wanted
+        assert taken["combined"]
+
+
 def test_first_records_whose_sum_columns_cannot_hold() -> None:
     for value, kind in ((1 << 62, INTS), (Decimal("0.1"), pa.decimal128(9, 2))):
         records = [(number % 3, value, "x", number // 4) for number in range(60)]

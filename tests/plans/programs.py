@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from headrace.common import Time, WatermarkStrategy
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.output_tag import OutputTag
 from headrace.datastream import (
     AsyncDataStream,
@@ -21,6 +22,8 @@ from headrace.datastream import (
     StreamExecutionEnvironment,
 )
 from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from tests.operators.sums import ChangedSumsSpec, Changes
+from tests.pipelines.columns import adding
 
 LATE = OutputTag("late")
 BY_TIME = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v[1])
@@ -186,6 +189,16 @@ def lookups(env: StreamExecutionEnvironment) -> DataStream:
     return stream
 
 
+def changelog(env: StreamExecutionEnvironment) -> DataStream:
+    """Kinds of rows that operators declare, and a function that declares none."""
+    no_time = WatermarkStrategy.no_watermarks()
+    read = env.from_source(Changes((), mode=ChangelogMode.all()), no_time, "changes")
+    stream = adding(read.filter(lambda v: True).key_by(lambda v: v[0]), ChangedSumsSpec())
+    stream.print()
+    stream.map(lambda v: v).print()
+    return stream
+
+
 PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment], DataStream]] = {
     program.__name__: program
     for program in (
@@ -198,5 +211,6 @@ PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment], DataStream]] = {
         two_inputs,
         lookups,
         broadcast_state,
+        changelog,
     )
 }

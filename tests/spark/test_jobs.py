@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as parquet
@@ -36,6 +37,8 @@ from headrace.datastream.connectors.file_system import (
     StreamFormat,
 )
 from headrace.errors import CheckpointError, HeadraceError
+from headrace.metrics import BatchCounts
+from tests.pipelines import counted
 
 pytestmark = pytest.mark.spark
 
@@ -162,6 +165,41 @@ def test_a_failure_shows_the_users_own_lines(mode: str) -> None:
     assert 'left, right = pair.split("=")' in shown
     assert "operator: split" in shown and "record:   'b'" in shown
     assert "py4j" not in shown and "at org.apache" not in shown
+
+
+@pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
+def test_operators_and_sources_count_as_on_the_local_runner(mode: str) -> None:
+    batches: list[BatchCounts] = []
+    env = counted.environment(
+        **{
+            "execution.runtime-mode": mode,
+            "parallelism.default": "2",
+            "headrace.source.max-records-per-batch": "16",
+        }
+    )
+    env.register_job_listener(SimpleNamespace(on_batch=batches.append))
+    for name, stream in counted.program(env).items():
+        sink = stream._collecting_sink()
+        sink.name = name
+        env._pending_sinks.append(sink)
+    env.execute("counts")
+    found = batches[-1].total_operators
+    assert counted.passed(found) == counted.IN_AND_OUT
+    assert counted.passed(e for b in batches for e in b.subtasks) == counted.IN_AND_OUT
+    late = {each.name: n for each in found if (n := each.late_records_dropped)}
+    assert late == ({} if mode == "BATCH" else {"windows": counted.LATE_RECORDS})
+    heads = {each.name: each for each in found if each.watermark_ms is not None}
+    assert heads.keys() == {"windows", "count"}
+    assert [each.watermark_ms for each in heads.values()] == [2**63 - 1] * 2
+    assert heads["count"].state_entries == 3
+    assert (heads["count"].state_bytes is None) == (mode == "BATCH")
+    assert all(each.bytes_in > 0 and each.bytes_out > 0 for each in heads.values())
+    assert all(each.busy_ms > 0 for each in heads.values())
+    first = batches[-1].source("first")
+    assert (first.records, first.pending_records) == (len(counted.FIRST), 0)
+    if mode == "STREAMING":
+        assert [each.batch_id for each in batches] == [*range(len(batches))]
+        assert batches[0].source("first").pending_records == len(counted.FIRST) - 8
 
 
 def test_a_bounded_source_with_a_rate_is_read_to_its_end() -> None:

@@ -7,21 +7,14 @@ the columns, otherwise record by record.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.types import row_of
-from headrace.datastream._build.aggregations import (
-    checked_field,
-    field_of,
-    greatest,
-    has_fields,
-    least,
-)
+from headrace.datastream._build.aggregations import checked_field
 from headrace.datastream.functions import AggregateFunction
 from headrace.errors import PlanError
-from headrace.operators.slots import COUNT, GREATEST, LEAST, SUM, Slot
+from headrace.operators.aggregates.aggregate import Accumulators, FieldAggregate
 
 Accumulator = tuple[Any, ...]
 
@@ -34,15 +27,15 @@ class Aggregate(ABC):
 
     @property
     @abstractmethod
-    def slots(self) -> tuple[Slot, ...]:
+    def parts(self) -> tuple[FieldAggregate, ...]:
         """What must be known of the records."""
 
     def result(self, *found: Any) -> Any:
-        """The value, of what the slots came to."""
+        """The value, of what the parts came to."""
         return found[0]
 
     def result_column(self, *found: Any) -> Any:
-        """The values, of Arrow arrays of what the slots came to."""
+        """The values, of Arrow arrays of what the parts came to."""
         return found[0]
 
 
@@ -67,8 +60,8 @@ class Count(Aggregate):
             checked_field(self.field)
 
     @property
-    def slots(self) -> tuple[Slot, ...]:
-        return (Slot(COUNT, self.field),)
+    def parts(self) -> tuple[FieldAggregate, ...]:
+        return (FieldAggregate("count", self.field),)
 
 
 @dataclass(frozen=True)
@@ -79,8 +72,8 @@ class Sum(_OfField):
     """
 
     @property
-    def slots(self) -> tuple[Slot, ...]:
-        return (Slot(SUM, self.field),)
+    def parts(self) -> tuple[FieldAggregate, ...]:
+        return (FieldAggregate("sum", self.field),)
 
 
 @dataclass(frozen=True)
@@ -91,8 +84,8 @@ class Min(_OfField):
     """
 
     @property
-    def slots(self) -> tuple[Slot, ...]:
-        return (Slot(LEAST, self.field),)
+    def parts(self) -> tuple[FieldAggregate, ...]:
+        return (FieldAggregate("min", self.field),)
 
 
 @dataclass(frozen=True)
@@ -103,8 +96,8 @@ class Max(_OfField):
     """
 
     @property
-    def slots(self) -> tuple[Slot, ...]:
-        return (Slot(GREATEST, self.field),)
+    def parts(self) -> tuple[FieldAggregate, ...]:
+        return (FieldAggregate("max", self.field),)
 
 
 @dataclass(frozen=True)
@@ -112,8 +105,8 @@ class Mean(_OfField):
     """The sum divided by the number of values; None where no record has a value."""
 
     @property
-    def slots(self) -> tuple[Slot, ...]:
-        return (Slot(SUM, self.field), Slot(COUNT, self.field))
+    def parts(self) -> tuple[FieldAggregate, ...]:
+        return (FieldAggregate("sum", self.field), FieldAggregate("count", self.field))
 
     def result(self, *found: Any) -> Any:
         """The mean."""
@@ -158,38 +151,31 @@ class Aggregates(AggregateFunction):
                 )
         self.aggregates = aggregates
         self.names = (*aggregates,)
-        wanted = [slot for each in aggregates.values() for slot in each.slots]
-        self._slots = (*dict.fromkeys(wanted),)
-        self._folds = [*map(_folding, self._slots)]
-        self._merges = [_MERGES[slot.how] for slot in self._slots]
+        parts = (*dict.fromkeys(part for each in aggregates.values() for part in each.parts),)
+        self._fold = Accumulators(parts)
         self._results = [
-            (each.result, [self._slots.index(slot) for slot in each.slots])
+            (each.result, [parts.index(part) for part in each.parts])
             for each in aggregates.values()
         ]
 
     @property
-    def slots(self) -> tuple[Slot, ...]:
+    def fold(self) -> Accumulators:
         """What an accumulator holds, each thing once."""
-        return self._slots
+        return self._fold
 
     def create_accumulator(self) -> Accumulator:
         """Counts of 0, and None."""
-        return tuple([0 if slot.how == COUNT else None for slot in self._slots])
+        return self._fold.zero
 
     def add(self, value: Any, accumulator: Accumulator) -> Accumulator:
         """With one more record."""
-        return tuple(
-            [fold(held, value) for fold, held in zip(self._folds, accumulator, strict=True)]
-        )
+        added: Accumulator = self._fold.add(accumulator, value)
+        return added
 
     def merge(self, acc_a: Accumulator, acc_b: Accumulator) -> Accumulator:
         """Both together."""
-        return tuple(
-            [
-                merge(first, second)
-                for merge, first, second in zip(self._merges, acc_a, acc_b, strict=True)
-            ]
-        )
+        merged: Accumulator = self._fold.merge(acc_a, acc_b)
+        return merged
 
     def get_result(self, accumulator: Accumulator) -> Any:
         """A ``Row``."""
@@ -199,7 +185,7 @@ class Aggregates(AggregateFunction):
         return row_of(self.names, values)
 
     def result_columns(self, found: list[Any]) -> Any:
-        """The results as a pyarrow record batch, of Arrow arrays of what the slots came to."""
+        """The results as a pyarrow record batch, of Arrow arrays of what the parts came to."""
         import pyarrow as pa
 
         aggregates = zip(self.aggregates.values(), self._results, strict=True)
@@ -209,67 +195,5 @@ class Aggregates(AggregateFunction):
         ]
         return pa.RecordBatch.from_arrays(arrays, names=[*self.names])
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_folds"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._folds = [*map(_folding, self._slots)]
-
     def __repr__(self) -> str:
         return f"Aggregates({', '.join(f'{n}={a!r}' for n, a in self.aggregates.items())})"
-
-
-def _folding(slot: Slot) -> Callable[[Any, Any], Any]:
-    """A function that takes what a slot holds, and a record."""
-    field, fold = slot.field, _FOLDS[slot.how]
-    if field is None:
-        return lambda held, record: held + 1
-    if isinstance(field, int):
-        return lambda held, record: fold(held, _at(record, field))
-
-    def add_named(held: Any, record: Any) -> Any:
-        if type(record) is dict:  # the usual record
-            try:
-                value = record[field]
-            except KeyError:
-                value = field_of(record, field)  # says what is missing
-        else:
-            value = field_of(record, field)
-        return fold(held, value)
-
-    return add_named
-
-
-def _at(record: Any, place: int) -> Any:
-    return record if place == 0 and not has_fields(record) else field_of(record, place)
-
-
-def _counted(held: int, value: Any) -> int:
-    return held if value is None else held + 1
-
-
-def _added(held: Any, value: Any) -> Any:
-    if value is None or held is None:
-        return value if held is None else held
-    return held + value
-
-
-def _least(held: Any, value: Any) -> Any:
-    if value is None or held is None:
-        return value if held is None else held
-    return least(held, value)
-
-
-def _greatest(held: Any, value: Any) -> Any:
-    if value is None or held is None:
-        return value if held is None else held
-    return greatest(held, value)
-
-
-def _counts(first: int, second: int) -> int:
-    return first + second
-
-
-_FOLDS = {COUNT: _counted, SUM: _added, LEAST: _least, GREATEST: _greatest}
-_MERGES = {**_FOLDS, COUNT: _counts}

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from headrace.common.job_client import JobClient
     from headrace.common.job_execution_result import JobExecutionResult
     from headrace.connector import Source
+    from headrace.metrics.operator_counts import JobListener
 
 __all__ = ["StreamExecutionEnvironment"]
 
@@ -47,6 +48,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
             self._configuration.add_all(configuration)
         print_briefly()
         NodeList.__init__(self)
+        self._listeners: list[JobListener] = []
 
     @staticmethod
     def get_execution_environment(
@@ -143,13 +145,24 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
             PlanError: the program cannot work, or has no sink.
         """
         try:
-            return execution.execute(self._take_sinks(), self._configuration, job_name)
+            return execution.execute(
+                self._take_sinks(), self._configuration, job_name, self._listeners
+            )
         except BaseException as error:
             raise brief(error)  # noqa: B904 - it is the same one, without frames of ours
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the job; the client watches and stops it."""
-        return execution.execute_async(self._take_sinks(), self._configuration, job_name)
+        sinks = self._take_sinks()
+        return execution.execute_async(sinks, self._configuration, job_name, self._listeners)
+
+    def register_job_listener(self, listener: JobListener) -> None:
+        """Call a listener with the counts of each micro-batch of the jobs that start from now on.
+
+        There may be several. PyFlink has no such method; what Flink's listeners for Java are told,
+        a job's start and end, the program knows itself.
+        """
+        self._listeners.append(listener)
 
     def get_execution_plan(self) -> str:
         """The job's graph as JSON."""

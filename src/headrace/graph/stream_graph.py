@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from headrace.errors import DuplicateUidError, MissingWatermarksError, PlanError
+from headrace.graph.changelog import check_changelog_modes
 from headrace.graph.transformation import (
     Broadcast,
     ByKey,
@@ -39,6 +40,7 @@ class StreamGraph:
         graph._check_sinks()
         graph._check_inputs()
         graph._check_watermarks()
+        check_changelog_modes(graph.nodes)
         return graph
 
     @property

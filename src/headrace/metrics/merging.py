@@ -17,6 +17,10 @@ class How(Enum):
     MOST = "most"
     LAST = "last"
     """The figure that was reported last: a gauge's."""
+    TOTAL = "total"
+    """Of each subtask the figure that was reported last; of several subtasks their sum."""
+    LOWEST = "lowest"
+    """Of each subtask the figure that was reported last; of several subtasks the least."""
     MEAN = "mean"
     """Computed from the figures ``sum`` and ``count`` of the same metric."""
 
@@ -25,7 +29,8 @@ class MetricId(NamedTuple):
     """Whose figure it is. ``operator``: its id, empty for the job's own metrics.
 
     ``name`` is the operator's name, which other operators may have too; ``metric`` is dotted;
-    ``subtask`` is the number of the Spark task that reported it.
+    ``subtask`` is the number of the Spark task that reported it. A figure of a key group (the size
+    of its state, its watermark) has the number of the group there: any task may report it next.
     """
 
     operator: str
@@ -41,20 +46,28 @@ class Part(NamedTuple):
     value: Number
 
 
-_MERGE: dict[How, Callable[[Number, Number], Number]] = {
+_Rule = Callable[[Number, Number], Number]
+
+_LATER: dict[How, _Rule] = {
     How.SUM: lambda known, told: known + told,
     How.LEAST: min,
     How.MOST: max,
     How.LAST: lambda known, told: told,
+    How.TOTAL: lambda known, told: told,
+    How.LOWEST: lambda known, told: told,
     How.MEAN: lambda known, told: told,
 }
+"""What a subtask's figure comes to with the one of a later attempt."""
+
+_BESIDE: dict[How, _Rule] = {**_LATER, How.TOTAL: _LATER[How.SUM], How.LOWEST: min}
+"""What the figures of two subtasks come to."""
 
 
 def merge(into: dict[MetricId, Part], told: Mapping[MetricId, Part]) -> None:
     """Add the figures of an attempt to those known; what was reported last comes last."""
     for name, part in told.items():
         known = into.pop(name, None)
-        into[name] = part if known is None else _both(known, part)
+        into[name] = part if known is None else _both(_LATER, known, part)
 
 
 def merged(known: Mapping[MetricId, Part], told: Mapping[MetricId, Part]) -> dict[MetricId, Part]:
@@ -64,8 +77,13 @@ def merged(known: Mapping[MetricId, Part], told: Mapping[MetricId, Part]) -> dic
     return result
 
 
-def _both(known: Part, told: Part) -> Part:
-    return Part(told.how, _MERGE[told.how](known.value, told.value))
+def beside(known: Part | None, other: Part) -> Part:
+    """What the figures of two subtasks come to."""
+    return other if known is None else _both(_BESIDE, known, other)
+
+
+def _both(rules: Mapping[How, _Rule], known: Part, told: Part) -> Part:
+    return Part(told.how, rules[told.how](known.value, told.value))
 
 
 def figures(parts: Mapping[MetricId, Part]) -> dict[str, Number]:
@@ -90,8 +108,7 @@ def _dotted(scope: str, metric: str) -> str:
 
 
 def _add(into: dict[str, Part], name: str, part: Part) -> None:
-    known = into.get(name)
-    into[name] = part if known is None else _both(known, part)
+    into[name] = beside(into.get(name), part)
 
 
 def _numbers(parts: Mapping[str, Part]) -> dict[str, Number]:

@@ -8,7 +8,7 @@ attempt: what a failed attempt counted is reported by nobody.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, TypeVar
 
 from headrace.errors import PlanError, TypeMismatchError
@@ -30,6 +30,10 @@ class Metric(ABC):
     @abstractmethod
     def begin_attempt(self) -> None:
         """Leave out of ``figures`` what was measured so far."""
+
+    def by_subtask(self, subtask: int) -> Iterator[tuple[int, dict[str, Number]]]:
+        """The figures of this attempt, which has a number, by the subtask that they are of."""
+        yield subtask, self.figures()
 
 
 class Counter(Metric):
@@ -168,17 +172,24 @@ class MetricGroup:
 
     def of_operator(self, operator: str, name: str) -> MetricGroup:
         """The group of the operator with that id and that name."""
-        group = self._groups.get((operator, name))
+        return self._inner((operator, name), self._scope, operator, name)
+
+    @property
+    def measured(self) -> MetricGroup:
+        """What the engine itself measures of the operator. It has these names before the user."""
+        return self._inner((), self._scope, self._operator, self._name)
+
+    def _inner(
+        self, key: tuple[str, ...], scope: tuple[str, ...], operator: str, name: str
+    ) -> MetricGroup:
+        group = self._groups.get(key)
         if group is None:
-            group = self._groups[operator, name] = MetricGroup(self._scope, operator, name)
+            group = self._groups[key] = MetricGroup(scope, operator, name)
         return group
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
         """The group of that name inside this one; with ``extra``, the group ``name.extra``."""
-        group = self._groups.get((name,))
-        if group is None:
-            group = MetricGroup((*self._scope, name), self._operator, self._name)
-            self._groups[name,] = group
+        group = self._inner((name,), (*self._scope, name), self._operator, self._name)
         return group if extra is None else group.add_group(extra)
 
     def counter(self, name: str) -> Counter:
@@ -196,6 +207,10 @@ class MetricGroup:
     def distribution(self, name: str) -> Distribution:
         """The distribution of that name."""
         return self._metric(name, Distribution, Distribution)
+
+    def of_kind(self, name: str, kind: type[M]) -> M:
+        """The metric of that name, of any kind that is made without arguments."""
+        return self._metric(name, kind, kind)
 
     def _metric(self, name: str, kind: type[M], make: Callable[[], M]) -> M:
         metric = self._metrics.get(name)
@@ -231,14 +246,15 @@ class MetricGroup:
         for name, metric in self._metrics.items():
             scope = ".".join((*self._scope, name))
             try:
-                found = metric.figures()
+                found = [*metric.by_subtask(subtask)]
             except Exception as error:
                 error.add_note(f"while reading the metric {self._shown(name)}")
                 raise
-            for suffix, value in found.items():
-                whole = f"{scope}.{suffix}" if suffix else scope
-                key = MetricId(self._operator, self._name, whole, subtask)
-                result[key] = Part(metric.hows[suffix], value)
+            for number, figures_found in found:
+                for suffix, value in figures_found.items():
+                    whole = f"{scope}.{suffix}" if suffix else scope
+                    key = MetricId(self._operator, self._name, whole, number)
+                    result[key] = Part(metric.hows[suffix], value)
         for group in self._groups.values():
             result |= group.parts(subtask)
         return result

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import PlanError
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
@@ -51,6 +52,12 @@ class CheckpointedSpec(OperatorSpec):
     @property
     def functions(self) -> tuple[UserFunction, ...]:
         return (self.function,)
+
+    def accepts(self, input: int) -> ChangelogMode | None:
+        return self.make(self.function).accepts(input)
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        return self.make(self.function).gives(inputs)
 
     def build(self) -> Operator:
         return CheckpointedOperator(self)

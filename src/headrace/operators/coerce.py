@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headrace.common.changelog_mode import ChangelogMode, union
 from headrace.common.typeinfo import TypeInformation
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import Operator, OperatorSpec
@@ -19,6 +21,10 @@ class CoerceSpec(OperatorSpec):
     @property
     def label(self) -> str:
         return "Typed"
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """What comes."""
+        return union(inputs)
 
     def build(self) -> Operator:
         return CoerceOperator(self)

@@ -8,15 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from headrace.operators import worth
-from headrace.operators.field_fold import FieldFold
-from headrace.runtime.columns.selectors import key_columns_of
+from headrace.operators.aggregates.aggregate import OfRecords, reduction_of
+from headrace.runtime.columns.selectors import key_columns
 from headrace.runtime.detached import copied
+from headrace.runtime.exchange.steps import WithKey, typed
 from headrace.runtime.key_groups import EXACT, has_stable_hash, only_exact
 from headrace.runtime.loops import Push, Step, calling, pushing_all
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.state.backend import MISSING
-from headrace.runtime.user_function import UserFunction, close_function, open_function
+from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
     from headrace.operators.combine_columns import CombinedColumns
@@ -65,72 +66,21 @@ MOST_KEYS = 100_000
 
 
 @dataclass(frozen=True)
-class Rekeyed:
-    """Stands first in a tuple ``(Rekeyed(), key, value)``: a value that has another key by itself.
-
-    It tells such a tuple from records, which are sent among them.
-    """
-
-
-REKEYED = Rekeyed()
-
-
-class SentKeySelector:
-    """Gives the key of what a combiner sends, with the selector of its records' keys at hand."""
-
-    def __init__(self, selector: UserFunction) -> None:
-        self._selector = selector
-
-    def open(self, context: Any) -> None:
-        """Open the selector."""
-        open_function(self._selector, context)
-        self._select = self._selector.bound()
-
-    def close(self) -> None:
-        """Close the selector."""
-        close_function(self._selector)
-
-
-class KeyOfSent(SentKeySelector):
-    """The key of what a combiner sends: that of its records, whatever they were reduced to.
-
-    ``sent_key_columns``: the columns with the key, where the selector names them. What is sent in
-    columns has kept its key.
-    """
-
-    def __init__(self, selector: UserFunction) -> None:
-        super().__init__(selector)
-        self.sent_key_columns = key_columns_of(selector.target)
-
-    def get_key(self, value: Any) -> Any:
-        """Its key."""
-        if type(value) is tuple and value and type(value[0]) is Rekeyed:
-            return value[1]
-        return self._select(value)
-
-
-def without_keys(values: list[Any]) -> list[Any]:
-    """The values alone, of what was sent with its key too."""
-    return [
-        value[2] if type(value) is tuple and value and type(value[0]) is Rekeyed else value
-        for value in values
-    ]
-
-
-@dataclass(frozen=True)
 class CombineSpec(OperatorSpec):
     """What stands before the exchange to a reduction in a batch. ``function`` is associative.
 
-    Records with timestamps pass: the reduction takes them in the order of their time. ``fold``:
-    what the function does, where columns can do it. ``sends_keys``: the function may give a value
-    that has another key; such values are sent with the key of their records (``Rekeyed``).
+    Records with timestamps pass: the reduction takes them in the order of their time.
     """
 
     selector: UserFunction
     function: UserFunction
-    fold: FieldFold | None = None
-    sends_keys: bool = False
+    key_type: Any = None
     kind = "combine"
+
+    @property
+    def fold(self) -> OfRecords | None:
+        """What the function does, where columns can do it."""
+        return reduction_of(self.function)
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
@@ -140,7 +90,7 @@ class CombineSpec(OperatorSpec):
     @property
     def key_columns(self) -> tuple[str, ...] | None:
         """The columns that hold the key, if the selector names them."""
-        return key_columns_of(self.selector.target)
+        return key_columns(self.selector, self.key_type)
 
     @property
     def label(self) -> str:
@@ -224,7 +174,7 @@ class CombineOperator(Combining):
         """The reduction. A record that is not kept goes on within the block of the last line."""
         names = {
             "node": self.node,
-            "key_of": self._spec.selector.bound(),
+            "key_of": typed(self._spec.selector.bound(), self._spec.key_type),
             "reduce": self._spec.function.bound(),
             "held": self._held,
             "missing": MISSING,
@@ -282,13 +232,8 @@ class CombineOperator(Combining):
         held, main = self._held, self._main
         if held:
             self._worth.note(self.came, len(held))
-            if self._spec.sends_keys:
-                key_of, node = self._spec.selector.bound(), self.node  # noqa: F841
-                for key, value in held.items():
-                    main(value if key_of(value) == key else (REKEYED, key, value), None)
-            else:
-                for value in held.values():
-                    main(value, None)
+            for key, value in held.items():
+                main(WithKey(key, value), None)
             held.clear()
         self.came = 0
         columns = self._columns

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headrace.operators.field_fold import FieldFold, final
+from headrace.operators.aggregates.aggregate import ExtremeRecord, OfRecords
+from headrace.operators.aggregates.kernels import column_of, final, numbers_of
 from headrace.runtime.columns.batch import Columns, joined
-from headrace.runtime.columns.keys import ColumnKeys, equal_alike
+from headrace.runtime.columns.exactness import have_exact_keys
+from headrace.runtime.columns.keys import ColumnKeys
 
 GATHERED = 1 << 18
 """So many rows are folded at once: the more they are, the less the keys' rows before them count."""
@@ -20,7 +22,7 @@ class CombinedColumns:
     folded in their order.
     """
 
-    fold: FieldFold
+    fold: OfRecords
     key_columns: tuple[str, ...]
     came: int = 0
     keys: int = 0
@@ -35,15 +37,18 @@ class CombinedColumns:
         """The same with the field as 64-bit numbers; None where they cannot be folded."""
         import pyarrow as pa
 
-        at = self.fold.column_in(columns)
-        if at is None or columns.times is not None or not _have_keys(columns, self.key_columns):
+        batch, at = columns.batch, column_of(columns, self.fold.field)
+        if at is None or columns.times is not None:
             return None
-        if not self.fold.whole and columns.batch.schema.names[at] in self.key_columns:
+        if not have_exact_keys(batch.schema, self.key_columns):
+            return None
+        name, is_whole = batch.schema.names[at], isinstance(self.fold, ExtremeRecord)
+        if name in self.key_columns and not is_whole:
             return None  # the sums would have other keys
-        numbers = self.fold.numbers(columns.batch.column(at))
+        numbers = numbers_of(self.fold, batch.column(at))
         if numbers is None:
             return None
-        batch = columns.batch.set_column(at, columns.batch.schema.names[at], pa.array(numbers))
+        batch = batch.set_column(at, name, pa.array(numbers))
         return Columns(batch, columns.shape)
 
     def takes(self, columns: Columns) -> bool:
@@ -71,9 +76,9 @@ class CombinedColumns:
 
         whole = joined(self._parts)
         keys = ColumnKeys(whole, self.key_columns)
-        at = self.fold.column_in(whole)
+        at = column_of(whole, self.fold.field)
         assert at is not None, "only columns that fit are gathered"
-        numbers = self.fold.numbers(whole.batch.column(at))
+        numbers = numbers_of(self.fold, whole.batch.column(at))
         folded = None
         if numbers is not None:
             folded = final(self.fold, keys.codes, numbers, self.keys, len(keys.distinct))
@@ -84,9 +89,3 @@ class CombinedColumns:
         rows = whole.take(folded.rows)
         batch = rows.batch.set_column(at, whole.batch.schema.names[at], pa.array(folded.values))
         self._parts, self.keys = [Columns(batch, whole.shape)], len(folded.rows)
-
-
-def _have_keys(columns: Columns, names: tuple[str, ...]) -> bool:
-    """Whether the keys are there, and equal in Arrow where they are in Python."""
-    schema = columns.batch.schema
-    return all(name in schema.names and equal_alike(schema.field(name).type) for name in names)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headrace.common.changelog_mode import ChangelogMode, union
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import Operator, OperatorSpec
 from headrace.runtime.user_function import UserFunction
@@ -23,6 +25,10 @@ class FilterSpec(OperatorSpec):
     @property
     def functions(self) -> tuple[UserFunction, ...]:
         return (self.function,)
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """What comes."""
+        return union(inputs)
 
     def build(self) -> Operator:
         return FilterOperator(self)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode, union
 from headrace.operators.emission import SURELY_RESULTS, look_at_results
 from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.loops import Push
@@ -64,6 +65,10 @@ class KeyedFilterSpec(_KeyedFunctionSpec):
     @property
     def label(self) -> str:
         return "Filter"
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """What comes."""
+        return union(inputs)
 
     def build(self) -> Operator:
         return KeyedFunctionOperator(self.function, _filter)

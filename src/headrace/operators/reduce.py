@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from headrace.operators.combine import CombineSpec, KeyOfSent, without_keys
-from headrace.operators.field_fold import FieldFold
+from headrace.operators.aggregates.aggregate import OfRecords, reduction_of
+from headrace.operators.combine import CombineSpec
 from headrace.operators.keyed import StatefulOperator
-from headrace.runtime.columns.selectors import key_columns_of
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Combiner, NodeProgram, Operator, OperatorSpec, Outputs, Traits
@@ -34,16 +33,18 @@ class ReduceSpec(OperatorSpec):
     """``function(value1, value2)`` gives the reduced value; a function object may keep keyed state.
 
     A stream emits the value after every record, a batch only the last one of each key.
-    ``associative``: it may reduce what was reduced before, and keeps no state. ``fold``: what the
-    function does, where columns can do it. ``combined``: values may come with their keys.
+    ``associative``: it may reduce what was reduced before, and keeps no state.
     """
 
     function: UserFunction
     operation: str = "Reduce"
     associative: bool = False
-    fold: FieldFold | None = None
-    combined: bool = False
     kind = "reduce"
+
+    @property
+    def fold(self) -> OfRecords | None:
+        """What the function does, where columns can do it."""
+        return reduction_of(self.function)
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
@@ -66,18 +67,7 @@ class ReduceSpec(OperatorSpec):
         """In a batch, where only the last value of a key counts."""
         if not is_batch or not self.associative:
             return None
-        names, fold = key_columns_of(selector.target), self.fold
-        if fold is not None and (fold.whole or (names and _leaves(fold, names))):
-            spec = CombineSpec(selector, self.function, fold)
-            return Combiner(spec, selector, key_type, self)
-        spec = CombineSpec(selector, self.function, fold, sends_keys=True)
-        sent_key = UserFunction(KeyOfSent(selector), "get_key")
-        return Combiner(spec, sent_key, key_type, replace(self, combined=True))
-
-
-def _leaves(fold: FieldFold, key_columns: tuple[str, ...]) -> bool:
-    """Whether the key is known to stay as it was."""
-    return isinstance(fold.field, str) and fold.field not in key_columns
+        return Combiner(CombineSpec(selector, self.function, key_type), self)
 
 
 class ReduceOperator(StatefulOperator):
@@ -109,8 +99,6 @@ class ReduceOperator(StatefulOperator):
     def _reduce(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None, down: Push
     ) -> None:
-        if self._spec.combined:
-            values = without_keys(values)
         # Only an object is opened, and could have asked for state.
         cell, may_use_state = self.cell, self._spec.function.method is not None
         backend, only_last = self.cell.backend, self.context.is_batch
@@ -137,12 +125,12 @@ class ReduceOperator(StatefulOperator):
         """
         from headrace.operators.reduce_columns import ColumnsReduction, ReducedColumns
 
-        assert self._spec.fold is not None
+        fold = self._spec.fold
+        assert fold is not None, "only such a reduction takes columns"
         only_last, backend = self.context.is_batch, self.cell.backend
         if self._outputs.wants_columns:
-            self._reduced = ReducedColumns.like(columns, self._spec.fold)
-        reduction = ColumnsReduction(self._spec.fold, SLOT)
-        reduced = reduction.of(keys, columns, backend, only_last)
+            self._reduced = ReducedColumns.like(columns, fold)
+        reduced = ColumnsReduction(fold, SLOT).of(keys, columns, backend, only_last)
         if reduced is None:
             stamps = columns.timestamps
             made: list[tuple[Any, int | None]] = []

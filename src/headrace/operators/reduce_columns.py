@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from headrace.common.types import Row, RowKind
-from headrace.operators.field_fold import FieldFold, final, running
+from headrace.operators.aggregates.aggregate import OfRecords
+from headrace.operators.aggregates.kernels import column_of, final, numbers_of, running
 from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.exactness import MISFITS, equal_array, widened
 from headrace.runtime.columns.keys import ColumnKeys
-from headrace.runtime.columns.shapes import Dicts, NamedRows, Shape, python_values
+from headrace.runtime.columns.shapes import Dicts, NamedRows, Shape
 from headrace.runtime.state.backend import EntrySpace
-
-MISFITS = (TypeError, ValueError, OverflowError, ArithmeticError)
-"""What Arrow and numpy raise for a value that does not fit a column (pyarrow's errors are
-``ValueError`` and ``TypeError``)."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class ColumnsReduction:
     An entry has under ``slot`` the pair (reduced record, timestamp of the last record).
     """
 
-    fold: FieldFold
+    fold: OfRecords
     slot: str
 
     def of(
@@ -40,7 +38,7 @@ class ColumnsReduction:
         """
         import numpy as np
 
-        at = self.fold.column_in(columns)
+        at = column_of(columns, self.fold.field)
         if at is None:
             return None
         codes, distinct = keys.codes, keys.distinct
@@ -86,19 +84,17 @@ class ReducedColumns:
     shape: Shape
 
     @classmethod
-    def like(cls, columns: Columns, fold: FieldFold) -> Self | None:
+    def like(cls, columns: Columns, fold: OfRecords) -> Self | None:
         """For results of such columns; None where they have no place for the folded field."""
         import pyarrow as pa
-        from pyarrow import types
 
-        at, schema = fold.column_in(columns), columns.batch.schema
+        at, schema = column_of(columns, fold.field), columns.batch.schema
         if at is None:
             return None
         field = schema.field(at)
-        if types.is_integer(field.type) and not types.is_uint64(field.type):
-            schema = schema.set(at, pa.field(field.name, pa.int64()))
-        elif types.is_float32(field.type):
-            schema = schema.set(at, pa.field(field.name, pa.float64()))
+        wide = widened(field.type)
+        if wide is not None:
+            schema = schema.set(at, pa.field(field.name, wide))
         return cls(schema, columns.shape)
 
     def of(self, results: Sequence[tuple[Any, int | None]]) -> Columns | None:
@@ -110,14 +106,14 @@ class ReducedColumns:
             return None
         arrays = []
         for values, field in zip(fields, self.schema, strict=True):
-            array = _equal_array(values, field.type)
+            array = equal_array(values, field.type)
             if array is None:
                 return None
             arrays.append(array)
         batch = pa.RecordBatch.from_arrays(arrays, names=self.schema.names)
         times = pa.array([stamp for _, stamp in results], pa.int64())
         known = times.null_count < len(times)
-        return Columns(batch, self.shape, None, times if known else None)
+        return Columns(batch, self.shape, times if known else None)
 
 
 def _at(times: Any, rows: Any) -> list[int | None]:
@@ -139,11 +135,11 @@ def _taken(
         for number, field in enumerate(fields)
     ]
     batch = pa.RecordBatch.from_arrays(arrays, names=columns.batch.schema.names)
-    return Columns(batch, columns.shape, None, times)
+    return Columns(batch, columns.shape, times)
 
 
 def _with_held(
-    fold: FieldFold, columns: Columns, held: Sequence[Any], at: int
+    fold: OfRecords, columns: Columns, held: Sequence[Any], at: int
 ) -> tuple[list[Any], Any] | None:
     """The fields of the held records, and after them those of the columns; and the numbers.
 
@@ -154,14 +150,14 @@ def _with_held(
     from pyarrow import types
 
     batch = columns.batch
-    numbers = fold.numbers(batch.column(at))
+    numbers = numbers_of(fold, batch.column(at))
     if numbers is None or not held:
         return None if numbers is None else ([*batch.columns], numbers)
     values = _fields(batch.schema.names, columns.shape, held)
     if values is None or {*map(type, values[at])} != {int if numbers.dtype == np.int64 else float}:
         return None
     try:
-        before = fold.numbers(pa.array(values[at], pa.from_numpy_dtype(numbers.dtype)))
+        before = numbers_of(fold, pa.array(values[at], pa.from_numpy_dtype(numbers.dtype)))
     except MISFITS:
         return None
     if before is None:
@@ -171,7 +167,7 @@ def _with_held(
         if number == at:
             fields.append(column)
             continue
-        array = _equal_array(values[number], column.type)
+        array = equal_array(values[number], column.type)
         if array is None or types.is_dictionary(column.type):
             return None  # two dictionaries are not one column
         fields.append(pa.concat_arrays([array, column]))
@@ -198,22 +194,3 @@ def _is_row(record: Any, names: list[str]) -> bool:
         and record._row_kind is RowKind.INSERT
         and [*(record._names() or ())] == names
     )
-
-
-def _equal_array(values: Sequence[Any], kind: Any) -> Any | None:
-    """An Arrow array that reads as these values, types and all; None where there is none."""
-    import pyarrow as pa
-    from pyarrow import types
-
-    try:
-        array = pa.array(values, kind)
-    except MISFITS:
-        return None
-    found = {*map(type, values)} - {type(None)}
-    same = (
-        (types.is_integer(kind) and found <= {int})
-        or (types.is_float64(kind) and found <= {float})
-        or ((types.is_string(kind) or types.is_large_string(kind)) and found <= {str})
-        or [*map(repr, values)] == [*map(repr, python_values(array))]
-    )
-    return array if same else None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.changelog_mode import ChangelogMode, union
 from headrace.common.watermark_generators import (
     BoundedOutOfOrderness,
     MonotonousTimestamps,
@@ -76,6 +78,10 @@ class TimestampsSpec(OperatorSpec):
     def label(self) -> str:
         return "Timestamps/Watermarks"
 
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """What comes."""
+        return union(inputs)
+
     def build(self) -> Operator:
         return TimestampsOperator(self)
 
@@ -86,6 +92,8 @@ class TimestampsOperator(Operator, WatermarkOutput):
     The coordinator reports when a split is idle. Whether a key group or subtask is idle is found
     here, by the clock of the micro-batch: these run at every tick of the clock.
     """
+
+    keeps_number = True
 
     def __init__(self, spec: TimestampsSpec) -> None:
         self._strategy = spec.strategy

@@ -93,7 +93,7 @@ def _sending(program: JobProgram, feeder: Feeder, combiners: Combiners) -> Feede
             *(combiner.spec, (link,)),
         )
         nodes[node.id] = node
-        exchanges.append(replace(exchange, selector=combiner.selector, key_type=combiner.key_type))
+        exchanges.append(replace(exchange, combined=True))
     changed = ChainProgram(chain.root, nodes, tuple(exchanges))
     return replace(feeder, chain=changed)
 

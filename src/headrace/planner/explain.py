@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.graph.stream_graph import StreamGraph
 from headrace.planner.plan import parallelism_of, partitioning_of
-from headrace.runtime.operator import NodeProgram
+from headrace.runtime.operator import NodeProgram, Traits
 from headrace.runtime.program import ChainProgram, JobProgram
 
 
@@ -16,7 +17,8 @@ def explain_text(program: JobProgram) -> str:
     lines = [f"Job {program.name!r} ({mode}, parallelism {program.parallelism})"]
     lines.append("Stage 0: sources")
     for source in program.sources:
-        lines.append(f"  Source {source.name}{_uid(source.uid)}")
+        root = source.chain.nodes[source.chain.root]
+        lines.append(f"  Source {source.name}{_uid(source.uid)}{_traits(root)}")
         lines.extend(_chain_lines(program, source.chain, skip_root=True))
     for number, stage in enumerate(program.stages, 1):
         lines.append(f"Stage {number}")
@@ -63,9 +65,7 @@ def _input(node: NodeProgram, number: int) -> str:
 
 
 def _traits(node: NodeProgram) -> str:
-    if node.spec is None:
-        return ""
-    traits = node.spec.traits
+    traits = Traits() if node.spec is None else node.spec.traits
     words = [
         word
         for word, present in (
@@ -78,6 +78,8 @@ def _traits(node: NodeProgram) -> str:
         )
         if present
     ]
+    if node.gives is not None and node.gives != ChangelogMode.insert_only():
+        words.append(f"changelog {node.gives.short}")
     return f"  {{{', '.join(words)}}}" if words else ""
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from headrace.common.options.catalogue import DEFAULT_MAX_PARALLELISM
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.connector import ServedBy
+from headrace.graph.changelog import changelog_modes
 from headrace.graph.identity import identities
 from headrace.graph.stream_graph import StreamGraph
 from headrace.graph.transformation import (
@@ -81,6 +82,7 @@ class _Planner:
         self._graph = graph
         self._options = options
         self._ids = identities(graph.nodes)
+        self._modes = changelog_modes(graph.nodes)
         self._vertices: dict[Transformation, _Draft] = {}
         self._consumers: dict[Transformation, list[tuple[Edge, Transformation]]] = {}
         for node in graph.nodes:
@@ -150,7 +152,8 @@ class _Planner:
             spec = node.spec
             node_id = self._ids.nodes[node]
             draft.nodes[node_id] = NodeProgram(
-                node_id, node.name, node.uid, str(node.site), spec, tuple(links)
+                *(node_id, node.name, node.uid, str(node.site), spec, tuple(links)),
+                gives=self._modes[node],
             )
 
     def _exchange(self, edge: Edge, target: Transformation) -> Partitioning | None:

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
@@ -25,6 +25,7 @@ from headrace.common.local_files import local_path
 from headrace.common.options import catalogue as options
 from headrace.errors import ConfigurationError, PlanError
 from headrace.graph.stream_graph import StreamGraph
+from headrace.metrics.operator_counts import JobListener
 from headrace.planner.explain import explain_text, plan_json
 from headrace.planner.plan import PlanOptions, plan
 from headrace.runners.delivery import Delivery
@@ -50,14 +51,18 @@ class LocalJob:
     """A job of the local runner, in a thread of its own; a ``JobHandle``."""
 
     def __init__(
-        self, program: JobProgram, delivery: Delivery, needs: Dependencies | None = None
+        self,
+        program: JobProgram,
+        delivery: Delivery,
+        needs: Dependencies | None = None,
+        listeners: Sequence[JobListener] = (),
     ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
         needs = needs or Dependencies()
         place.enter(str(folder_of(needs) or ""), needs.worker_path)
         try:
-            self._run = LocalRun(program, delivery)
+            self._run = LocalRun(program, delivery, listeners=listeners)
         except BaseException:
             place.leave()
             raise
@@ -186,7 +191,7 @@ def start(
     graph: StreamGraph,
     configuration: Configuration,
     job_name: str | None,
-    on_report: Callable[[Any], None] | None = None,
+    listeners: Sequence[JobListener] = (),
 ) -> JobHandle:
     """Start a job on the runner that the configuration names."""
     program = program_of(graph, configuration, job_name)
@@ -199,7 +204,7 @@ def start(
     if _is_local(configuration):
         _tell_ignored(configuration)
         _tell_other_interpreter(needs)
-        return LocalJob(program, delivery, needs)
+        return LocalJob(program, delivery, needs, listeners)
     from headrace.runners.spark.start import start_on_spark
 
     return start_on_spark(
@@ -207,8 +212,8 @@ def start(
         delivery,
         configuration,
         fresh=os.environ.get(options.FRESH_VARIABLE) == "1",
-        on_report=on_report,
         needs=needs,
+        listeners=listeners,
     )
 
 
@@ -281,11 +286,14 @@ def _tell_other_interpreter(needs: Dependencies) -> None:
 
 
 def execute(
-    graph: StreamGraph, configuration: Configuration, job_name: str | None
+    graph: StreamGraph,
+    configuration: Configuration,
+    job_name: str | None,
+    listeners: Sequence[JobListener] = (),
 ) -> JobExecutionResult:
     """Run a job to its end; an interrupt cancels it."""
     with _plain_interrupts():
-        job = start(graph, configuration, job_name)
+        job = start(graph, configuration, job_name, listeners)
         with _plain_interrupts():  # the session that was made for it may have set its own
             return _wait(job)
 
@@ -323,10 +331,13 @@ def _plain_interrupts() -> Iterator[None]:
 
 
 def execute_async(
-    graph: StreamGraph, configuration: Configuration, job_name: str | None
+    graph: StreamGraph,
+    configuration: Configuration,
+    job_name: str | None,
+    listeners: Sequence[JobListener] = (),
 ) -> JobClient:
     """The client of a job that was started. A failure is printed at once, unless it is awaited."""
-    job = start(graph, configuration, job_name)
+    job = start(graph, configuration, job_name, listeners)
     client = JobClient(job)
     name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
     watcher = threading.Thread(target=_tell_failure, args=(job, client, name), daemon=True)
@@ -354,9 +365,10 @@ def execute_and_collect(
     configuration: Configuration,
     job_name: str | None,
     limit: int | None,
+    listeners: Sequence[JobListener] = (),
 ) -> tuple[Iterator[Any], Callable[[], None]]:
     """The records that a started job collects, as they come, and a function that ends it early."""
-    job: Any = start(graph, configuration, job_name)
+    job: Any = start(graph, configuration, job_name, listeners)
 
     def results() -> Iterator[Any]:
         yield from itertools.islice(job.delivery.collected(), limit)

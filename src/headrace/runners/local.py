@@ -10,24 +10,27 @@ import contextlib
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from headrace.connector import Budget, CommitBy, WriterContext
 from headrace.errors import JobError
-from headrace.metrics.merging import MetricId, Number, Part, figures, merged
+from headrace.metrics.merging import Number, figures
+from headrace.metrics.operator_counts import JobListener
 from headrace.planner.single_key_group import single_key_group
 from headrace.runners.clock import RunClock
 from headrace.runners.delivery import Delivery
+from headrace.runners.reporting import Reporting
 from headrace.runners.sinks import (
     Writing,
     committer_of,
 )
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import ALL_GROUPS, Envelope, Kind, own, values_of
-from headrace.runtime.coordinator import Coordinator, merge_states
+from headrace.runtime.context import TaskFacts
+from headrace.runtime.coordinator import Coordinator, merge_states, source_watermarks
 from headrace.runtime.failure import at_sink, failure_of
 from headrace.runtime.keyed_task import TaskInput
 from headrace.runtime.offset import Offset
@@ -49,6 +52,8 @@ class LocalRun:
 
     ``budgets`` (records per micro-batch) lets a test cut the input anywhere, ``backends`` lets it
     choose the state backend, and ``one_key_group=False`` keeps the program's key groups.
+    ``listeners`` are called with each micro-batch once it is in the sinks. By ``clock_ns`` it is
+    measured how long tasks work.
     """
 
     def __init__(
@@ -59,16 +64,17 @@ class LocalRun:
         budgets: Iterator[int] | None = None,
         backends: MakeBackend | None = None,
         one_key_group: bool = True,
+        listeners: Sequence[JobListener] = (),
+        clock_ns: Callable[[], int] = time.perf_counter_ns,
     ) -> None:
         key_groups = {v.id: v.groups for stage in program.stages for v in stage}
         if one_key_group:
             program = single_key_group(replace(program, parallelism=1))
         self.program = program
         self.delivery = delivery
-        self.committed: dict[MetricId, Part] = {}
-        """The figures of the micro-batches that are in the sinks."""
         self.batch_id = 0
         self._clock, self._budgets = clock or RunClock(), budgets
+        self.reporting = Reporting(program, listeners)
         folder = program.settings.capture_dir
         self._captures: LocalCaptures | None = None
         if folder and backends is None:  # what other backends hold is not recorded
@@ -84,7 +90,8 @@ class LocalRun:
             for s in program.sources
         }
         self._coordinator = Coordinator(program, enumerators, lambda epoch: self._states)
-        self._tasks = Tasks(program, key_groups=key_groups)
+        here = TaskFacts(clock_ns=clock_ns)
+        self._tasks = Tasks(program, here, key_groups)
         self.metrics = self._tasks.metrics
         self._source_task = self._tasks.source()
         self._committers = {
@@ -102,7 +109,7 @@ class LocalRun:
 
     def accumulators(self) -> dict[str, Number]:
         """The figures of what was committed, by name."""
-        return figures(self.committed)
+        return figures(self.reporting.totals)
 
     def step(self) -> bool:
         """Do one micro-batch; False when there was nothing to do."""
@@ -126,17 +133,19 @@ class LocalRun:
         to_sinks: list[Envelope] = []
         waiting: dict[int, list[Envelope]] = {}
         parts: list[Mapping[tuple[str, str], SplitState]] = []
-        for task in self._coordinator.plan(self._offset, end):
+        for task in self._coordinator.reporting_plan(self._offset, end):
             self._route(self._source_task.run(task), waiting, to_sinks, parts)
         for number in range(1, len(self.program.stages) + 1):
             self._stage(number, waiting.pop(number, []), waiting, to_sinks, parts)
         counted = self.metrics.parts()  # before anything is published: a gauge may fail
         self._write(to_sinks)
-        self.committed = merged(self.committed, counted)
+        self.reporting.add(counted)
         self._states = merge_states(self._states, parts)
         self._offset = end
         self._coordinator.committed(end)
         self.batch_id += 1
+        watermarks = source_watermarks(self._states)
+        self.reporting.report(self.batch_id - 1, counted, watermarks, end.now_ms)
         return True
 
     def _next_offset(self) -> Offset:

@@ -215,7 +215,14 @@ def values_of(block: Block) -> list[Any]:
 
 
 def encode(block: Block) -> bytes:
-    """The bytes of a block.
+    """The bytes of a block (see ``encode_into``)."""
+    out = io.BytesIO()
+    encode_into(block, out)
+    return out.getvalue()
+
+
+def encode_into(block: Block, out: io.BytesIO) -> None:
+    """Write the bytes of a block after what is in ``out``; nothing is written if that fails.
 
     If nobody has checked the records, and the first one could be changed, each is isolated. That
     keeps an object that a record holds twice as one object.
@@ -224,22 +231,26 @@ def encode(block: Block) -> bytes:
         TypeError, pickle.PicklingError, AttributeError: a record cannot be pickled.
     """
     if not isinstance(block.values, list):
-        return pickle.dumps(as_plain(block), 5)
+        pickle.dump(as_plain(block), out, 5)
+        return
     if not block.checked and block.values:
         first = block.values[0]
         if not is_plain(first) or not _is_bare(first):
             block = own(block)
+    start = out.tell()
     try:
         samples = [
             values[0]
             for values in (block.values, block.keys)
             if isinstance(values, list) and values
         ]
-        return pickled_plain(as_plain(block), samples)
-    except (ValueError, RecursionError):
-        if block.isolated:
+        _pickle_plain(as_plain(block), samples, out)
+    except BaseException as error:
+        out.seek(start)
+        out.truncate()
+        if block.isolated or not isinstance(error, ValueError | RecursionError):
             raise
-        return encode(_isolated(block))  # a record that contains itself
+        encode_into(_isolated(block), out)  # a record that contains itself
 
 
 def pickled_plain(value: Any, samples: Iterable[Any]) -> bytes:
@@ -249,9 +260,15 @@ def pickled_plain(value: Any, samples: Iterable[Any]) -> bytes:
     time to write and to read. But every object of a class is then written with the name of its
     class, which takes twice the time.
     """
-    if all(map(_is_bare, samples)):
-        return pickled_flat(value)
-    return pickle.dumps(value, 5)
+    out = io.BytesIO()
+    _pickle_plain(value, samples, out)
+    return out.getvalue()
+
+
+def _pickle_plain(value: Any, samples: Iterable[Any], out: io.BytesIO) -> None:
+    pickler = pickle.Pickler(out, 5)
+    pickler.fast = all(map(_is_bare, samples))
+    pickler.dump(value)
 
 
 def _is_bare(value: Any) -> bool:
@@ -264,15 +281,6 @@ def _is_bare(value: Any) -> bool:
     return kind in ATOMS
 
 
-def pickled_flat(value: Any) -> bytes:
-    """The value, pickled without pickle's memo. No object in it may contain itself."""
-    out = io.BytesIO()
-    pickler = pickle.Pickler(out, 5)
-    pickler.fast = True
-    pickler.dump(value)
-    return out.getvalue()
-
-
 def as_plain(block: Block) -> tuple[Any, ...]:
     """The block without classes of Headrace: each channel once, and in marks its number.
 
@@ -283,35 +291,54 @@ def as_plain(block: Block) -> tuple[Any, ...]:
     def number(channel: Channel) -> int:
         return numbers.setdefault(channel, len(numbers))
 
-    plain: dict[str, Any] = {
-        "marks": [(at, number(channel), *rest) for at, channel, *rest in block.marks],
-        "openings": [(at, number(channel)) for at, channel in block.openings],
-        "merged_channel": block.merged_channel and number(block.merged_channel),
-        "checked": True,
-    }
-    return (*block._replace(**plain), [(*channel,) for channel in numbers])
+    keys, values, timestamps, isolated, marks, first, now_ms, merged, _, layouts, openings, at = (
+        block
+    )
+    return (
+        keys,
+        values,
+        timestamps,
+        isolated,
+        [(place, number(channel), *rest) for place, channel, *rest in marks],
+        first,
+        now_ms,
+        None if merged is None else number(merged),
+        True,
+        layouts,
+        [(place, number(channel)) for place, channel in openings],
+        at,
+        [(*channel,) for channel in numbers],
+    )
 
 
-def decode(data: bytes) -> Block:
+def decode(data: bytes | memoryview) -> Block:
     """The block that ``encode`` made these bytes of."""
     return from_plain(pickle.loads(data))
 
 
 def from_plain(plain: tuple[Any, ...]) -> Block:
     """The block that ``as_plain`` made this of."""
-    *fields, named = plain
-    if len(fields) < len(Block._fields):  # written before a field was added
-        fields = [*Block(*fields)]
-    block: Any = _block(fields)
-    channels = [*map(Channel._make, named)]
-    made: Block = block._replace(
-        marks=[_mark((at, channels[number], *rest)) for at, number, *rest in block.marks],
-        openings=tuple((at, channels[number]) for at, number in block.openings),
+    keys, values, timestamps, isolated, marks, *between, openings, at, named = plain
+    first, now_ms, merged, checked, layouts = between
+    channels = [*map(_channel, named)]
+    return _block(
+        (
+            keys,
+            values,
+            timestamps,
+            isolated,
+            [_mark((place, channels[number], *rest)) for place, number, *rest in marks],
+            first,
+            now_ms,
+            None if merged is None else channels[merged],
+            checked,
+            layouts,
+            tuple([(place, channels[number]) for place, number in openings]),
+            at,
+        )
     )
-    if block.merged_channel is None:
-        return made
-    return made._replace(merged_channel=channels[block.merged_channel])
 
 
 _mark = partial(tuple.__new__, Mark)  # twice as fast as Mark(...)
 _block = partial(tuple.__new__, Block)
+_channel = partial(tuple.__new__, Channel)

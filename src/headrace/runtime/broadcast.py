@@ -15,7 +15,7 @@ from typing import Self
 
 from headrace.runtime.block import Block, decode, encode
 from headrace.runtime.ordering.batches import whole_batch
-from headrace.runtime.ordering.runs import Run
+from headrace.runtime.ordering.run import Run
 from headrace.runtime.ordering.streams import Reached, one_lane
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend

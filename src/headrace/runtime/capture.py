@@ -22,6 +22,7 @@ from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.bucketed_map import BucketedMap
 from headrace.runtime.state.pages.chunked_list import ChunkedList
+from headrace.runtime.state.pages.chunked_times import ChunkedTimes
 
 READ_AHEAD_BYTES = 64 << 20
 """So much state is read for what the call had not come to when it failed."""
@@ -198,7 +199,7 @@ def _read_due(backend: PagedBackend, timers: TimerStore, until_ms: int) -> None:
 
 def _read_whole(entry: Entry) -> None:
     for value in entry.values():
-        if isinstance(value, ChunkedList):
+        if isinstance(value, ChunkedList | ChunkedTimes):
             for _ in value:
                 pass
         elif isinstance(value, BucketedMap):

@@ -26,6 +26,7 @@ class TaskFacts:
     """What is known of the task. ``subtask`` is called each time: a worker runs several tasks.
 
     ``overflow`` makes the place where a task puts aside what it emits in the middle of a call.
+    ``clock_ns`` tells how long a task works; only differences count.
     """
 
     subtask: Callable[[], int] = lambda: 0
@@ -35,6 +36,7 @@ class TaskFacts:
     is_batch: bool = False
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     overflow: Callable[[], Overflow] = HeldOverflow
+    clock_ns: Callable[[], int] = lambda: 0
 
 
 class TaskContext:

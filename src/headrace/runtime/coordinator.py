@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headrace.connector import Budget, JsonValue, SplitEnumerator, SplitRange
+from headrace.connector import Budget, JsonValue, Pending, SplitEnumerator, SplitRange
 from headrace.runtime.alignment import Alignment, LoadStates
 from headrace.runtime.alignment import States as States
 from headrace.runtime.channel import ALL_SPLITS
@@ -210,6 +210,21 @@ class Coordinator:
             inputs.append(tick)
         return inputs
 
+    def reporting_plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
+        """The plan; its first task also reports what is left of each source after ``end``.
+
+        What is left is no part of the plan: it may be another when a micro-batch is run again.
+        """
+        first, *others = self.plan(start, end)
+        return [replace(first, pending=self._pending(end)), *others]
+
+    def _pending(self, offset: Offset) -> dict[str, Pending]:
+        found = {
+            source_id: self._enumerators[source_id].pending(offset.source(source_id).positions)
+            for source_id in self._sources
+        }
+        return {source_id: left for source_id, left in found.items() if left != Pending()}
+
     def _split_works(
         self,
         source: SourceProgram,
@@ -284,6 +299,14 @@ def merge_states(
             elif key not in merged or state.watermark >= merged[key].watermark:
                 merged[key] = state
     return {key: state for key, state in {**before, **merged}.items() if key not in finished}
+
+
+def source_watermarks(states: States) -> dict[str, int]:
+    """The lowest watermark (ms) over the splits of each source that has some, by its id."""
+    lowest: dict[str, int] = {}
+    for (source_id, _), state in states.items():
+        lowest[source_id] = min(lowest.get(source_id, state.watermark), state.watermark)
+    return lowest
 
 
 def _copied(position: JsonValue) -> JsonValue:

@@ -19,9 +19,11 @@ from unicodedata import is_normalized
 from headrace.common.types import Row, RowKind, row_of
 from headrace.runtime.plain import is_attributes, is_plain, only_atoms
 
-RecordLayout = tuple[type, tuple[str, ...] | None, type]
+RecordLayout = tuple[type, tuple[str, ...] | None, type, int]
 """What several records have in common: their class, the names of their values, if they have names,
-and whether a row holds these as a list or as a tuple."""
+whether a row holds these as a list or as a tuple, and the value of the row's kind.
+
+So the kind of a row is in the number that each record has anyway."""
 
 Detached = bytes | tuple[Any, ...]
 """A pickled record, or the number of its layout followed by its values."""
@@ -29,6 +31,9 @@ Detached = bytes | tuple[Any, ...]
 _Apart = tuple[RecordLayout, Collection[Any]]
 _TakeApart = Callable[[Any], _Apart | None]
 _Make = Callable[[tuple[Any, ...]], Any]
+
+_KINDS = tuple(RowKind)
+_INSERTED = RowKind.INSERT.value
 
 _MOST_LAYOUTS = 16
 """In a block: objects with ever new attributes are pickled."""
@@ -104,28 +109,30 @@ def _is_made_of_attributes(kind: type) -> bool:
 
 def _object_apart(value: Any) -> _Apart:
     held = vars(value)
-    return (type(value), tuple(held), tuple), held.values()
+    return (type(value), tuple(held), tuple, _INSERTED), held.values()
 
 
 def _row_apart(value: Row) -> _Apart | None:
-    if value._row_kind is not RowKind.INSERT:
+    names, kind = value._names(), value._row_kind
+    if type(kind) is not RowKind:
         return None
-    names = value._names()
+    number = kind._value_  # ``value`` is a slow property
     if names is None:
-        return (Row, None, tuple), value._values
+        return (Row, None, tuple, number), value._values
     named_by = type(names)
     if (named_by is not tuple and named_by is not list) or not _only_texts(map(type, names)):
         return None
-    return (Row, tuple(names), named_by), value._values
+    return (Row, tuple(names), named_by, number), value._values
 
 
 def _maker(layout: RecordLayout) -> _Make:
     """A function that puts a value together, from the number of its layout and its parts."""
-    kind, names, named_by = layout
+    kind, names, named_by, row_kind = layout
     if kind is Row:
+        change = _KINDS[row_kind]
         if names is None or named_by is tuple:
-            return lambda parts: row_of(names, [*parts[1:]])
-        return lambda parts: row_of([*names], [*parts[1:]])
+            return lambda parts: row_of(names, [*parts[1:]], change)
+        return lambda parts: row_of([*names], [*parts[1:]], change)
     attributes = (*map(sys.intern, names or ()),)  # as unpickling does
     if all(_is_set_simply(kind, name) for name in attributes):
         return _setting(kind, attributes)

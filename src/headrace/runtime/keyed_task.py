@@ -7,9 +7,12 @@ from itertools import chain as one_after_another
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.metrics.measures import LowestOfGroups, Milliseconds, OfGroups, Tally
 from headrace.metrics.metricbase import MetricGroup
+from headrace.metrics.operator_counts import BUSY_MS, STATE_BYTES, STATE_ENTRIES, WATERMARK
 from headrace.runtime.block import Block, Envelope, Mark
 from headrace.runtime.broadcast import BroadcastInput
+from headrace.runtime.busy import busy
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.channel import ALL_SPLITS, Channel
 from headrace.runtime.context import TaskFacts
@@ -17,8 +20,8 @@ from headrace.runtime.detached import copied
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator
-from headrace.runtime.ordering.batches import batch_order, channels_of
-from headrace.runtime.ordering.runs import Read
+from headrace.runtime.ordering.batches import batch_order, channels_of, with_watermarks
+from headrace.runtime.ordering.run import Read, Run
 from headrace.runtime.ordering.streams import stream_order
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
@@ -102,6 +105,7 @@ class KeyedTask:
             and root is not None
             and root.traits.takes_columns
         )
+        self._timed_batches = root is not None and root.traits.timed_batches
         self._processors = () if self._keyed is None else self._keyed.processors()
         self._quiet = QuietChannels(vertex, job)
         self._given: BroadcastInput | None = None
@@ -109,7 +113,12 @@ class KeyedTask:
         self._changes: list[Change] = []
         """The changes of the shared state that the group at work has made so far."""
         self._context = self._chain.contexts[vertex.chain.root]
-        self._records_in = self._context.get_metrics_group().counter("numRecordsIn")
+        measured = self._context.get_metrics_group().measured
+        self._worked_ns = Tally()
+        measured.of_kind(BUSY_MS, Milliseconds).add((self._worked_ns,))
+        self._watermark_of = measured.of_kind(WATERMARK, LowestOfGroups)
+        self._entries_of = measured.of_kind(STATE_ENTRIES, OfGroups)
+        self._bytes_of = measured.of_kind(STATE_BYTES, OfGroups)
 
     def advance(self, task: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
         """Work through a micro-batch; gives out what is to be sent, and flushes the backend."""
@@ -118,7 +127,10 @@ class KeyedTask:
 
     def drain(self) -> Iterator[Envelope]:
         """Give out what waits to be sent."""
-        return self._chain.drain()
+        return self._timed(self._chain.drain())
+
+    def _timed(self, work: Iterator[Envelope]) -> Iterator[Envelope]:
+        return busy(work, self.facts.clock_ns, self._worked_ns)
 
     def work(self, task: TaskInput, backend: StateBackend, appends: bool) -> Iterator[Envelope]:
         """Work through a group's micro-batch and flush the backend.
@@ -127,6 +139,9 @@ class KeyedTask:
         watermarks of its own. ``appends``: records that wait already are of other groups in this
         micro-batch. If not, they are of a call that failed, and are dropped.
         """
+        return self._timed(self._work(task, backend, appends))
+
+    def _work(self, task: TaskInput, backend: StateBackend, appends: bool) -> Iterator[Envelope]:
         chain, cell, header = self._chain, self._chain.cell, backend.header
         self._backend = backend
         self._watermarks = self._channels_of(header)
@@ -160,8 +175,10 @@ class KeyedTask:
             for step in self._in_order(task):
                 if isinstance(step, Mark):
                     yield from self._mark(step)
+                elif isinstance(step, int):
+                    yield from self._reach(step)
                 else:
-                    self._records(step.block, step.values, step.start, step.stop)
+                    self._records(step)
                     if chain.is_full:
                         yield from chain.drain()
             chain.complete()
@@ -184,10 +201,21 @@ class KeyedTask:
         if nodes:
             header["nodes"] = nodes
         backend.flush()
+        self._measure(task.group, backend)
         if not chain.merged or chain.waiting() >= _FEW_RECORDS or chain.is_full:
             yield from chain.drain()
         else:
             yield from chain.drain_sinks()
+
+    def _measure(self, group: int, backend: StateBackend) -> None:
+        """Note the group's watermark, and the size of its state."""
+        self._watermark_of.set(group, self._watermarks.current)
+        if self._context.states is None and not self.vertex.has_instances:
+            return  # it keeps no state
+        entries, size_bytes = backend.size()
+        self._entries_of.set(group, entries)
+        if size_bytes is not None:
+            self._bytes_of.set(group, size_bytes)
 
     def _channels_of(self, header: Mapping[str, Any]) -> ChannelWatermarks:
         """Where the channels stood at the end of the last micro-batch.
@@ -229,8 +257,11 @@ class KeyedTask:
     def _input_of(self, channel: Channel) -> int:
         return self.vertex.inputs.get(channel[0], 0)
 
-    def _in_order(self, task: TaskInput) -> Iterator[Read]:
-        """Records and marks, in the one order that every run of a micro-batch agrees on."""
+    def _in_order(self, task: TaskInput) -> Iterator[Read | int]:
+        """Records and marks, in the one order that every run of a micro-batch agrees on.
+
+        In a batch there may be watermarks (ms) between them, which the operator alone gets.
+        """
         state, shared = self._watermarks.state, task.broadcast
         if not self.facts.is_batch:
             if shared is None:
@@ -243,7 +274,8 @@ class KeyedTask:
         for channel in channels:
             state.setdefault(channel, (MIN_WATERMARK, False))
         first = shared.of_batch() if shared is not None else ()
-        return one_after_another(first, batch_order(task.blocks, channels))
+        order = batch_order(task.blocks, channels)
+        return one_after_another(first, with_watermarks(order) if self._timed_batches else order)
 
     @staticmethod
     def _all_blocks(task: TaskInput) -> Sequence[Block]:
@@ -261,20 +293,20 @@ class KeyedTask:
         if self._shared is not None:
             self._shared.take_back(self._changes)
 
-    def _broadcast_records(self, block: Block, start: int, values: list[Any], stamps: Any) -> None:
+    def _broadcast_records(self, run: Run) -> None:
         """Run the operator on broadcast records, or repeat the changes that it made."""
-        given, shared, place = self._given, self._shared, (block.input, start)
+        given, shared, place = self._given, self._shared, (run.input, run.start)
         assert given is not None and shared is not None
         if self._runs_broadcast:
-            self._records_in.inc(len(values))
-            self._run_broadcast(block.input, values, stamps)
+            self._chain.received.n += len(run.values)
+            self._run_broadcast(run)
             changes = shared.taken()
             given.note(place, changes, shared.asked_all_groups)
         else:
             if given.is_for_all(place):
                 shared.repeating = True
                 try:
-                    self._run_broadcast(block.input, values, stamps)
+                    self._run_broadcast(run)
                 finally:
                     shared.repeating = False
                 shared.take_back(shared.taken())  # those of the first group count
@@ -282,9 +314,10 @@ class KeyedTask:
             shared.make(changes)
         self._changes += changes
 
-    def _run_broadcast(self, number: int, values: list[Any], stamps: Any) -> None:
+    def _run_broadcast(self, run: Run) -> None:
         shared = self._shared
         assert shared is not None
+        values: Any = run.values
         if not self._chain.outbox.object_reuse:
             values = [*map(copied, values)]  # others of the task's groups may get them, too
         self._chain.cell.key = self._chain.cell.entry = None
@@ -292,23 +325,21 @@ class KeyedTask:
         shared.writable, shared.asked_all_groups = True, False
         try:
             if self._keyed is not None:
-                self._processors[number]([], values, stamps)
+                self._processors[run.input]([], values, run.timestamps)  # type: ignore[arg-type]
             else:
-                self._chain.push_alls[number](values, stamps)
+                self._chain.push_alls[run.input](values, run.timestamps)
         finally:
             shared.writable = False
 
-    def _records(self, block: Block, values: Any, start: int, stop: int) -> None:
-        keys: Any = block.keys
-        timestamps: Any = block.timestamps
-        if start or stop != len(values):
-            values = values[start:stop]
-            keys = keys[start:stop] if keys is not None else None
-            timestamps = timestamps[start:stop] if timestamps is not None else None
-        if self._given is not None and block.input in self.vertex.broadcast:
-            self._broadcast_records(block, start, values, timestamps)
+    def _records(self, run: Run) -> None:
+        if self._given is not None and run.input in self.vertex.broadcast:
+            self._broadcast_records(run)
             return
-        self._records_in.inc(len(values))
+        keys: Any
+        values: Any
+        timestamps: Any
+        keys, values, timestamps, number, _ = run
+        self._chain.received.n += len(values)
         if type(values) is not list:
             if self._takes_columns:
                 self._columns(keys, values)
@@ -318,9 +349,9 @@ class KeyedTask:
             timestamps = timestamps and [*timestamps]
         if self._keyed is not None:
             assert keys is not None
-            self._processors[block.input](keys, values, timestamps)
+            self._processors[number](keys, values, timestamps)
             return
-        self._chain.push_alls[block.input](values, timestamps)
+        self._chain.push_alls[number](values, timestamps)
 
     def _columns(self, keys: ColumnKeys, columns: Columns) -> None:
         if self._keyed is not None:
@@ -340,8 +371,13 @@ class KeyedTask:
             return
         if not watermarks.update(mark.channel, mark.watermark, mark.idle):
             return
-        chain, watermark, outbox = self._chain, watermarks.current, self._chain.outbox
-        chain.tick()
+        self._chain.tick()
+        yield from self._reach(watermarks.current)
+        self._chain.signal(watermarks.current, watermarks.idle)
+
+    def _reach(self, watermark: int) -> Iterator[Envelope]:
+        """Let the operator's event time go on: the timers that are due fire."""
+        chain, outbox = self._chain, self._chain.outbox
         if watermark > chain.cell.watermark:
             chain.cell.watermark = watermark
             if self._keyed is not None:
@@ -350,7 +386,6 @@ class KeyedTask:
                     fire(timer, True)
                     if outbox.weight_bytes >= BYTES_GATHERED or outbox.overflow:
                         yield from chain.drain()
-        chain.signal(watermark, watermarks.idle)
 
     def _fire_processing_timers(self, now_ms: int) -> Iterator[Envelope]:
         if self._keyed is None:

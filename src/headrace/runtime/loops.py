@@ -59,6 +59,11 @@ class Step:
         return any(line.lstrip().startswith("for ") for line in self.lines)
 
     @property
+    def keeps_number(self) -> bool:
+        """True when every record goes on as one: nothing that follows stands in a block."""
+        return _levels_opened(self.lines) == 0
+
+    @property
     def only_in_loops(self) -> bool:
         """True when the step must be in a loop over a chunk: it cannot take a single record."""
         return bool(self.prologue or self.epilogue)

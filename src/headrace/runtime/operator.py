@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push, Step, calling, pushing
@@ -68,6 +69,8 @@ class Traits:
     ``passes_columns``: it can take columns, but it gets them only if an operator after it takes
     them. ``waits``: it keeps records until something outside has answered. It gets copies of
     those that someone could still change, and after a keyed operator it has a task of its own.
+    ``timed_batches``: in a batch it gets watermarks between timestamps, as in a stream; others get
+    none before the end.
     ``operator_state``: its ``state`` belongs to its instances, the subtasks, and not to keys; it
     must be the head of a vertex.
     """
@@ -87,6 +90,7 @@ class Traits:
     gives_columns: bool = False
     passes_columns: bool = False
     waits: bool = False
+    timed_batches: bool = False
     operator_state: bool = False
 
 
@@ -111,6 +115,17 @@ class OperatorSpec(ABC):
     def functions(self) -> tuple[UserFunction, ...]:
         """The user functions inside, for checks at build time."""
         return ()
+
+    def accepts(self, input: int) -> ChangelogMode | None:
+        """Of which kinds the rows of an input may be; None, the default: of any."""
+        return None
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """Of which kinds the rows of the main output may be, by those of each input.
+
+        None, the default: of any, as a user's function makes them; nothing is checked.
+        """
+        return None
 
     def combiner(self, selector: UserFunction, key_type: Any, is_batch: bool) -> Combiner | None:
         """What may put records together before a key exchange; None: every record must be sent.
@@ -139,14 +154,11 @@ class OperatorSpec(ABC):
 class Combiner:
     """What stands before a key exchange, and what follows from it.
 
-    ``spec``: its operator, which emits for several records one that stands for them. ``selector``
-    and ``key_type`` give the key of what it emits. ``receiver``: the spec of the operator after the
-    exchange, which takes that.
+    ``spec``: its operator, which emits for several records one that stands for them, with their
+    key. ``receiver``: the spec of the operator after the exchange, which takes that.
     """
 
     spec: OperatorSpec
-    selector: UserFunction
-    key_type: Any
     receiver: OperatorSpec
 
 
@@ -170,6 +182,7 @@ class NodeProgram:
 
     ``id``: the name of its state, in this and any later program (see ``graph.identity``).
     ``spec`` None: a source's root, an exchange or a sink. ``kind``: what errors call it.
+    ``gives``: of which kinds the rows of its main output may be, where that is declared.
     """
 
     id: str
@@ -179,6 +192,7 @@ class NodeProgram:
     spec: OperatorSpec | None
     links: tuple[Link, ...]
     kind: str = "operator"
+    gives: ChangelogMode | None = None
 
 
 ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]
@@ -187,6 +201,9 @@ ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]
 
 class Operator:
     """The mutable logic of one operator in one task, made by its spec."""
+
+    keeps_number = False
+    """True when it emits one record for each, and has no step that says so (``Step``)."""
 
     input_watermark: Callable[[int], int]
     """Gives the watermark (ms) of one input, by its number; it never falls.

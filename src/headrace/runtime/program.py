@@ -30,6 +30,7 @@ class ExchangeProgram:
     ``broadcast``. ``groups``: how many key groups (or subtasks) the target has; where all of them
     get every record, one stands for them. ``name`` and ``site`` are those of
     the stream that feeds it. ``input``: by which input of the target's operator the records come.
+    ``combined``: a combiner before it may send records ``WithKey``.
     """
 
     id: str
@@ -44,6 +45,7 @@ class ExchangeProgram:
     partitioner: UserFunction | None = None
     key_type: Any = None
     input: int = 0
+    combined: bool = False
 
 
 @dataclass(frozen=True)
@@ -255,6 +257,13 @@ class JobProgram:
         before, _, changes = identity.partition("-")
         changed = bool(before) and (copied or before != self.fingerprint)
         return replace(self, changes=int(changes or 0) + changed)
+
+    @property
+    def operators(self) -> list[NodeProgram | SinkProgram]:
+        """Its sources, operators and sinks; each after those that feed it."""
+        chains = [source.chain for source in self.sources]
+        chains += [vertex.chain for stage in self.stages for vertex in stage]
+        return [*(chain.nodes[each] for chain in chains for each in chain.order()), *self.sinks]
 
     def exchanges_to(self, vertex: VertexProgram) -> frozenset[str]:
         """The ids of the exchanges that lead to a vertex."""

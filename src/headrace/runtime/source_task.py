@@ -9,10 +9,26 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from headrace.common.watermark_generators import MAX_WATERMARK, MIN_WATERMARK, out_of_range
-from headrace.connector import BadRecord, Chunk, ColumnChunk, SplitRange, SplitReader
+from headrace.connector import (
+    BadRecord,
+    Chunk,
+    ColumnChunk,
+    Pending,
+    SplitRange,
+    SplitReader,
+)
 from headrace.errors import DecodeError
+from headrace.metrics.measures import Milliseconds, OfGroups, Passed, Tally
 from headrace.metrics.metricbase import MetricGroup
+from headrace.metrics.operator_counts import (
+    BAD_RECORDS,
+    BUSY_MS,
+    PENDING_BYTES,
+    PENDING_RECORDS,
+    RECORDS_IN,
+)
 from headrace.runtime.block import Block, Envelope, Kind
+from headrace.runtime.busy import busy
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.failure import annotate
@@ -27,6 +43,9 @@ class SplitState(NamedTuple):
 
 
 NEW_SPLIT = SplitState(MIN_WATERMARK, {})
+
+TICK = 1 << 40
+"""The sequence number of a task's envelopes that send the time alone."""
 
 _WATERMARKS = 16
 """So many periodic watermarks of a split are enough for a task and micro-batch, however large:
@@ -69,6 +88,7 @@ class SourceTaskInput:
 
     ``sender`` orders the tasks; ``ticks`` asks this task to send every group the time.
     ``chunk_records``: how far apart watermarks are, where not as in the job's settings.
+    ``pending``: what is left of each source, to be reported.
     """
 
     sender: int
@@ -77,11 +97,32 @@ class SourceTaskInput:
     work: tuple[SplitWork, ...] = field(default=())
     ticks: bool = False
     chunk_records: int | None = None
+    pending: Mapping[str, Pending] = field(default_factory=dict)
 
     @property
     def records(self) -> int:
         """About how many records it reads."""
         return sum(work.records for work in self.work)
+
+
+class SourceMeasures:
+    """What is measured of one source beside what its chain counts."""
+
+    def __init__(self, source: SourceProgram, metrics: MetricGroup) -> None:
+        measured = metrics.of_operator(source.id, source.name).measured
+        self.bad, self.worked_ns = Tally(), Tally()
+        measured.of_kind(RECORDS_IN, Passed).add((self.bad,))
+        measured.of_kind(BAD_RECORDS, Passed).add((self.bad,))
+        measured.of_kind(BUSY_MS, Milliseconds).add((self.worked_ns,))
+        self._records_left = measured.of_kind(PENDING_RECORDS, OfGroups)
+        self._bytes_left = measured.of_kind(PENDING_BYTES, OfGroups)
+
+    def pending(self, left: Pending) -> None:
+        """Note what is left to read."""
+        if left.records is not None:
+            self._records_left.set(0, left.records)
+        if left.size_bytes is not None:
+            self._bytes_left.set(0, left.size_bytes)
 
 
 class SourceTask:
@@ -93,8 +134,9 @@ class SourceTask:
         self._facts, self._metrics = facts, metrics
         self._chains: dict[str, Chain] = {}
         self._readers: dict[str, SplitReader] = {}
-        self._records_in = metrics.counter("numRecordsIn")
-        self._bad_records = metrics.counter("numRecordsInErrors")
+        self._records_in = metrics.counter(RECORDS_IN)
+        self._bad_records = metrics.counter(BAD_RECORDS)
+        self._measures = {s.id: SourceMeasures(s, metrics) for s in job.sources}
 
     def chain(self, source_id: str) -> Chain:
         """The running chain of a source, opened when first used."""
@@ -119,6 +161,8 @@ class SourceTask:
         """
         current_group = task.sender % max(self._sink_groups(), 1)
         chunk_records = task.chunk_records or self._job.settings.chunk_records
+        for source_id, left in task.pending.items():
+            self._measures[source_id].pending(left)
         chains: dict[str, Chain] = {}
         states: dict[tuple[str, str], SplitState | None] = {}
         for work in task.work:
@@ -131,7 +175,7 @@ class SourceTask:
                     task.now_ms,
                     current_group,
                 )
-            yield from self._work(chain, work, chunk_records)
+            yield from self._timed(work.source, self._work(chain, work, chunk_records))
             if work.only_announces:
                 continue  # what is known of the split is up to its reader
             if work.finished:
@@ -141,14 +185,17 @@ class SourceTask:
             reached = [e.watermark for e in chain.endpoints if e.watermark is not None]
             watermark = max(min(reached, default=MIN_WATERMARK), work.state.watermark)
             states[work.source, work.split] = SplitState(watermark, nodes)
-        for chain in chains.values():
-            yield from chain.drain()
+        for source_id, chain in chains.items():
+            yield from self._timed(source_id, chain.drain())
         if task.ticks:
             yield from self._tick_envelopes(task)
         stage = self._job.sink_stage
         yield Envelope(
             stage, current_group, "", Kind.SOURCE_STATE, task.sender, 0, (task.epoch, states)
         )
+
+    def _timed(self, source_id: str, work: Iterator[Envelope]) -> Iterator[Envelope]:
+        return busy(work, self._facts.clock_ns, self._measures[source_id].worked_ns)
 
     def _sink_groups(self) -> int:
         groups = [vertex.groups for stage in self._job.stages for vertex in stage]
@@ -160,7 +207,7 @@ class SourceTask:
             for vertex in stage:
                 for group in range(vertex.groups):
                     yield Envelope(
-                        vertex.stage, group, vertex.id, Kind.DATA, task.sender, 1 << 40, empty
+                        vertex.stage, group, vertex.id, Kind.DATA, task.sender, TICK, empty
                     )
 
     def _work(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
@@ -191,6 +238,7 @@ class SourceTask:
                 if isinstance(chunk, ColumnChunk):
                     chain.push_chunk(chunk)
                     self._records_in.inc(chunk.count)
+                    chain.received.n += chunk.count
                     since_tick += chunk.count
                 else:
                     if chunk.timestamps is not None:
@@ -200,6 +248,7 @@ class SourceTask:
                     else:
                         push_all(chunk.values, chunk.timestamps)
                     self._records_in.inc(len(chunk.values) + len(chunk.bad))
+                    chain.received.n += len(chunk.values)
                     since_tick += len(chunk.values)
                     if chunk.skipped:
                         self._metrics.counter("numRecordsSkipped").inc(chunk.skipped)
@@ -234,6 +283,7 @@ class SourceTask:
         for index in range(len(chunk.values) + 1):
             while waiting and waiting[0][0] == index:
                 self._bad_records.inc()
+                self._measures[source.id].bad.n += 1
                 aside(waiting.pop(0)[1], None)
             if index < len(chunk.values):
                 push(chunk.values[index], chunk.timestamps and chunk.timestamps[index])

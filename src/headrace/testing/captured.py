@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import Watermark, WatermarkOutput
 from headrace.runtime.columns.batch import Columns, PushColumns
 from headrace.runtime.columns.keys import ColumnKeys
@@ -38,9 +40,17 @@ class Captured:
     watermarks: list[int] = field(default_factory=list)
     context: TaskContext | None = None
     cell: KeyContext | None = None
+    cleared: int = 0
+    """How many records were emitted and forgotten."""
+
+    @property
+    def records(self) -> int:
+        """How many records were emitted to all outputs so far."""
+        return self.cleared + len(self.main) + sum(map(len, self.sides.values()))
 
     def clear(self) -> None:
         """Forget what was emitted."""
+        self.cleared = self.records
         self.main.clear()
         self.sides.clear()
         self.watermarks.clear()
@@ -113,6 +123,12 @@ class CapturedSpec(OperatorSpec):
     @property
     def functions(self) -> tuple[UserFunction, ...]:
         return self.inner.functions
+
+    def accepts(self, input: int) -> ChangelogMode | None:
+        return self.inner.accepts(input)
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        return self.inner.gives(inputs)
 
     def build(self) -> Operator:
         return CapturedOperator(self.inner.build(), self.captured)

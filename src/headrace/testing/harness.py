@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Self
 
 from headrace.common.output_tag import OutputTag
@@ -24,6 +25,7 @@ from headrace.datastream.functions import (
 from headrace.datastream.state import MapStateDescriptor
 from headrace.errors import PlanError
 from headrace.metrics.metricbase import MetricGroup
+from headrace.metrics.operator_counts import OperatorCounts, operator_counts
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskFacts
@@ -255,6 +257,11 @@ class _Harness:
     def watermarks(self) -> list[int]:
         """The watermarks (ms) that the operator passed on so far."""
         return list(self._captured.watermarks)
+
+    def counts(self) -> OperatorCounts:
+        """What the function has counted so far. Every side output is read here; no time passes."""
+        (found,) = operator_counts(self.metrics.parts(), self._vertex.chain.nodes.values())
+        return replace(found, records_out=self._captured.records)
 
     def clear_output(self) -> None:
         """Forget the output so far."""

@@ -20,6 +20,7 @@ from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import JobError, PlanError
 from headrace.graph.stream_graph import StreamGraph
+from headrace.metrics.operator_counts import BatchCounts
 from headrace.runners.clock import RunClock
 from headrace.runners.delivery import Delivery
 from headrace.runners.launch import program_of
@@ -51,12 +52,14 @@ class PipelineResults(Mapping[str, list[Any]]):
     """The records of each named stream, in the order of their arrival at its end.
 
     Equal to a dictionary of the same records.
-    ``counters``: what the operators counted (see ``MetricGroup``).
+    ``counters``: what the operators counted (see ``MetricGroup``). ``batches``: the counts of each
+    micro-batch, by operator and source; no time was measured.
     """
 
     streams: dict[str, list[Any]]
     micro_batches: int = 0
     counters: dict[str, Any] = field(default_factory=dict)
+    batches: list[BatchCounts] = field(default_factory=list)
 
     @property
     def only(self) -> list[Any]:
@@ -156,7 +159,8 @@ def run_pipeline(
                 )
     finally:
         runs.run.close()
-    return PipelineResults(streams, runs.run.batch_id, dict(runs.run.accumulators()))
+    counters = dict(runs.run.accumulators())
+    return PipelineResults(streams, runs.run.batch_id, counters, runs.batches)
 
 
 def _planner(
@@ -279,12 +283,24 @@ class _Runs:
         self._stores: dict[tuple[str, int], HeldPages] = {}
         self._heap: dict[tuple[str, int], HeapBackend] = {}
         self._paged = backends == "paged"
+        self.batches: list[BatchCounts] = []
         self.run = self._start(backfill or job)
 
     def _start(self, job: JobProgram) -> LocalRun:
         return LocalRun(
-            job, self._delivery, self._clocks(), self._budgets, self._backend, self._one_key_group
+            job,
+            self._delivery,
+            self._clocks(),
+            self._budgets,
+            self._backend,
+            self._one_key_group,
+            (self,),
+            clock_ns=lambda: 0,
         )
+
+    def on_batch(self, counts: BatchCounts) -> None:
+        """Keep the counts of a micro-batch."""
+        self.batches.append(counts)
 
     def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
         if not self._paged:
@@ -321,7 +337,8 @@ class _Runs:
         offset = json.loads(json.dumps(before._offset.to_json()))
         after._offset = after._planned = Offset.from_json(offset)
         after._states = pickle.loads(pickle.dumps(before._states))
-        after.batch_id, after.committed = before.batch_id, before.committed
+        after.batch_id = before.batch_id
+        after.reporting.add(before.reporting.totals)
         if neutral:
             after._states = splits_of(form)
             after._offset = after._planned = Offset.from_json(form.manifest.offset)

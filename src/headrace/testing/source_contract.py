@@ -21,7 +21,7 @@ from headrace.connector import (
     SplitEnumerator,
     SplitRange,
 )
-from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.building import of_chunk
 from headrace.testing.reading import (
     LARGE,
     START_MS,
@@ -53,7 +53,7 @@ def _flat(chunks: Iterable[Chunk | ColumnChunk]) -> list[tuple[Any, int | None]]
     found: list[tuple[Any, int | None]] = []
     for chunk in chunks:
         if isinstance(chunk, ColumnChunk):
-            columns = Columns(chunk.batch, chunk.shape, chunk.row_kind, chunk.timestamps)
+            columns = of_chunk(chunk)
             stamps = columns.timestamps or [None] * len(columns)
             found += zip(columns.rows(), stamps, strict=True)
             continue

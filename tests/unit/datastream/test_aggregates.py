@@ -17,7 +17,7 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.aggregates import Aggregates, Count, Max, Mean, Min, Sum
 from headrace.datastream.window import EventTimeSessionWindows
 from headrace.errors import PlanError, TypeMismatchError
-from headrace.operators.slots import aggregates_wanted
+from headrace.operators.aggregates.aggregate import fold_of
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import run_pipeline
 
@@ -104,7 +104,7 @@ def test_a_subclass_is_asked_record_by_record() -> None:
         def add(self, value: Any, accumulator: Any) -> Any:
             return super().add(value, super().add(value, accumulator))
 
-    assert aggregates_wanted(UserFunction(Doubled(n=Count()))) is None
+    assert fold_of(UserFunction(Doubled(n=Count()))) is None
     env = StreamExecutionEnvironment.get_execution_environment()
     times = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner("at")
     records = [{"key": 1, "at": at} for at in (1, 2, 50)]

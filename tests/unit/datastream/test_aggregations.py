@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from headrace.common.types import Row, RowKind
-from headrace.datastream._build import aggregations
-from headrace.datastream._build.aggregations import FieldAggregation, RecordSelection
+from headrace.datastream._build.aggregations import extreme_record, first_record
 from headrace.errors import PlanError, TypeMismatchError
+from headrace.operators.aggregates import extremes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,18 +48,18 @@ MAKERS = [
 @pytest.mark.parametrize(("make", "field"), MAKERS)
 def test_one_field_changes_and_the_others_stay(make: Any, field: Any) -> None:
     first, second = make("x", 3), make("y", 2)
-    assert FieldAggregation(field, aggregations.add)(first, second) == make("x", 5)
-    assert FieldAggregation(field, aggregations.least)(first, second) == make("x", 2)
-    assert FieldAggregation(field, aggregations.greatest)(first, second) == make("x", 3)
+    assert first_record("sum", field)(first, second) == make("x", 5)
+    assert first_record("min", field)(first, second) == make("x", 2)
+    assert first_record("max", field)(first, second) == make("x", 3)
     assert (first, second) == (make("x", 3), make("y", 2))  # neither was changed in place
-    assert type(FieldAggregation(field, aggregations.add)(first, second)) is type(first)
+    assert type(first_record("sum", field)(first, second)) is type(first)
 
 
 @pytest.mark.parametrize(("make", "field"), MAKERS)
 def test_whole_records_are_kept(make: Any, field: Any) -> None:
     first, less, equal = make("x", 3), make("y", 2), make("z", 3)
-    least = RecordSelection(field, aggregations.least)
-    greatest = RecordSelection(field, aggregations.greatest)
+    least = extreme_record("min", field)
+    greatest = extreme_record("max", field)
     assert least(first, less) is less and greatest(first, less) is first
     assert least(first, equal) is first and greatest(first, equal) is first
     assert greatest(less, first) is first
@@ -80,26 +80,26 @@ def test_the_order_of_values_is_total(in_order: list[Any]) -> None:
     """NaN after all numbers, -0.0 before 0.0: whichever of two comes first, one is the least."""
     for less, greater in itertools.combinations(in_order, 2):
         for pair in ((less, greater), (greater, less)):
-            assert aggregations.least(*pair) is less
-            assert aggregations.greatest(*pair) is greater
+            assert extremes.least(*pair) is less
+            assert extremes.greatest(*pair) is greater
     for value in in_order:
         equal = copy.deepcopy(value)
-        assert aggregations.least(value, equal) is value
-        assert aggregations.greatest(value, equal) is value
+        assert extremes.least(value, equal) is value
+        assert extremes.greatest(value, equal) is value
 
 
 def test_plain_values() -> None:
-    assert FieldAggregation(0, aggregations.add)(2, 3) == 5
-    assert FieldAggregation(0, aggregations.least)("b", "a") == "a"
-    assert RecordSelection(0, aggregations.greatest)(2.5, 3) == 3
+    assert first_record("sum", 0)(2, 3) == 5
+    assert first_record("min", 0)("b", "a") == "a"
+    assert extreme_record("max", 0)(2.5, 3) == 3
     for wrong in (1, "price"):
         with pytest.raises(TypeMismatchError, match="which has no fields"):
-            FieldAggregation(wrong, aggregations.add)(2, 3)
+            first_record("sum", wrong)(2, 3)
         with pytest.raises(TypeMismatchError, match="which has no fields"):
-            RecordSelection(wrong, aggregations.least)(2, 3)
+            extreme_record("min", wrong)(2, 3)
 
 
-@pytest.mark.parametrize("kind", [FieldAggregation, RecordSelection])
+@pytest.mark.parametrize("kind", [first_record, extreme_record])
 @pytest.mark.parametrize(
     ("record", "field", "said"),
     [
@@ -117,7 +117,7 @@ def test_a_field_that_is_missing_is_named_with_the_record(
     kind: Any, record: Any, field: Any, said: str
 ) -> None:
     with pytest.raises(TypeMismatchError) as told:
-        kind(field, aggregations.least)(record, record)
+        kind("min", field)(record, record)
     assert re.search(said, str(told.value), re.DOTALL), told.value
 
 
@@ -126,18 +126,18 @@ def test_an_error_of_a_value_stays_as_it_is() -> None:
         def __lt__(self, other: Any) -> bool:
             raise IndexError("within")
 
-    for kind in (FieldAggregation, RecordSelection):
+    for kind in (first_record, extreme_record):
         with pytest.raises(IndexError, match="within"):
-            kind(0, aggregations.least)((Odd(),), (Odd(),))
+            kind("min", 0)((Odd(),), (Odd(),))
 
 
 def test_a_row_keeps_its_kind() -> None:
     first = Row.of_kind(RowKind.UPDATE_AFTER, "x", 1)
-    summed = FieldAggregation(1, aggregations.add)(first, Row("y", 2))
+    summed = first_record("sum", 1)(first, Row("y", 2))
     assert summed == Row.of_kind(RowKind.UPDATE_AFTER, "x", 3)
 
 
 @pytest.mark.parametrize("field", [1.0, None, True, [0]])
 def test_a_field_is_a_position_or_a_name(field: Any) -> None:
     with pytest.raises(PlanError, match=r"position \(int\) or its name"):
-        FieldAggregation(field, aggregations.add)
+        first_record("sum", field)

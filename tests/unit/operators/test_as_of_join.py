@@ -21,7 +21,9 @@ from headrace.datastream import (
 )
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import MissingWatermarksError
-from headrace.operators.joins.as_of import LEFT, RIGHT, SLOT, AsOfJoinSpec, Direction, chooser
+from headrace.operators.joins.as_of import AsOfJoinSpec, Direction, chooser
+from headrace.operators.joins.pairs import LEFT, RIGHT
+from headrace.runtime.state.time_buffer import TimeBuffer
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness, run_pipeline
 
@@ -48,8 +50,9 @@ def give(task: KeyedHarness, left: Iterable[int] = (), right: Iterable[int] = ()
 
 
 def kept(task: KeyedHarness) -> tuple[list[int], list[int]]:
-    held = task._backend().enter("key").get(SLOT)
-    return ([], []) if held is None else (list(held[LEFT]), list(held[RIGHT]))
+    entry = task._backend().enter("key")
+    left, right = ([time for time, _ in entry.get(side, ())] for side in (LEFT, RIGHT))
+    return left, right
 
 
 TIMES = [10, 20, 20, 30]
@@ -79,7 +82,8 @@ def test_what_fits(direction: Direction, moment: int, exact: int, inexact: int) 
     tolerance = 5 if direction != "backward" or moment == 36 else None
     for allowed, place in ((True, exact), (False, inexact)):
         choose = chooser(spec(direction=direction, tolerance_ms=tolerance, exact=allowed))
-        assert choose(TIMES, moment) == place
+        found = choose(TimeBuffer(TIMES, [*range(len(TIMES))]), moment)
+        assert found == (None if place < 0 else (TIMES[place], place))
 
 
 @pytest.mark.parametrize("backend", ["heap", "paged"])
@@ -215,6 +219,20 @@ def test_as_a_batch_it_keeps_no_more_than_a_stream() -> None:
         assert task.output() == [(a, a // 7 * 7 if a < 99 else 98) for a in range(1, 101)]
         assert kept(task) == ([], [98])
         assert task.watermark == MAX_WATERMARK
+
+
+def test_in_a_batch_keys_that_nobody_touches_again_are_joined_as_time_passes() -> None:
+    open_keys = []
+
+    def count(left: Any, right: Any) -> None:
+        open_keys.append(len([*task._backend().keys()]))
+
+    with KeyedHarness(spec(UserFunction(count)), (0, 0), batch=True) as task:
+        for number in range(5_000):
+            task.process((number, number), number)
+        task.end_input()
+    assert len(open_keys) == 5_000
+    assert max(open_keys) < 1_100
 
 
 # However the records of the two streams meet, as long as they are on time.

@@ -15,6 +15,7 @@ from headrace.datastream.functions import ReduceFunction, associative
 from headrace.errors import PlanError
 from headrace.operators import combine, worth
 from headrace.operators.combine import CombineSpec
+from headrace.runtime.exchange.steps import WithKey
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import ProcessHarness, run_pipeline
 
@@ -94,11 +95,12 @@ def test_a_stream_sends_every_record() -> None:
 
 
 def combined(spec: CombineSpec, records: list[Any]) -> list[Any]:
+    """What is sent, without the keys that go with it."""
     with ProcessHarness(spec, batch=True) as task:
         for record in records:
             task.process(record)
         task.end_input()
-        return task.output()
+        return [each.value if type(each) is WithKey else each for each in task.output()]
 
 
 SUM = CombineSpec(UserFunction(lambda v: v[0]), UserFunction(lambda a, b: (a[0], a[1] + b[1])))

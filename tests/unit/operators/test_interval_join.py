@@ -22,7 +22,8 @@ from headrace.datastream import (
 )
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import MissingWatermarksError
-from headrace.operators.joins.interval import LEFT, RIGHT, SLOT, IntervalJoinSpec
+from headrace.operators.joins.interval import IntervalJoinSpec
+from headrace.operators.joins.pairs import LEFT, RIGHT
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness, run_pipeline
 
@@ -54,8 +55,9 @@ def give(task: KeyedHarness, left: Iterable[int] = (), right: Iterable[int] = ()
 
 
 def kept(task: KeyedHarness, key: Any = "key") -> tuple[list[int], list[int]]:
-    held = task._backend().enter(key).get(SLOT)
-    return ([], []) if held is None else (held[LEFT] or [], held[RIGHT] or [])
+    entry = task._backend().enter(key)
+    left, right = ([time for time, _ in entry.get(side, ())] for side in (LEFT, RIGHT))
+    return left, right
 
 
 # The cases of Flink's own tests of its operator: records 1 to 4 on both sides.

@@ -203,8 +203,8 @@ def test_errors_name_what_the_user_knows(assigner: str, where: str, noted: str) 
 
 
 def test_a_combined_record_says_what_it_is() -> None:
-    shown = repr(Combined("a", 0, 7, b"..."))
-    assert shown == "7 combined records of 'a' and keys of its key group"
+    shown = repr(Combined(0, 7, b"..."))
+    assert shown == "7 combined records of keys of one key group"
 
 
 FROZEN = dataclasses.make_dataclass("FROZEN", ["one"], frozen=True, eq=False)

@@ -5,9 +5,16 @@ from __future__ import annotations
 import pytest
 
 from headrace.runners.spark.query import spill
+from headrace.runners.spark.query.packets import (
+    InMemory,
+    envelopes_in,
+    packet_of,
+    payload_bytes,
+    payload_of,
+)
 from headrace.runners.spark.query.spill import Spill, SpilledEnvelopes, SpilledOverflow
-from headrace.runners.spark.query.wire import packed, unpacked
-from headrace.runtime.block import Envelope, Kind, decode
+from headrace.runners.spark.query.wire import packed
+from headrace.runtime.block import Envelope, Kind
 from tests.unit.runtime.programs import block
 
 
@@ -24,10 +31,19 @@ def test_bytes_come_back_from_memory_and_file_in_any_order() -> None:
     pile = Spill()
     texts = [b"four", b"seven77", b"", b"x" * 100, b"abc"]
     places = [pile.put(text) for text in texts]
-    assert [isinstance(place, bytes) for place in places] == [True, False, True, False, True]
-    assert [pile.get(place) for place in reversed(places)] == texts[::-1]
+    assert [isinstance(place, InMemory) for place in places] == [True, False, True, False, True]
+    assert [bytes(place.view()) for place in reversed(places)] == texts[::-1]
     pile.close()
-    assert pile.put(b"again") == b"again"
+    assert bytes(pile.put(b"again").view()) == b"again"
+
+
+def test_what_lies_in_the_file_is_read_from_anywhere_in_it() -> None:
+    pile = Spill(0)
+    texts = [bytes([number]) * (3000 + number) for number in range(20)]
+    places = [pile.put(text) for text in texts]
+    views = [place.view() for place in places]
+    pile.close()  # what was read stays
+    assert [bytes(view) for view in views] == texts
 
 
 def test_what_was_put_aside_comes_in_the_order_it_was_put() -> None:
@@ -35,9 +51,8 @@ def test_what_was_put_aside_comes_in_the_order_it_was_put() -> None:
     for seq in range(5):
         aside.put(envelope(1, seq, block(*range(seq))))
     assert aside
-    found = list(aside.take())
-    assert [e.seq for e in found] == [0, 1, 2, 3, 4]
-    assert [decode(e.payload).values for e in found] == [[*range(seq)] for seq in range(5)]
+    found = [(each.seq, payload_of(each).values) for each in aside.take()]
+    assert found == [(seq, [*range(seq)]) for seq in range(5)]
     assert not aside and not list(aside.take())
     aside.put(envelope(1, 9, block("forgotten")))
     aside.clear()
@@ -48,12 +63,24 @@ def test_readers_get_theirs_by_sender_and_seq() -> None:
     received = SpilledEnvelopes()
     for sender, seq in [(2, 0), (1, 1), (1, 0)]:
         for reader in (7, 3):
-            received.add(reader, envelope(sender, seq, b"%d %d %d" % (reader, sender, seq)))
+            received.add(reader, envelope(sender, seq, block(reader, sender, seq)))
     assert received.readers() == [3, 7]
-    assert [e.payload for e in received.take(3)] == [b"3 1 0", b"3 1 1", b"3 2 0"]
+    found = [payload_of(e).values for e in received.take(3)]
+    assert found == [[3, 1, 0], [3, 1, 1], [3, 2, 0]]
     assert received.readers() == [7]
     received.close()
     assert not received
+
+
+def test_envelopes_of_a_packet_are_kept_where_the_packet_is() -> None:
+    received: SpilledEnvelopes[int] = SpilledEnvelopes()
+    for sender in (2, 1):
+        sent = [envelope(sender, seq, block(sender, seq)) for seq in (1, 0)]
+        for each in received.open(packet_of(sent), 5):
+            assert each.stage == 5
+            received.keep(7, each)
+    found = [payload_of(e).values for e in received.take(7)]
+    assert found == [[1, 0], [1, 1], [2, 0], [2, 1]]
 
 
 def test_packets_for_many_partitions_wait_for_so_many_bytes_in_all(
@@ -62,7 +89,8 @@ def test_packets_for_many_partitions_wait_for_so_many_bytes_in_all(
     from headrace.runners.spark.query import wire
 
     monkeypatch.setattr(wire, "_BYTES_WAITING", 2_000)
-    sent = [envelope(1, seq, b"x" * 100)._replace(group=seq % 50) for seq in range(100)]
+    sent = [envelope(1, seq, block(b"x" * 20))._replace(group=seq % 50) for seq in range(100)]
+    size = len(payload_bytes(sent[0]))
     taken = 0
 
     def counting() -> object:
@@ -73,7 +101,9 @@ def test_packets_for_many_partitions_wait_for_so_many_bytes_in_all(
 
     rows = packed(counting(), 50)  # type: ignore[arg-type]
     first = next(rows)
-    assert taken == 20
-    found = [e.seq for row in (first, *rows) for e in unpacked(row[4])]
+    assert taken == -(-2_000 // size)
+    found = [
+        e.seq for row in (first, *rows) for e in envelopes_in(InMemory(row.payload), row.stage)
+    ]
     assert sorted(found) == [*range(100)]
     assert spill.MOST_BYTES >= 1 << 20

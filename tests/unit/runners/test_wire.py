@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pyarrow as pa
@@ -9,14 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace.runners.spark.query.packets import (
+    InMemory,
+    PacketWriter,
+    envelopes_in,
+    payload_bytes,
+    payload_of,
+)
 from headrace.runners.spark.query.wire import (
     Row,
     bucket_keys,
     one_by_one,
     packed,
-    payload_of,
+    rows_of,
     to_arrow,
-    unpacked,
 )
 from headrace.runtime.block import ALL_GROUPS, Block, Envelope, Kind
 
@@ -27,8 +34,12 @@ def envelope(group: int, seq: int, payload: Any = None) -> Envelope:
     return Envelope(1, group, 0, Kind.METRICS, 3, seq, {"n": seq} if payload is None else payload)
 
 
+def opened(row: Row) -> list[Envelope]:
+    return [*envelopes_in(InMemory(row.payload), row.stage)]
+
+
 def sent(rows: list[Row]) -> list[Envelope]:
-    return [each for row in rows for each in unpacked(row[4])]
+    return [each for row in rows for each in opened(row)]
 
 
 @given(st.lists(st.integers(0, GROUPS - 1)), st.integers(1, 5))
@@ -38,14 +49,14 @@ def test_a_packet_per_bucket_holds_what_is_for_it_in_order(
     envelopes = [envelope(group, seq) for seq, group in enumerate(groups)]
     rows = list(packed(envelopes, partitions))
     assert len(rows) == len({group % partitions for group in groups})
-    for bucket, *_, payload in rows:
-        found = unpacked(payload)
+    for row in rows:
+        bucket, found = row.bucket, opened(row)
         (partition,) = {each.group % partitions for each in found}
         assert bucket == bucket_keys(partitions)[partition]
         assert [each.seq for each in found] == [
             each.seq for each in envelopes if each.group % partitions == partition
         ]
-        assert all(payload_of(each.kind, each.payload) == {"n": each.seq} for each in found)
+        assert all(payload_of(each) == {"n": each.seq} for each in found)
 
 
 def test_what_is_large_is_sent_as_soon_as_it_is_there() -> None:
@@ -69,22 +80,57 @@ def test_rows_for_sorting_hold_one_envelope_each() -> None:
     assert [each.group for each in sent(rows)] == [5, 3]
 
 
-def test_envelopes_that_pass_through_are_not_decoded() -> None:
-    (row,) = packed([envelope(0, 1, b"not a pickle")], 1)
-    assert unpacked(row[4])[0].payload == b"not a pickle"
+def test_a_packet_for_a_later_stage_is_passed_on_without_a_look_inside() -> None:
+    passing = Row(bucket_keys(3)[1], 0, 0, 0, 2, b"no packet")
+    for make in (packed, one_by_one):
+        assert next(make([passing, envelope(0, 1)], 3, 1)) == passing
+
+
+def test_stages_have_packets_of_their_own() -> None:
+    envelopes = [envelope(0, seq)._replace(stage=1 + seq % 2) for seq in range(6)]
+    rows = [*packed(envelopes, 1)]
+    assert [(row.stage, [each.seq for each in opened(row)]) for row in rows] == [
+        (1, [0, 2, 4]),
+        (2, [1, 3, 5]),
+    ]
+    assert [each.stage for each in sent(rows)] == [1, 1, 1, 2, 2, 2]
+
+
+def test_a_payload_that_came_over_the_wire_leaves_as_the_same_bytes() -> None:
+    (row,) = packed([envelope(0, 1)], 1)
+    (again,) = packed(opened(row), 1)
+    (first,), (second,) = opened(row), opened(again)
+    assert payload_bytes(first) == payload_bytes(second)
+    assert payload_of(second) == {"n": 1}
 
 
 def test_a_block_travels() -> None:
     block = Block([1], ["a"], None, False, [], None, 5)
     (row,) = packed([Envelope(1, 0, 0, Kind.DATA, 3, 0, block)], 1)
-    (found,) = unpacked(row[4])
-    assert payload_of(found.kind, found.payload) == block
+    (found,) = opened(row)
+    assert payload_of(found) == block
+
+
+def test_a_record_that_cannot_be_sent_leaves_nothing_of_itself() -> None:
+    writer = PacketWriter()
+    good = Envelope(1, 0, "v", Kind.DATA, 3, 0, Block([1], ["a"], None, False, [], None, 5))
+    bad = good._replace(payload=Block([1], [lambda: None], None, False, [], None, 5))
+    writer.add(good)
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        writer.add(bad)
+    (found,) = envelopes_in(InMemory(writer.finished()), 1)
+    assert payload_of(found) == good.payload
+
+
+def test_rows_are_as_they_were_before_arrow() -> None:
+    rows = [*packed([envelope(group, group) for group in range(4)], 3)]
+    assert [row for batch in to_arrow(rows) for row in rows_of(batch)] == rows
 
 
 def test_arrow_batches_are_bounded_in_rows_and_bytes() -> None:
-    many = list(to_arrow((0, 0, 0, seq, b"") for seq in range(600)))
+    many = list(to_arrow(Row(0, 0, 0, seq, 1, b"") for seq in range(600)))
     assert [batch.num_rows for batch in many] == [256, 256, 88]
-    large = list(to_arrow((0, 0, 0, seq, bytes(3 << 20)) for seq in range(3)))
+    large = list(to_arrow(Row(0, 0, 0, seq, 1, bytes(3 << 20)) for seq in range(3)))
     assert [batch.num_rows for batch in large] == [2, 1]
     assert all(isinstance(batch, pa.RecordBatch) for batch in (*many, *large))
 
@@ -99,11 +145,24 @@ def test_every_partition_has_a_bucket(partitions: int) -> None:
 def test_what_is_for_all_tasks_goes_to_every_partition_of_its_stage() -> None:
     to_all = Envelope(2, ALL_GROUPS, "v", Kind.METRICS, 7, 0, {"n": 1})
     for make in (packed, one_by_one):
-        there = list(make([to_all, envelope(0, 1)], 3, 2))
-        assert [row[0] for row in there if to_all.group in {e.group for e in unpacked(row[4])}] == [
+        there = [*make([to_all, envelope(0, 1)._replace(stage=2)], 3, 2)]
+        assert [row.bucket for row in there if to_all.group in {e.group for e in opened(row)}] == [
             *bucket_keys(3)
         ]
-        # on its way to a later stage it is sent once
-        on_the_way = list(make([to_all], 3, 1))
-        assert [row[0] for row in on_the_way] == [bucket_keys(3)[7 % 3]]
-    assert {row[1] for row in one_by_one([to_all], 3, 2)} == {ALL_GROUPS}
+        # on its way to a later stage it is sent once, and passed on to all of them
+        on_the_way = [*make([to_all], 3, 1)]
+        assert [row.bucket for row in on_the_way] == [bucket_keys(3)[7 % 3]]
+        arrived = [*make(on_the_way, 3, 2)]
+        assert [row.bucket for row in arrived] == [*bucket_keys(3)]
+        assert [payload_of(each) for each in sent(arrived)] == [{"n": 1}] * 3
+    assert {row.key_group for row in one_by_one([to_all], 3, 2)} == {ALL_GROUPS}
+
+
+def test_on_the_way_what_is_for_all_tasks_is_apart_from_the_rest() -> None:
+    to_all = Envelope(3, ALL_GROUPS, "v", Kind.METRICS, 7, 0, {"n": 1})
+    mine = envelope(1, 1)._replace(stage=3)
+    rows = [*packed([to_all, mine], 3, 1)]
+    assert sorted((row.key_group, [e.group for e in opened(row)]) for row in rows) == [
+        (ALL_GROUPS, [ALL_GROUPS]),
+        (0, [1]),
+    ]

@@ -15,7 +15,7 @@ from headrace.runners.launch import program_of
 from headrace.runners.spark.failures import TaskFailure
 from headrace.runners.spark.modules import dumps
 from headrace.runners.spark.query import worker
-from headrace.runners.spark.query.wire import payload_of, unpacked
+from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
 from headrace.runners.spark.query.writing import sink_tasks
 from headrace.runtime.block import Envelope, Kind
@@ -108,9 +108,11 @@ def attempt(job: WorkerJob, records: int, *, fails: bool = False) -> Iterator[En
 def counted(job: WorkerJob, records: int, *, fails: bool = False) -> dict[str, float]:
     """The figures among the rows that an attempt sends."""
     rows = list(wire_rows(job, attempt(job, records, fails=fails)))
-    envelopes = [envelope for row in rows for envelope in unpacked(row[-1])]
+    envelopes = [
+        envelope for row in rows for envelope in envelopes_in(InMemory(row.payload), row.stage)
+    ]
     (told,) = [e for e in envelopes if e.kind == Kind.METRICS]
-    return dict(figures(payload_of(told.kind, told.payload)))
+    return dict(figures(payload_of(told)))
 
 
 def test_a_failed_attempts_counts_are_not_told_by_the_one_that_replaces_it() -> None:

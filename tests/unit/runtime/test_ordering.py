@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block
 from headrace.runtime.block import Mark as RealMark
-from headrace.runtime.ordering.batches import batch_order
-from headrace.runtime.ordering.runs import Run
+from headrace.runtime.ordering.batches import RECORDS_BETWEEN, batch_order, with_watermarks
+from headrace.runtime.ordering.run import Run
 from headrace.runtime.ordering.streams import one_lane, stream_order
 from headrace.runtime.watermarks import ChannelWatermarks
 from tests.unit.runtime.programs import Mark, block, channel
@@ -28,7 +28,7 @@ def read(blocks: Sequence[Block], senders: Sequence[int], **reached: int) -> lis
     found: list[Any] = []
     for each in stream_order(blocks, senders, before):
         if isinstance(each, Run):
-            found.append("".join(map(str, each.values[each.start : each.stop])))
+            found.append("".join(map(str, each.values)))
         else:
             found.append((each.channel.exchange, each.watermark))
     return found
@@ -122,6 +122,35 @@ def test_a_batch_is_read_by_time_and_ends_every_channel() -> None:
     assert ends == [Mark(0, "known", MAX_WATERMARK), Mark(0, "x", MAX_WATERMARK)]
 
 
+def test_a_timed_batch_has_watermarks_between_timestamps() -> None:
+    """None between equal timestamps, of whichever input, and none where there is no time."""
+    many = 3 * RECORDS_BETWEEN
+    steps = [*range(RECORDS_BETWEEN), *[1_000] * many, *range(2_000, 2_000 + many)]
+    left = block(*steps, stamps=steps)
+    right = block(*steps, stamps=steps)._replace(input=1)
+    untimed = block("x", stamps=[None])
+    order = [*batch_order([untimed, left, right], [])]
+    reads = [*with_watermarks(order)]
+    latest, since, found = MIN_WATERMARK, 0, []
+    for each in reads:
+        if isinstance(each, int):
+            found.append(each)
+            assert since >= RECORDS_BETWEEN
+            since = 0
+        elif isinstance(each, Run):
+            stamps = [MIN_WATERMARK if stamp is None else stamp for stamp in each.timestamps or ()]
+            assert not found or stamps[0] > found[-1]
+            latest, since = stamps[-1], since + len(stamps)
+            assert since <= RECORDS_BETWEEN + 2 * many
+    assert latest == steps[-1]
+    assert found == [255, 999, 1_999, *range(2_255, 3_500, 256)]
+    runs = [each for each in reads if isinstance(each, Run)]
+    before = [each for each in order if isinstance(each, Run)]
+    for field in ("values", "timestamps"):
+        wanted = [item for run in before for item in getattr(run, field)]
+        assert [item for run in runs for item in getattr(run, field)] == wanted
+
+
 @st.composite
 def sendings(draw: st.DrawFn) -> tuple[list[Block], list[int]]:
     """Splits, some of them read by two tasks; their marks rise from one task to the next."""
@@ -168,7 +197,7 @@ def test_what_any_order_must_keep(sending: tuple[list[Block], list[int]]) -> Non
         if isinstance(step, RealMark):
             watermarks.update(step.channel, step.watermark)
         else:
-            for record in step.values[step.start : step.stop]:
+            for record in step.values:
                 assert watermarks.state[channel(record[1])][0] == own[record]
                 seen.append(record)
     sent = [record for each in blocks for record in each.values]
@@ -182,7 +211,7 @@ def test_a_batch_of_two_inputs_is_merged_by_time_the_first_input_first() -> None
     records = block(*"acd", stamps=[10, 30, 30])
     facts = block(*"qpr", stamps=[30, 10, None])._replace(input=1)
     runs = [
-        ("".join(run.values[run.start : run.stop]), run.block.input)
+        ("".join(run.values), run.input)
         for run in batch_order([facts, records], [])
         if isinstance(run, Run)
     ]
@@ -192,7 +221,7 @@ def test_a_batch_of_two_inputs_is_merged_by_time_the_first_input_first() -> None
 def test_without_time_a_batch_has_the_first_input_first() -> None:
     blocks = [block("p")._replace(input=1), block("a"), block("q")._replace(input=1), block("b")]
     runs = [run for run in batch_order(blocks, []) if isinstance(run, Run)]
-    assert [(run.values, run.block.input) for run in runs] == [(["a", "b"], 0), (["p", "q"], 1)]
+    assert [(run.values, run.input) for run in runs] == [(["a", "b"], 0), (["p", "q"], 1)]
 
 
 def test_inputs_are_merged_by_watermark_however_the_input_is_cut() -> None:
@@ -219,7 +248,7 @@ def test_runs_that_are_put_together_keep_their_input() -> None:
         for value in "pq"
     ]
     runs = [run for run in stream_order(sent, [1, 2], {}) if isinstance(run, Run)]
-    assert [(run.values, run.block.input) for run in runs] == [(["p", "q"], 1)]
+    assert [(run.values, run.input) for run in runs] == [(["p", "q"], 1)]
 
 
 def test_one_lane_has_the_order_of_a_stream_and_keeps_the_channels() -> None:

@@ -49,6 +49,18 @@ def test_output_side_output_and_timestamps(ledger: KeyedHarness) -> None:
     assert ledger.output() == ledger.side_output(SMALL) == [("b", 2)]
 
 
+def test_what_the_function_has_counted(ledger: KeyedHarness) -> None:
+    ledger.process(("a", 9))
+    ledger.clear_output()
+    ledger.process(("b", 1))
+    ledger.process(("b", 2))
+    ledger.advance_watermark(70)
+    emitted = 1 + len(ledger.output()) + len(ledger.side_output(SMALL))
+    found = ledger.counts()
+    assert (found.records_in, found.records_out, found.watermark_ms) == (3, emitted, 70)
+    assert (found.state_entries, found.busy_ms) == (2, 0)
+
+
 def test_what_came_out_stays_what_it_was() -> None:
     class Yielding(ProcessFunction):
         def __init__(self) -> None:

@@ -15,33 +15,43 @@ if TYPE_CHECKING:
     from headrace.common.configuration import Configuration
     from headrace.common.job_client import JobClient
     from headrace.common.job_execution_result import JobExecutionResult
+    from headrace.metrics.operator_counts import JobListener
 
 Sinks = Sequence[SinkTransformation]
+Listeners = Sequence["JobListener"]
 
 
-def execute(sinks: Sinks, configuration: Configuration, job_name: str | None) -> JobExecutionResult:
+def execute(
+    sinks: Sinks, configuration: Configuration, job_name: str | None, listeners: Listeners = ()
+) -> JobExecutionResult:
     """The result of a job with these sinks, which runs to its end."""
     result: JobExecutionResult = _launch().execute(
-        _graph(sinks, configuration), configuration, job_name
+        _graph(sinks, configuration), configuration, job_name, listeners
     )
     return result
 
 
-def execute_async(sinks: Sinks, configuration: Configuration, job_name: str | None) -> JobClient:
+def execute_async(
+    sinks: Sinks, configuration: Configuration, job_name: str | None, listeners: Listeners = ()
+) -> JobClient:
     """The client of a job with these sinks, which has been started."""
     client: JobClient = _launch().execute_async(
-        _graph(sinks, configuration), configuration, job_name
+        _graph(sinks, configuration), configuration, job_name, listeners
     )
     return client
 
 
 def execute_and_collect(
-    sinks: Sinks, configuration: Configuration, job_name: str | None, limit: int | None
+    sinks: Sinks,
+    configuration: Configuration,
+    job_name: str | None,
+    limit: int | None,
+    listeners: Listeners = (),
 ) -> tuple[Iterator[Any], Callable[[], None]]:
     """The collected records of a job with these sinks, and a function that ends the job early."""
     results: Iterator[Any]
     results, cancel = _launch().execute_and_collect(
-        _graph(sinks, configuration), configuration, job_name, limit
+        _graph(sinks, configuration), configuration, job_name, limit, listeners
     )
     return results, cancel
 

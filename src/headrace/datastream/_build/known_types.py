@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from headrace.common.typeinfo import BasicType, BasicTypeInfo, RowTypeInfo, TypeInformation, Types
 from headrace.graph.transformation import Edge, SourceTransformation
-from headrace.operators.field_fold import FieldFold
+from headrace.operators.aggregates.aggregate import OfRecords
 from headrace.operators.filter import FilterSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.operators.timestamps import TimestampsSpec
@@ -37,7 +37,7 @@ def _type_of(edge: Edge) -> TypeInformation | None:
     return None
 
 
-def _folded(kept: RowTypeInfo, fold: FieldFold) -> RowTypeInfo:
+def _folded(kept: RowTypeInfo, fold: OfRecords) -> RowTypeInfo:
     """With the field's type as arrays fold it: in 64 bits."""
     names, kinds = kept.get_field_names(), [*kept.get_field_types()]
     for number, (name, kind) in enumerate(zip(names, kinds, strict=True)):

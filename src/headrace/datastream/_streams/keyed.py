@@ -26,6 +26,7 @@ from headrace.graph.transformation import (
     Partitioning,
     Transformation,
 )
+from headrace.operators.aggregates.aggregate import OfRecords
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.runtime.user_function import UserFunction
@@ -89,27 +90,27 @@ class KeyedOperators(StreamOperators):
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
         """Each key's first record, with the sum so far in one field (see ``aggregations``)."""
-        fold = aggregations.FieldAggregation(position_to_sum, aggregations.add)
+        fold = aggregations.first_record("sum", position_to_sum)
         return self._add_fold(fold, "Sum", "sum")
 
     def min(self, position_to_min: int | str = 0) -> DataStream:
         """Each key's first record, with the least value so far in one field."""
-        fold = aggregations.FieldAggregation(position_to_min, aggregations.least)
+        fold = aggregations.first_record("min", position_to_min)
         return self._add_fold(fold, "Min", "min")
 
     def max(self, position_to_max: int | str = 0) -> DataStream:
         """Each key's first record, with the greatest value so far in one field."""
-        fold = aggregations.FieldAggregation(position_to_max, aggregations.greatest)
+        fold = aggregations.first_record("max", position_to_max)
         return self._add_fold(fold, "Max", "max")
 
     def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
         """Each key's record with the least field so far; of equal ones the first."""
-        fold = aggregations.RecordSelection(position_to_min_by, aggregations.least)
+        fold = aggregations.extreme_record("min", position_to_min_by)
         return self._add_fold(fold, "MinBy", "min_by")
 
     def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
         """Each key's record with the greatest field so far; of equal ones the first."""
-        fold = aggregations.RecordSelection(position_to_max_by, aggregations.greatest)
+        fold = aggregations.extreme_record("max", position_to_max_by)
         return self._add_fold(fold, "MaxBy", "max_by")
 
     # Refused: the keys say where records go
@@ -151,17 +152,12 @@ class KeyedOperators(StreamOperators):
             inputs=self._keyed_edges() if stateful else self._edges,
         )
 
-    def _add_fold(
-        self,
-        fold: aggregations.FieldAggregation | aggregations.RecordSelection,
-        name: str,
-        call: str,
-    ) -> DataStream:
+    def _add_fold(self, fold: OfRecords, name: str, call: str) -> DataStream:
         site = call_site()
         aggregations.require_declared(
             fold.field, known_type(self._edges), call, self._described(), site
         )
-        spec = ReduceSpec(UserFunction(fold), name, True, aggregations.fold_of(fold))
+        spec = ReduceSpec(UserFunction(fold), name, True)
         return self._add_reduction(spec, site, call)
 
     def _add_reduction(self, spec: ReduceSpec, site: CallSite, call: str) -> DataStream:

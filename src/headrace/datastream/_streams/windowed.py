@@ -166,29 +166,27 @@ class _Windowed:
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
         """The first record of each window, with the sum of one field of all records."""
-        fold = aggregations.FieldAggregation(position_to_sum, aggregations.add)
+        fold = aggregations.first_record("sum", position_to_sum)
         return self._folded(fold, call_site(), "sum")
 
     def min(self, position_to_min: int | str = 0) -> DataStream:
         """The first record of each window, with the least value of one field."""
-        fold = aggregations.FieldAggregation(position_to_min, aggregations.least)
+        fold = aggregations.first_record("min", position_to_min)
         return self._folded(fold, call_site(), "min")
 
     def max(self, position_to_max: int | str = 0) -> DataStream:
         """The first record of each window, with the greatest value of one field."""
-        fold = aggregations.FieldAggregation(position_to_max, aggregations.greatest)
+        fold = aggregations.first_record("max", position_to_max)
         return self._folded(fold, call_site(), "max")
 
     def min_by(self, position_to_min_by: int | str = 0, first: bool = True) -> DataStream:
         """The record of each window with the least field; of equal ones the first, or the last."""
-        select = aggregations.RecordSelection if first else aggregations.LastRecordSelection
-        fold = select(position_to_min_by, aggregations.least)
+        fold = aggregations.extreme_record("min", position_to_min_by, first)
         return self._folded(fold, call_site(), "min_by")
 
     def max_by(self, position_to_max_by: int | str = 0, first: bool = True) -> DataStream:
         """The record of each window with the greatest field; of equal ones the first, or last."""
-        select = aggregations.RecordSelection if first else aggregations.LastRecordSelection
-        fold = select(position_to_max_by, aggregations.greatest)
+        fold = aggregations.extreme_record("max", position_to_max_by, first)
         return self._folded(fold, call_site(), "max_by")
 
     # Within

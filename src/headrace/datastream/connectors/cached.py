@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.local_files import LocalFiles
 from headrace.connector import (
     Budget,
@@ -21,6 +22,7 @@ from headrace.connector import (
     Committer,
     CommitterContext,
     JsonValue,
+    Pending,
     Progress,
     Sink,
     SinkWriter,
@@ -44,6 +46,11 @@ class CacheSink(Sink):
     """Records into files of a folder, which can be read once the input has come to its end."""
 
     folder: str
+
+    @property
+    def accepts(self) -> ChangelogMode | None:
+        """Of any: records are kept as they are."""
+        return None
 
     @property
     def kind(self) -> str:
@@ -132,6 +139,11 @@ class CacheSource(Source):
     folder: str
 
     @property
+    def gives(self) -> ChangelogMode | None:
+        """Of any, as they were kept."""
+        return None
+
+    @property
     def kind(self) -> str:
         return "cache"
 
@@ -201,6 +213,11 @@ class _Enumerator(SplitEnumerator):
             for name, first in start.items()
             for at in range(first, end.get(name, first))
         ]
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """The records of the chunks that are left."""
+        left = [each for name, at in positions.items() for each in self.files[name][at:]]
+        return Pending(sum(records for _, records in left))
 
     def _place(self, name: str, at: int) -> tuple[str, int]:
         begin = self.files[name][at - 1][0] if at else 0

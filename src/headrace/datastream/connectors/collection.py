@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.content_digest import content_digest
 from headrace.connector import Source, SplitEnumerator, SplitReader
 from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
@@ -19,6 +20,11 @@ class CollectionSource(Source):
 
     values: tuple[Any, ...]
     type_info: Any = None
+
+    @property
+    def gives(self) -> ChangelogMode | None:
+        """Of any: the values are the user's."""
+        return None
 
     @property
     def kind(self) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import Row
 from headrace.connector import ColumnChunk, Source, SplitEnumerator, SplitRange, SplitReader
 from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
@@ -49,6 +50,11 @@ class DataGeneratorSource(Source):
         others. The records are dictionaries. Operators that take columns get them as they are made.
         """
         return DataGeneratorSource(_Columns(columns_function), count, rate_per_second)
+
+    @property
+    def gives(self) -> ChangelogMode | None:
+        """Of any: a user's function makes the records."""
+        return None
 
     @property
     def kind(self) -> str:

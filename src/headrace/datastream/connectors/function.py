@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.connector import (
     Committer,
     CommitterContext,
@@ -34,6 +35,11 @@ class FunctionSink(Sink):
     target: Any
 
     GUARANTEE = DeliveryGuarantee.AT_LEAST_ONCE
+
+    @property
+    def accepts(self) -> ChangelogMode | None:
+        """Of any: the target sees the kinds."""
+        return None
 
     @property
     def kind(self) -> str:

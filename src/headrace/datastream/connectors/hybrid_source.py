@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode, union
 from headrace.connector import (
     Budget,
     Chunk,
     ColumnChunk,
     JsonValue,
+    Pending,
     Progress,
     ServedBy,
     Source,
@@ -58,6 +60,11 @@ class HybridSource(Source):
     def builder(first_source: Source) -> HybridSourceBuilder:
         """A new builder, with the source to begin with."""
         return HybridSourceBuilder((first_source,))
+
+    @property
+    def gives(self) -> ChangelogMode | None:
+        """What its sources give."""
+        return union(source.gives for source in self.sources)
 
     @property
     def kind(self) -> str:
@@ -211,6 +218,13 @@ class HybridEnumerator(SplitEnumerator):
             found = self._of(number).ranges(_of(number, start), _of(number, end), own)
             work += [replace(each, split=_name(number, each.split)) for each in found]
         return work
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """What the last source says; before it is read, nobody knows what it will have."""
+        number = self._current(positions)
+        if number < len(self.bounded) - 1:
+            return Pending()
+        return self._of(number).pending(_of(number, positions))
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """Tell the sources whose splits are named."""

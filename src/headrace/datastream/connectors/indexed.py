@@ -11,6 +11,7 @@ from headrace.connector import (
     Chunk,
     ColumnChunk,
     JsonValue,
+    Pending,
     Progress,
     SplitEnumerator,
     SplitRange,
@@ -83,6 +84,13 @@ class IndexedEnumerator(SplitEnumerator):
             for at in range(first, last, step)
             for to in (min(at + step, last),)
         ]
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """The records that are still to come; not known where they never end."""
+        if self.count is None:
+            return Pending()
+        at = positions.get(self.split)
+        return Pending(0 if at is None else self.count - self._parts(at)[0])
 
     def _position(self, index: int, start_ms: int) -> JsonValue:
         return index if self.rate_per_second is None else [index, start_ms]

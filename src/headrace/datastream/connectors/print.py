@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.typeinfo import RowTypeInfo
 from headrace.common.types import Row
 from headrace.connector import (
@@ -25,6 +26,11 @@ from headrace.errors import JobError
 class _DeliveredSink(Sink):
     collects = False
     """True where records are given to the program as they are, and not printed."""
+
+    @property
+    def accepts(self) -> ChangelogMode | None:
+        """Of any: the program sees the kinds."""
+        return None
 
     @property
     def served_by(self) -> ServedBy:

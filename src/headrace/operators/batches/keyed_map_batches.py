@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.operators.batches.map_batches import argument_of, times_of
 from headrace.operators.batches.records import RecordColumns, inserted, rows_without_type
 from headrace.operators.batches.results import ResultColumns
@@ -37,6 +38,14 @@ class KeyedMapBatchesSpec(OperatorSpec):
     @property
     def functions(self) -> tuple[UserFunction, ...]:
         return (self.function,)
+
+    def accepts(self, input: int) -> ChangelogMode | None:
+        """Inserts only: a batch cannot hold the kind of a row."""
+        return ChangelogMode.insert_only()
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """Inserts only."""
+        return ChangelogMode.insert_only()
 
     def build(self) -> Operator:
         return KeyedMapBatchesOperator(self)

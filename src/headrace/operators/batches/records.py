@@ -119,11 +119,9 @@ def inserted(columns: Any) -> Any:
     Raises:
         TypeMismatchError: one is of another kind.
     """
-    if columns.row_kind is None:
-        return columns.batch
-    if columns.kinds().any():
+    if columns.kinds is not None:
         raise _not_inserted(next(row for row in columns.rows() if row.get_row_kind().value))
-    return columns.fields
+    return columns.batch
 
 
 def rows_without_type() -> TypeMismatchError:

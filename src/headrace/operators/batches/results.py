@@ -57,7 +57,7 @@ class ResultColumns:
     def _columns(self, batch: Any, times: Any) -> Iterator[Columns]:
         if not batch.num_rows:
             return
-        columns = Columns(self._fitted(batch), self.shape, None, times)
+        columns = Columns(self._fitted(batch), self.shape, times)
         if self.timestamp_column is None:
             yield columns
             return

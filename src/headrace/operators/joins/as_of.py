@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from headrace.common.watermark_generators import MAX_WATERMARK, out_of_range
 from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results
-from headrace.operators.joins.pairs import PairContext, next_look_ms, no_timestamp
-from headrace.operators.keyed import StatefulOperator
-from headrace.runtime.context import TaskContext
-from headrace.runtime.loops import Push
-from headrace.runtime.operator import (
-    NodeProgram,
-    Operator,
-    OperatorSpec,
-    Outputs,
-    ProcessBlock,
-    Traits,
+from headrace.operators.joins.pairs import (
+    LEFT,
+    RIGHT,
+    SLOT,
+    JoinOperator,
+    JoinSpec,
+    PairContext,
+    next_look_ms,
+    no_timestamp,
 )
-from headrace.runtime.state.backend import RESERVED_NAMES, Timer
-from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.user_function import UserFunction
+from headrace.runtime.loops import Push
+from headrace.runtime.operator import Operator, Outputs, ProcessBlock
+from headrace.runtime.state.backend import Entry, Timer
+from headrace.runtime.state.time_buffer import TimeBuffer
 
 Direction = Literal["backward", "forward", "nearest"]
 Call = Literal["join", "flat_join", "process"]
 
-SLOT = RESERVED_NAMES + "as-of-join"
+Found = tuple[int, Any] | None
+"""A right record after its timestamp (ms), or None."""
 
-TIMER_MS, LEFT, RIGHT = 0, 1, 3
-"""Places in what is kept for a key: the time of its earliest timer (None: it has none), and for
-each side the timestamps in order, followed by the records."""
-
+_NOTHING = TimeBuffer([], [])
 _GRID_MS = 10_000
 _LEAST_GRID_MS = 100
 
 
 @dataclass(frozen=True)
-class AsOfJoinSpec(OperatorSpec):
+class AsOfJoinSpec(JoinSpec):
     """``function`` gets each left record with the right one that fits it best, or None.
 
     ``call``: whether it gives one result for a pair, several, or several with a context.
@@ -48,33 +44,18 @@ class AsOfJoinSpec(OperatorSpec):
     late left records; None: they are counted.
     """
 
-    function: UserFunction
     call: Call
     direction: Direction = "backward"
     tolerance_ms: int | None = None
     exact: bool = True
     inner: bool = False
     late: str | None = None
-    traits = Traits(
-        keyed=True,
-        state=True,
-        event_timers=True,
-        event_time=True,
-        side_outputs=True,
-        keeps_emitted=True,
-        inputs=2,
-    )
     kind = "as-of-join"
 
     @property
     def label(self) -> str:
         """The operator's default name."""
         return "AsOfJoin"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        """The user's function."""
-        return (self.function,)
 
     @property
     def wait_ms(self) -> int:
@@ -93,40 +74,40 @@ class AsOfJoinSpec(OperatorSpec):
         return AsOfJoinOperator(self)
 
 
-def chooser(spec: AsOfJoinSpec) -> Callable[[list[int], int], int]:
-    """A function from the right timestamps, in order, and a left one to the place that fits, or -1.
+def chooser(spec: AsOfJoinSpec) -> Callable[[TimeBuffer, int], Found]:
+    """A function from the right records and a left timestamp to the right record that fits.
 
-    Of equal right timestamps it is the last place. Of two that are equally near it is the earlier.
+    Of equal right timestamps it is the last record. Of two that are equally near, the earlier.
     """
     tolerance_ms = spec.tolerance_ms
-    before = bisect_right if spec.exact else bisect_left
-    after = bisect_left if spec.exact else bisect_right
+    apart_ms = 0 if spec.exact else 1
 
-    def backward(times: list[int], moment: int) -> int:
-        place = before(times, moment) - 1
-        if place >= 0 and tolerance_ms is not None and moment - times[place] > tolerance_ms:
-            return -1
-        return place
+    def backward(right: TimeBuffer, moment: int) -> Found:
+        found = right.last_at_or_before(moment - apart_ms)
+        if found is not None and tolerance_ms is not None and moment - found[0] > tolerance_ms:
+            return None
+        return found
 
-    def forward(times: list[int], moment: int) -> int:
-        place = after(times, moment)
+    def forward(right: TimeBuffer, moment: int) -> Found:
+        found = right.first_at_or_after(moment + apart_ms)
         assert tolerance_ms is not None, "who looks ahead has a tolerance"
-        if place == len(times) or times[place] - moment > tolerance_ms:
-            return -1
-        return bisect_right(times, times[place], place) - 1
+        if found is None or found[0] - moment > tolerance_ms:
+            return None
+        return right.last_at_or_before(found[0])
 
-    def nearest(times: list[int], moment: int) -> int:
-        behind, ahead = backward(times, moment), forward(times, moment)
-        if behind < 0 or ahead < 0:
-            return max(behind, ahead)
-        return behind if moment - times[behind] <= times[ahead] - moment else ahead
+    def nearest(right: TimeBuffer, moment: int) -> Found:
+        behind, ahead = backward(right, moment), forward(right, moment)
+        if behind is None or ahead is None:
+            return behind or ahead
+        return behind if moment - behind[0] <= ahead[0] - moment else ahead
 
     return {"backward": backward, "forward": forward, "nearest": nearest}[spec.direction]
 
 
-class AsOfJoinOperator(StatefulOperator):
+class AsOfJoinOperator(JoinOperator):
     """Keeps the left records that wait for the watermark, and the right ones that may fit them.
 
+    A key's own value is the time of its timer; a key that has none has no value.
     A key has a timer for the earliest of its left records that wait, and handles all of them that
     are ready when it fires. A key without any has one on a coarse grid, to remove right records.
     """
@@ -137,12 +118,6 @@ class AsOfJoinOperator(StatefulOperator):
         kept_ms = self._kept_ms
         self._grid_ms = _GRID_MS if kept_ms is None else max(kept_ms // 4, _LEAST_GRID_MS)
         self._choose = chooser(spec)
-
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
-        """Open the user's function, and say what is kept."""
-        super().open(node, context, cell)
-        assert context.states is not None, "a join is keyed"
-        context.states.declare(SLOT)
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``processors``."""
@@ -164,8 +139,7 @@ class AsOfJoinOperator(StatefulOperator):
     ) -> None:
         """Let left records wait for the watermark."""
         node, cell, wait_ms = self.node, self.cell, self._wait_ms
-        in_batch, watermark = self.context.is_batch, cell.watermark
-        changed = cell.backend.changed
+        watermark, changed = cell.watermark, cell.backend.changed
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):
@@ -177,10 +151,11 @@ class AsOfJoinOperator(StatefulOperator):
                 continue
             if ready_ms > MAX_WATERMARK:
                 raise out_of_range("a left record can be joined at", ready_ms)
-            held = self._held(key, timestamp - 1 if in_batch else watermark)
-            _insert(held, LEFT, timestamp, value)
-            if held[TIMER_MS] is None or ready_ms < held[TIMER_MS]:
-                self._set_timer(key, held, ready_ms)
+            entry = self._entered(key, watermark)
+            _add(entry, LEFT, timestamp, value)
+            timer_ms = entry.get(SLOT)
+            if timer_ms is None or ready_ms < timer_ms:
+                self._set_timer(key, entry, ready_ms)
             changed(key)
 
     def process_right(
@@ -188,8 +163,7 @@ class AsOfJoinOperator(StatefulOperator):
     ) -> None:
         """Keep right records; late ones too, since left ones to come may still want them."""
         node, cell, kept_ms = self.node, self.cell, self._kept_ms
-        in_batch, watermark = self.context.is_batch, cell.watermark
-        changed = cell.backend.changed
+        watermark, changed = cell.watermark, cell.backend.changed
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):
@@ -198,23 +172,17 @@ class AsOfJoinOperator(StatefulOperator):
             if kept_ms is not None and timestamp + kept_ms <= watermark:
                 self._dropped.inc()  # nothing to come is so near to it
                 continue
-            held = self._held(key, timestamp - 1 if in_batch else watermark)
-            _insert(held, RIGHT, timestamp, value)
-            if held[TIMER_MS] is None and not in_batch:
-                self._set_look(key, held)
+            entry = self._entered(key, watermark)
+            _add(entry, RIGHT, timestamp, value)
+            if SLOT not in entry:
+                self._set_look(key, entry)
             changed(key)
 
-    def _held(self, key: Any, watermark: int) -> list[Any]:
+    def _entered(self, key: Any, watermark: int) -> Entry:
         """What is kept for a key, without what the watermark has made useless."""
         entry = self.cell.backend.enter(key)
-        held: list[Any] | None = entry.get(SLOT)
-        if held is None:
-            held = entry[SLOT] = [None, [], [], [], []]
-            return held
-        if held[LEFT] and held[LEFT][0] + self._wait_ms <= watermark:
-            self._join_ready(key, held, watermark)  # in a batch only: else it was a timer's turn
-        self._clear(held, watermark)
-        return held
+        self._clear(entry, watermark)
+        return entry
 
     def _take_late(self, value: Any, timestamp: int) -> None:
         if self._late is None:
@@ -222,21 +190,22 @@ class AsOfJoinOperator(StatefulOperator):
         else:
             self._late(value, timestamp)
 
-    def _join_ready(self, key: Any, held: list[Any], watermark: int) -> None:
+    def _join_ready(self, key: Any, entry: Entry, watermark: int) -> None:
         """Join the left records for which all right ones are known."""
         node, cell, choose = self.node, self.cell, self._choose  # noqa: F841
         join, inner, wait_ms = self._join, self._spec.inner, self._wait_ms
-        times, values = held[LEFT], held[LEFT + 1]
-        ready = bisect_right(times, watermark - wait_ms)
-        lefts = [*zip(times[:ready], values[:ready], strict=True)]
-        del times[:ready], values[:ready]
-        right_times, rights = held[RIGHT], held[RIGHT + 1]
+        left, right = entry[LEFT], entry.get(RIGHT, _NOTHING)
+        times, values = left.between(left.least_ms, watermark - wait_ms)
+        left.remove_through(watermark - wait_ms)
+        if not left:
+            del entry[LEFT]
         cell.enter(key)
-        for timestamp, value in lefts:
+        for timestamp, value in zip(times, values, strict=True):
             cell.event_ms = timestamp + wait_ms
-            place = choose(right_times, timestamp)
-            if place >= 0:
-                join(value, timestamp, rights[place], right_times[place])
+            found = choose(right, timestamp)
+            if found is not None:
+                right_ms, right_value = found
+                join(value, timestamp, right_value, right_ms)
             elif not inner:
                 join(value, timestamp, None, None)
 
@@ -261,56 +230,49 @@ class AsOfJoinOperator(StatefulOperator):
                 look_at_results(results)
             self._emit(results, timestamp)
 
-    def _clear(self, held: list[Any], watermark: int) -> None:
+    def _clear(self, entry: Entry, watermark: int) -> None:
         """Remove the right records that fit no left one to come."""
-        times = held[RIGHT]
-        gone = 0
-        if self._kept_ms is not None:
-            gone = bisect_right(times, watermark - self._kept_ms)
-        if self._spec.direction == "backward":
-            gone = max(gone, bisect_right(times, watermark) - 1)
-        if gone > 0:
-            del times[:gone], held[RIGHT + 1][:gone]
+        right = entry.get(RIGHT)
+        if right is not None:
+            if self._kept_ms is not None:
+                right.remove_through(watermark - self._kept_ms)
+            if self._spec.direction == "backward":
+                right.keep_from(watermark)
+            if not right:
+                del entry[RIGHT]
 
-    def _set_look(self, key: Any, held: list[Any]) -> None:
+    def _set_look(self, key: Any, entry: Entry) -> None:
         """Set a timer for when right records can be removed, if some ever can."""
-        times, kept_ms = held[RIGHT], self._kept_ms
+        right, kept_ms = entry[RIGHT], self._kept_ms
         if kept_ms is not None:
-            self._set_timer(key, held, next_look_ms(times[-1] + kept_ms, self._grid_ms))
-        elif len(times) > 1:
-            self._set_timer(key, held, next_look_ms(times[-1], self._grid_ms))
+            self._set_timer(key, entry, next_look_ms(right.last_ms + kept_ms, self._grid_ms))
+        elif not right.is_single:
+            self._set_timer(key, entry, next_look_ms(right.last_ms, self._grid_ms))
 
-    def _set_timer(self, key: Any, held: list[Any], moment_ms: int) -> None:
-        held[TIMER_MS] = moment_ms
+    def _set_timer(self, key: Any, entry: Entry, moment_ms: int) -> None:
+        entry[SLOT] = moment_ms
         self.cell.backend.event_timers.register(Timer(moment_ms, key))
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """Join what is ready, remove what is not needed, and set the key's next timer."""
         key, backend, watermark = timer.key, self.cell.backend, self.cell.watermark
         entry = backend.enter(key)
-        held = entry.get(SLOT)
-        if held is None or held[TIMER_MS] != timer.time_ms:
+        if entry.get(SLOT) != timer.time_ms:
             return
-        held[TIMER_MS] = None
-        if held[LEFT]:
-            self._join_ready(key, held, watermark)
-        self._clear(held, watermark)
-        if held[LEFT]:
-            self._set_timer(key, held, held[LEFT][0] + self._wait_ms)
-        elif held[RIGHT]:
-            self._set_look(key, held)
-        else:
-            del entry[SLOT]
+        del entry[SLOT]
+        if LEFT in entry:
+            self._join_ready(key, entry, watermark)
+        self._clear(entry, watermark)
+        if LEFT in entry:
+            self._set_timer(key, entry, entry[LEFT].first_ms + self._wait_ms)
+        elif RIGHT in entry:
+            self._set_look(key, entry)
         backend.changed(key)
 
 
-def _insert(held: list[Any], side: int, timestamp: int, value: Any) -> None:
-    """Put a record after those that are not younger."""
-    times = held[side]
-    if not times or times[-1] <= timestamp:
-        times.append(timestamp)
-        held[side + 1].append(value)
+def _add(entry: Entry, side: str, timestamp: int, value: Any) -> None:
+    buffer = entry.get(side)
+    if buffer is None:
+        entry[side] = TimeBuffer([timestamp], [value])
     else:
-        place = bisect_right(times, timestamp)
-        times.insert(place, timestamp)
-        held[side + 1].insert(place, value)
+        buffer.add(timestamp, value)

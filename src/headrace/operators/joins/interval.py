@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,65 +14,41 @@ from headrace.operators.emission import (
     look_at_results,
     side_sender,
 )
-from headrace.operators.joins.pairs import next_look_ms, no_timestamp
-from headrace.operators.keyed import StatefulOperator
-from headrace.runtime.context import TaskContext
-from headrace.runtime.loops import Push
-from headrace.runtime.operator import (
-    NodeProgram,
-    Operator,
-    OperatorSpec,
-    Outputs,
-    ProcessBlock,
-    Traits,
+from headrace.operators.joins.pairs import (
+    LEFT,
+    RIGHT,
+    SLOT,
+    JoinOperator,
+    JoinSpec,
+    next_look_ms,
+    no_timestamp,
 )
-from headrace.runtime.state.backend import RESERVED_NAMES, Timer
-from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.user_function import UserFunction
-
-SLOT = RESERVED_NAMES + "interval-join"
-
-CLEAR_MS, TIMER_MS, LEFT, RIGHT = 0, 1, 2, 4
-"""Places in what is kept for a key: the watermark that makes one of its records useless, the time
-of its timer (None: it has none), and for each side the timestamps in order, followed by the
-records; both are None where there are no records."""
+from headrace.runtime.loops import Push
+from headrace.runtime.operator import Operator, Outputs, ProcessBlock
+from headrace.runtime.state.backend import Entry, Timer
+from headrace.runtime.state.time_buffer import TimeBuffer
 
 _LEAST_GRID_MS = 100
 
 
 @dataclass(frozen=True)
-class IntervalJoinSpec(OperatorSpec):
+class IntervalJoinSpec(JoinSpec):
     """``function.target`` has ``process_element(left, right, ctx)``.
 
     A pair is joined if ``lower_ms <= right timestamp - left timestamp <= upper_ms``.
     ``left_late``, ``right_late``: ids of side outputs for late records; None: they are counted.
     """
 
-    function: UserFunction
     lower_ms: int
     upper_ms: int
     left_late: str | None = None
     right_late: str | None = None
-    traits = Traits(
-        keyed=True,
-        state=True,
-        event_timers=True,
-        event_time=True,
-        side_outputs=True,
-        keeps_emitted=True,
-        inputs=2,
-    )
     kind = "interval-join"
 
     @property
     def label(self) -> str:
         """The operator's default name."""
         return "IntervalJoin"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        """The user's function."""
-        return (self.function,)
 
     @property
     def left_kept_ms(self) -> int:
@@ -125,24 +100,19 @@ class RightContext(LeftContext):
         return self.own_ms
 
 
-class IntervalJoinOperator(StatefulOperator):
-    """Keeps the records of both sides by key, in the order of their timestamps.
+class IntervalJoinOperator(JoinOperator):
+    """Joins each record with those that are kept of the other side.
 
-    What the watermark has made useless is removed when its key is touched. For keys that nobody
-    touches any more each has one timer, on a coarse grid of time (a quarter of what records are
-    kept): it costs a key one timer, and not a timer for each record.
+    A key's own value is a pair: the watermark that makes one of its records useless, and the time
+    of its timer. What the watermark has made useless is removed when its key is touched. For keys
+    that nobody touches any more each has one timer, on a coarse grid of time (a quarter of what
+    records are kept): it costs a key one timer, and not a timer for each record.
     """
 
     def __init__(self, spec: IntervalJoinSpec) -> None:
         self._spec = spec
         self._kept = ((LEFT, spec.left_kept_ms), (RIGHT, spec.right_kept_ms))
         self._grid_ms = max(max(kept for _, kept in self._kept) // 4, _LEAST_GRID_MS)
-
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
-        """Open the user's function, and say what is kept."""
-        super().open(node, context, cell)
-        assert context.states is not None, "a join is keyed"
-        context.states.declare(SLOT)
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``processors``."""
@@ -170,8 +140,7 @@ class IntervalJoinOperator(StatefulOperator):
         cell, clear, set_timer = self.cell, self._clear, self._set_timer
         side, mine, others = ("left", LEFT, RIGHT) if is_left else ("right", RIGHT, LEFT)
         kept_ms = self._spec.left_kept_ms if is_left else self._spec.right_kept_ms
-        my_values, other_values = mine + 1, others + 1
-        in_batch, join = self.context.is_batch, self._joiner(is_left)
+        join = self._joiner(is_left)
 
         def process(
             keys: list[Any], values: list[Any], timestamps: list[int | None] | None
@@ -186,42 +155,31 @@ class IntervalJoinOperator(StatefulOperator):
                 if timestamp < watermark:
                     late(value, timestamp)
                     continue
-                if in_batch:
-                    watermark = timestamp - 1  # a batch comes by time, from both sides
                 entry = enter(key)
-                held = entry.get(SLOT)
+                looks = entry.get(SLOT)
                 useless_ms = timestamp + kept_ms
                 if useless_ms <= watermark:
                     useless_ms = watermark + 1  # as in Flink, it stays until the next watermark
-                if held is None:
-                    held = entry[SLOT] = [useless_ms, None, None, None, None, None]
+                if looks is None:
+                    set_timer(key, entry, useless_ms, useless_ms)
                 else:
-                    if held[CLEAR_MS] <= watermark:
-                        clear(held, watermark)
-                    if useless_ms < held[CLEAR_MS]:
-                        held[CLEAR_MS] = useless_ms
-                times = held[mine]
-                if times is None:
-                    held[mine] = [timestamp]
-                    held[my_values] = [value]
-                elif times[-1] <= timestamp:
-                    times.append(timestamp)
-                    held[my_values].append(value)
+                    clear_ms, timer_ms = looks
+                    if clear_ms <= watermark:
+                        entry[SLOT] = min(clear(entry, watermark), useless_ms), timer_ms
+                    elif useless_ms < clear_ms:
+                        entry[SLOT] = useless_ms, timer_ms
+                buffer = entry.get(mine)
+                if buffer is None:
+                    entry[mine] = TimeBuffer([timestamp], [value])
                 else:
-                    place = bisect_right(times, timestamp)
-                    times.insert(place, timestamp)
-                    held[my_values].insert(place, value)
-                if held[TIMER_MS] is None and not in_batch:
-                    set_timer(key, held, useless_ms)
+                    buffer.add(timestamp, value)
                 changed(key)
-                times = held[others]
-                if times is not None and times[-1] >= timestamp + lower_ms:
-                    first = bisect_left(times, timestamp + lower_ms)
-                    last = bisect_right(times, timestamp + upper_ms, first)
-                    if first < last:
+                buffer = entry.get(others)
+                if buffer is not None:
+                    moments, found = buffer.between(timestamp + lower_ms, timestamp + upper_ms)
+                    if moments:
                         cell.key, cell.entry, cell.event_ms = key, entry, timestamp
-                        found = held[other_values][first:last]
-                        join(value, timestamp, found, times[first:last])
+                        join(value, timestamp, found, moments)
 
         return process
 
@@ -268,37 +226,38 @@ class IntervalJoinOperator(StatefulOperator):
 
         return count
 
-    def _clear(self, held: list[Any], watermark: int) -> None:
-        """Remove the records that nothing can be joined with any more."""
+    def _clear(self, entry: Entry, watermark: int) -> int:
+        """Remove the records that nothing can be joined with any more.
+
+        Gives back the watermark that makes the next one useless, or an earlier one.
+        """
         earliest = MAX_WATERMARK
         for side, kept_ms in self._kept:
-            times = held[side]
-            if times is None:
-                continue
-            if times[0] <= watermark - kept_ms:
-                gone = bisect_right(times, watermark - kept_ms)
-                if gone == len(times):
-                    held[side : side + 2] = None, None
-                    continue
-                del times[:gone], held[side + 1][:gone]
-            earliest = min(earliest, times[0] + kept_ms)
-        held[CLEAR_MS] = earliest
+            buffer = entry.get(side)
+            if buffer is not None:
+                buffer.remove_through(watermark - kept_ms)
+                if buffer:
+                    earliest = min(earliest, buffer.least_ms + kept_ms)
+                else:
+                    del entry[side]
+        return earliest
 
-    def _set_timer(self, key: Any, held: list[Any], moment_ms: int) -> None:
-        held[TIMER_MS] = at = next_look_ms(moment_ms, self._grid_ms)
+    def _set_timer(self, key: Any, entry: Entry, clear_ms: int, moment_ms: int) -> None:
+        at = next_look_ms(moment_ms, self._grid_ms)
+        entry[SLOT] = clear_ms, at
         self.cell.backend.event_timers.register(Timer(at, key))
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """Clear a key. While it keeps records, it is looked at again when the last will be gone."""
         key, backend = timer.key, self.cell.backend
         entry = backend.enter(key)
-        held = entry.get(SLOT)
-        if held is None or held[TIMER_MS] != timer.time_ms:
+        looks = entry.get(SLOT)
+        if looks is None or looks[1] != timer.time_ms:
             return
-        self._clear(held, self.cell.watermark)
-        last = [held[side][-1] + kept_ms for side, kept_ms in self._kept if held[side]]
+        clear_ms = self._clear(entry, self.cell.watermark)
+        last = [entry[side].last_ms + kept_ms for side, kept_ms in self._kept if side in entry]
         if last:
-            self._set_timer(key, held, max(last))
+            self._set_timer(key, entry, clear_ms, max(last))
         else:
             del entry[SLOT]
         backend.changed(key)

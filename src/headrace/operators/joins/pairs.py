@@ -1,10 +1,58 @@
-"""What the joins have in common: a pair's context, and records without a timestamp."""
+"""What the joins by time have in common: their specs, what they keep, and a pair's context."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.errors import MissingWatermarksError
+from headrace.operators.keyed import StatefulOperator
+from headrace.runtime.context import TaskContext
+from headrace.runtime.operator import NodeProgram, OperatorSpec, Traits
+from headrace.runtime.state.backend import RESERVED_NAMES
+from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.kinds import TIMES
+from headrace.runtime.user_function import UserFunction
+
+SLOT = RESERVED_NAMES + "join"
+"""The slot of a join's own value for a key, in which the time of the key's timer is."""
+
+LEFT, RIGHT = SLOT + ".left", SLOT + ".right"
+"""The slots of the records of each side, buffers by time; there is none without a record."""
+
+
+@dataclass(frozen=True)
+class JoinSpec(OperatorSpec):
+    """A join of two inputs by time: the left one is the first."""
+
+    function: UserFunction
+    traits = Traits(
+        keyed=True,
+        state=True,
+        event_timers=True,
+        event_time=True,
+        side_outputs=True,
+        keeps_emitted=True,
+        inputs=2,
+        timed_batches=True,
+    )
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        """The user's function."""
+        return (self.function,)
+
+
+class JoinOperator(StatefulOperator):
+    """Keeps the records of both sides by key, in the order of their timestamps."""
+
+    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+        """Open the user's function, and say what is kept."""
+        super().open(node, context, cell)
+        assert context.states is not None, "a join is keyed"
+        context.states.declare(SLOT)
+        context.states.declare(LEFT, TIMES)
+        context.states.declare(RIGHT, TIMES)
 
 
 class PairContext:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.common.windows import TimeWindow
-from headrace.operators.slots import Wanted
+from headrace.operators.aggregates.aggregate import Fold
 from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.grid import Grid
 from headrace.operators.windows.windowing import Windowing
@@ -31,11 +31,11 @@ MOST_PARTIALS = 1 << 19
 
 
 class ColumnWindowOperator(AlignedWindowOperator):
-    """Merges columns of partial results. ``wanted``: what comes of records."""
+    """Merges columns of partial results. ``fold``: what comes of records."""
 
-    def __init__(self, windowing: Windowing, grid: Grid, wanted: Wanted) -> None:
+    def __init__(self, windowing: Windowing, grid: Grid, fold: Fold) -> None:
         super().__init__(windowing, grid)
-        self._wanted = wanted
+        self._fold_of_columns = fold
         self._waiting: list[Any] = []
         """Batches of partial results whose windows have not fired."""
         self._partials: Partials | None = None
@@ -64,10 +64,9 @@ class ColumnWindowOperator(AlignedWindowOperator):
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         """Keep partial results, those that were sent, or those of the records that were."""
-        from headrace.operators.windows.partials import COUNT_COLUMN
-        from headrace.operators.windows.wanted_partials import partials_of
+        from headrace.operators.windows.partials import COUNT, partials_of
 
-        partials = partials_of(self._wanted, keys.names, self._grid, columns)
+        partials = partials_of(self._fold_of_columns, keys.names, self._grid, columns)
         if partials != self._partials:
             self._to_tables()
             self._partials = partials
@@ -82,7 +81,7 @@ class ColumnWindowOperator(AlignedWindowOperator):
             batch = partials.made([taken])
         late = _panes(batch) <= self.cell.watermark - self._grid.size_ms + 1
         if late.any():
-            counts = batch.column(COUNT_COLUMN).to_numpy()
+            counts = batch.column(COUNT).to_numpy()
             self._late.inc(int(counts[late].sum()))
             batch = _where(batch, ~late)
         if batch.num_rows:
@@ -208,7 +207,7 @@ class ColumnWindowOperator(AlignedWindowOperator):
         function: Any = self._windowing.contents.functions[0].target
         results, shape = partials.results(batch, function)
         times = pc.add(batch.column(PANE), self._grid.size_ms - 1)
-        self._outputs.columns(Columns(results, shape, None, times))
+        self._outputs.columns(Columns(results, shape, times))
 
     def _call_each(self, found: Iterable[tuple[Any, int, Any]]) -> None:
         start: int | None = None

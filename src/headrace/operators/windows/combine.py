@@ -15,9 +15,10 @@ from typing import Any, Self
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.operators.combine import ISOLATING, MOST_KEYS, STEP_NAMES, Combining
 from headrace.operators.windows.combined import Combined, Held, by_key_group, content_of
-from headrace.operators.windows.contents import Aggregated, Contents
-from headrace.operators.windows.folding import folding_of
+from headrace.operators.windows.contents import Aggregated, Contents, Reduced
+from headrace.operators.windows.folding import fold_in, folding_of
 from headrace.operators.windows.grid import Grid
+from headrace.runtime.exchange.steps import WithKey, typed
 from headrace.runtime.key_groups import KeyGroups
 from headrace.runtime.loops import Push, Step
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
@@ -26,13 +27,14 @@ from headrace.runtime.user_function import UserFunction
 
 def fold_names(contents: Contents, held: str) -> tuple[str, str, dict[str, Any]]:
     """What to write for the first value, for one more in ``held``, and the functions called."""
-    if isinstance(contents, Aggregated):
+    if isinstance(contents, Aggregated) and fold_in(contents) is None:
         function = contents.fitted()
         names = {"add": function.add, "create": function.create_accumulator}
         return "$add(value, $create())", f"$add(value, {held})", names
     folding = folding_of(contents)
     assert folding is not None, "lists are not combined"
-    return "value", f"$reduce({held}, value)", {"reduce": folding.add}
+    first = "value" if isinstance(contents, Reduced) else "$first(value)"
+    return first, f"$add({held}, value)", {"first": folding.first, "add": folding.add}
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,7 @@ class CombineContents(Combining):
 
     def key_of(self) -> Callable[[Any], Any]:
         """Gives a record's key, fitted to the declared type."""
-        select, key_type = self._contents_spec.selector.bound(), self._contents_spec.key_type
-        coerce = None if key_type is None else key_type.coercer()
-        return select if coerce is None else lambda value: coerce(select(value))
+        return typed(self._contents_spec.selector.bound(), self._contents_spec.key_type)
 
     def send(self, held: Held, at: int, count: int, timestamp: int) -> None:
         """Send what stands for ``count`` records, as one record for each key group."""
@@ -95,7 +95,8 @@ class CombineContents(Combining):
         for one in by_key_group(held, self._groups):
             # Together the counts are those of the records: all of them are late, or none.
             rest, count = count, 0
-            self._main(Combined(one.keys[0], at, rest, content_of(node, one)), timestamp)
+            combined = Combined(at, rest, content_of(node, one))
+            self._main(WithKey(one.keys[0], combined), timestamp)
 
 
 class CombineWindowsOperator(CombineContents):

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
-from headrace.operators.slots import Wanted
+from headrace.operators.aggregates.aggregate import Fold
 from headrace.operators.windows.combine import CombineWindowsOperator, CombineWindowsSpec
-from headrace.operators.windows.combined import SentKey
 from headrace.runtime.exchange.outbox import BYTES_GATHERED
 from headrace.runtime.loops import Push, calling, pushing_all
 from headrace.runtime.operator import Operator, Outputs, Signal, Traits
-from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
     from headrace.operators.windows.partials import Partials, Taken
@@ -32,20 +30,12 @@ MOST_BYTES = 4 * BYTES_GATHERED
 _MOST = (1 << 63) - 1
 
 
-class SentKeyColumns(SentKey):
-    """The key of a record or of what was combined, where columns name it."""
-
-    def __init__(self, selector: UserFunction, key_columns: tuple[str, ...]) -> None:
-        super().__init__(selector)
-        self.sent_key_columns = key_columns
-
-
 @dataclass(frozen=True)
 class CombineColumnsSpec(CombineWindowsSpec):
-    """Before windows of a grid, where columns name the key. ``wanted``: what comes of them."""
+    """Before windows of a grid, where columns name the key. ``fold``: what comes of them."""
 
     key_columns: tuple[str, ...]
-    wanted: Wanted
+    fold: Fold
     traits = Traits(takes_columns=True)
 
     @property
@@ -87,7 +77,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
         """The function that takes columns."""
-        from headrace.operators.windows.wanted_partials import partials_of
+        from headrace.operators.windows.partials import partials_of
 
         spec, self._outputs = self._columns_spec, outputs
 
@@ -98,7 +88,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
                 self._release()
                 outputs.columns(columns)
                 return
-            partials = partials_of(spec.wanted, spec.key_columns, spec.grid, columns)
+            partials = partials_of(spec.fold, spec.key_columns, spec.grid, columns)
             if partials != self._partials:
                 self._release()
                 self._partials = partials

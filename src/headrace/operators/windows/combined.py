@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from headrace.operators.combine import SentKeySelector
 from headrace.runtime.block import pickled_plain
 from headrace.runtime.detached import RecordLayout, detached, restored
 from headrace.runtime.key_groups import KeyGroups
@@ -20,18 +19,17 @@ from headrace.runtime.plain import all_plain
 class Combined:
     """Stands for ``count`` records of several keys of one key group.
 
-    ``key``: one of the keys; the exchange sends the whole by it. ``at``: where the window or pane
-    starts (ms) that all of the records lie in. ``content``: the other keys, and what all of them
-    hold, in bytes (``content_of``); or, for one key alone, a tuple with what it holds.
+    It is sent by one of the keys. ``at``: where the window or pane starts (ms) that all of the
+    records lie in. ``content``: the other keys, and what all of them hold, in bytes
+    (``content_of``); or, for one key alone, a tuple with what it holds.
     """
 
-    key: Any
     at: int
     count: int
     content: bytes | tuple[Any]
 
     def __repr__(self) -> str:
-        return f"{self.count} combined records of {self.key!r} and keys of its key group"
+        return f"{self.count} combined records of keys of one key group"
 
 
 @dataclass(frozen=True)
@@ -108,11 +106,3 @@ def runs_of_combined(values: list[Any]) -> Iterator[tuple[slice, bool]]:
         stop = start + sum(1 for _ in run)
         yield slice(start, stop), are_combined
         start = stop
-
-
-class SentKey(SentKeySelector):
-    """The key of a record, or of what was combined."""
-
-    def get_key(self, value: Any) -> Any:
-        """Its key."""
-        return value.key if type(value) is Combined else self._select(value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from headrace.operators.aggregates.aggregate import ExtremeRecord, Fold, fold_of
 from headrace.operators.windows.contents import Aggregated, Contents, Reduced
 from headrace.runtime.user_function import UserFunction
 
@@ -26,13 +27,25 @@ class Folding:
     result: Callable[[Any], Any]
 
 
+def fold_in(contents: Contents) -> Fold | None:
+    """What is kept of records, where columns suffice for it; None for any other contents."""
+    if isinstance(contents, Reduced):
+        fold = fold_of(contents.function)
+        return None if isinstance(fold, ExtremeRecord) else fold
+    if isinstance(contents, Aggregated) and contents.accumulator_type is None:
+        return fold_of(contents.function)
+    return None
+
+
 def folding_of(contents: Contents) -> Folding | None:
     """How records are folded; None where all of them are kept."""
     if isinstance(contents, Reduced):
         reduce = contents.function.bound()
         return Folding(_same, reduce, reduce, _same)
     if isinstance(contents, Aggregated):
-        function = contents.fitted()
+        function, fold = contents.fitted(), fold_in(contents)
+        if fold is not None:
+            return Folding(fold.first, fold.add, fold.merge, function.get_result)
         create, add = function.create_accumulator, function.add
         return Folding(
             lambda value: add(value, create()),

@@ -6,20 +6,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
-from headrace.operators.slots import Wanted, aggregates_wanted, field_wanted
+from headrace.operators.aggregates.aggregate import Fold
 from headrace.operators.windows.aligned import AlignedWindowOperator
 from headrace.operators.windows.aligned_columns import ColumnWindowOperator
 from headrace.operators.windows.clocks import clocks_of
 from headrace.operators.windows.combine import CombineWindowsSpec
-from headrace.operators.windows.combine_columns import (
-    CombineColumnsSpec,
-    SentKeyColumns,
-)
+from headrace.operators.windows.combine_columns import CombineColumnsSpec
 from headrace.operators.windows.combine_sessions import CombineSessionsSpec
-from headrace.operators.windows.combined import SentKey
-from headrace.operators.windows.contents import Aggregated, Contents, Reduced
 from headrace.operators.windows.evicting import EvictingWindowOperator
-from headrace.operators.windows.folding import merges_in_any_order, merges_in_order
+from headrace.operators.windows.folding import fold_in, merges_in_any_order, merges_in_order
 from headrace.operators.windows.grid import grid_of
 from headrace.operators.windows.operator import WindowOperator
 from headrace.operators.windows.sessions import SessionOperator, gap_of
@@ -62,19 +57,19 @@ class WindowSpec(Windowing, OperatorSpec):
             event_time=event_time,
             side_outputs=True,
             keeps_emitted=True,
-            takes_columns=self.wanted is not None,
+            takes_columns=self.fold is not None,
             gives_rows=True,
         )
 
     @property
-    def wanted(self) -> Wanted | None:
-        """What is computed of columns; None where the window needs the records themselves."""
+    def fold(self) -> Fold | None:
+        """What columns are folded to; None where the window needs the records themselves."""
         grid = grid_of(self)
         if grid is None or grid.size_ms != grid.slide_ms:
             return None
         if self.allowed_lateness_ms or self.late_tag is not None:
             return None
-        return _wanted(self.contents)
+        return fold_in(self.contents)
 
     @property
     def label(self) -> str:
@@ -108,39 +103,25 @@ class WindowSpec(Windowing, OperatorSpec):
             return None
         contents = replace(self.contents, window_function=None)
         spec: OperatorSpec | None = None
-        sender = SentKey(selector)
         if grid is not None:
             spec = CombineWindowsSpec(selector, contents, grid, key_type=key_type)
-            names, wanted = key_columns(selector, key_type), _wanted(contents)
-            if names is not None and wanted is not None and grid.slide_ms <= grid.size_ms:
-                spec = CombineColumnsSpec(
-                    selector, contents, grid, names, wanted, key_type=key_type
-                )
-                sender = SentKeyColumns(selector, names)
+            names, fold = key_columns(selector, key_type), fold_in(contents)
+            if names is not None and fold is not None and grid.slide_ms <= grid.size_ms:
+                spec = CombineColumnsSpec(selector, contents, grid, names, fold, key_type=key_type)
         elif isinstance(gap, int):
             spec = CombineSessionsSpec(selector, contents, gap, key_type=key_type)
         if spec is None:
             return None
-        sent_key = UserFunction(sender, "get_key")
-        return Combiner(spec, sent_key, key_type, replace(self, combined=True))
+        return Combiner(spec, replace(self, combined=True))
 
     def build(self) -> Operator:
         grid = grid_of(self)
         if grid is not None:
-            wanted = self.wanted
-            if wanted is not None:
-                return ColumnWindowOperator(self, grid, wanted)
+            fold = self.fold
+            if fold is not None:
+                return ColumnWindowOperator(self, grid, fold)
             return AlignedWindowOperator(self, grid)
         gap = gap_of(self)
         if gap is not None:
             return SessionOperator(self, gap)
         return WindowOperator(self) if self.evictor is None else EvictingWindowOperator(self)
-
-
-def _wanted(contents: Contents) -> Wanted | None:
-    """What of records is wanted, where columns suffice for it; None for any other contents."""
-    if isinstance(contents, Reduced):
-        return field_wanted(contents.function)
-    if isinstance(contents, Aggregated) and contents.accumulator_type is None:
-        return aggregates_wanted(contents.function)
-    return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -15,6 +15,7 @@ from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.errors import CheckpointError, PlanError, SparkEndedError, UnsupportedError
+from headrace.metrics.operator_counts import JobListener
 from headrace.runners.clock import monotonic_ms
 from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies import place
@@ -28,7 +29,7 @@ from headrace.runners.spark.notices import Notices
 from headrace.runners.spark.query.brought import NOTHING, Brought
 from headrace.runners.spark.query.driver_plan import PlanFolder
 from headrace.runners.spark.query.worker import ProgramRef
-from headrace.runners.spark.reports import OnReport, Reports
+from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.session import activate
 from headrace.runners.temporary_files import keep_log
 from headrace.runtime.failure import at_sink, failure_of
@@ -48,14 +49,14 @@ class SparkJob:
         checkpoint: Checkpoint,
         delivery: Delivery,
         restarts: Restarts,
-        on_report: OnReport | None = None,
+        listeners: Sequence[JobListener] = (),
         brought: Brought = NOTHING,
     ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
         self._spark, self._program, self._checkpoint = spark, program, checkpoint
         self._restarts = restarts
-        self._reports = Reports(program, delivery, on_report)
+        self._reports = Reports(program, delivery, listeners)
         self._status = JobStatus.CREATED
         self._failure: BaseException | None = None
         self._trace: TracebackType | None = None

@@ -33,15 +33,20 @@ class BatchReport:
     """The report of one committed micro-batch.
 
     ``delivered``: sink id to a list of (group, records) in order. ``metrics``: what those
-    attempts counted whose records are in it. ``watermark``: the least watermark (ms) over the
-    splits, or None. ``ended``: every source is at its end.
+    attempts counted whose records are in it. ``watermarks``: the least watermark (ms) over the
+    splits of each source that has one, by its id. ``ended``: every source is at its end.
     """
 
     batch_id: int
     delivered: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
     metrics: dict[MetricId, Part] = field(default_factory=dict)
-    watermark: int | None = None
+    watermarks: dict[str, int] = field(default_factory=dict)
     ended: bool = False
+
+    @property
+    def watermark(self) -> int | None:
+        """The least watermark (ms) over all splits, or None."""
+        return min(self.watermarks.values(), default=None)
 
 
 class DriverLink:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.common.configuration import Configuration
 from headrace.common.options import catalogue as options
 from headrace.errors import CheckpointError
+from headrace.metrics.operator_counts import JobListener
 from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies.declared import (
     Dependencies,
@@ -37,8 +38,8 @@ def start_on_spark(
     delivery: Delivery,
     configuration: Configuration,
     fresh: bool,
-    on_report: Callable[[Any], None] | None = None,
     needs: Dependencies | None = None,
+    listeners: Sequence[JobListener] = (),
 ) -> SparkJob:
     """Start a job in the active session, or in a local one made for it."""
     base = None if program.batch else options.read(configuration, options.CHECKPOINT_DIR)
@@ -91,7 +92,7 @@ def start_on_spark(
             program = as_files(program, Path(checkpoint.directory), checkpoint.begun_sources)
         restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))
         brought = Brought.to_workers(spark, folder, needs.worker_path)
-        return SparkJob(spark, program, checkpoint, delivery, restarts, on_report, brought)
+        return SparkJob(spark, program, checkpoint, delivery, restarts, listeners, brought)
     except BaseException:
         checkpoint.close()
         raise

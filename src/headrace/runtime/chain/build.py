@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.metrics.metricbase import MetricGroup
+from headrace.runtime.chain.counting import ChainCounts, counting
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.selectors import columns_of_exchange
 from headrace.runtime.context import TaskContext, TaskFacts
@@ -90,6 +91,8 @@ class ChainParts:
         """By node with several inputs: a push for each input."""
         self._steps: dict[str, Step | None] = {}
         self._outputs_made: dict[str, Outputs] = {}
+        self._uncounted: dict[str, Push] = {}
+        """By node whose outputs are made: the main one, for who counts what goes there."""
         self._nested: dict[str, Nesting] = {}
         self._next: dict[str, str | None] = {}
         """By node: the one whose step follows in the same generated function, or None."""
@@ -98,6 +101,7 @@ class ChainParts:
         order = program.order()
         for node_id in reversed(order):
             self._open(program.nodes[node_id])
+        self.counts = ChainCounts(program, self._keeps_number, self._endpoint)
         called = self._called()
         for node_id in reversed(order):
             self._build(program.nodes[node_id], node_id in called)
@@ -107,6 +111,7 @@ class ChainParts:
         in_order = [self.operators[i] for i in order if i in self.operators]
         self.ticking = [each for each in in_order if _overrides(each, Operator.tick)]
         self.holding = [each for each in in_order if _overrides(each, Operator.complete)]
+        self.counts.register(metrics, job)
 
     def _use_columns_endpoints(self, merged: Collection[str]) -> None:
         for e in self.program.exchanges:
@@ -200,6 +205,17 @@ class ChainParts:
         self._nested[node.id] = whole
         return only.target
 
+    def _keeps_number(self, node_id: str) -> bool:
+        """Whether a node emits one record for each that it gets."""
+        step, operator = self._steps[node_id], self.operators.get(node_id)
+        if step is not None:
+            return step.keeps_number
+        return operator is not None and operator.keeps_number
+
+    def _endpoint(self, link: Link) -> Endpoint:
+        """Where a link leaves the chain."""
+        return self.exchanges[link.target] if link.kind == "exchange" else self._sink(link.target)
+
     def _called(self) -> set[str]:
         """The nodes that are called with a record, by another one or from outside."""
         links = [
@@ -251,11 +267,29 @@ class ChainParts:
             ):
                 push = self._copying(push)
             by_tag.setdefault(link.tag, []).append(push)
-        sides = {tag: _fan_out(pushes) for tag, pushes in by_tag.items() if tag is not None}
-        made = Outputs(_fan_out(by_tag.get(None, [])), sides, self._signal_after(node))
+        self._uncounted[node.id] = _fan_out(by_tag.get(None, []))
+        counted = {tag: self._counted(node, tag, pushes) for tag, pushes in by_tag.items()}
+        main = counted.pop(None, drop_record)
+        sides = {tag: push for tag, push in counted.items() if tag is not None}
+        made = Outputs(main, sides, self._signal_after(node))
         if len(links) == 1 and links[0].kind == "exchange":
             made.key_groups = self.exchanges[links[0].target].groups
         return made
+
+    def _counted(self, node: NodeProgram, tag: str | None, pushes: list[Push]) -> Push:
+        """A push into an output; it also counts, where nothing else measures what goes there."""
+        tally = self.counts.tally(node.id, tag)
+        if tally is None:
+            return _fan_out(pushes)
+        count = counting(tally, in_loop=False)
+        targets = {link.target for link in node.links if link.tag == tag}
+        for target in targets:
+            step = self._steps.get(target)
+            if pushes == [self.pushes.get(target)] and step and not step.only_in_loops:
+                # Counts within the function of what follows: a call less for each record.
+                child = self.program.nodes[target]
+                return pushing((count, step, *self._row_after(child)), child.name)
+        return pushing((count, calling(_fan_out(pushes))), f"output of {node.name}")
 
     def _waits(self, node_id: str) -> bool:
         spec = self.program.nodes[node_id].spec
@@ -340,16 +374,20 @@ class ChainParts:
 
         ``fresh``: nobody but this row holds the records.
         """
-        row: list[Step] = []
+        row = self._counting_step(node, in_loop)
         while (following := self._next[node.id]) is not None:
             step = self._steps[following]
             assert step is not None, "a node without a step is never part of a row"
             if step.only_in_loops and not in_loop:
                 break
-            row.append(step)
             fresh = fresh and step.passes_on
             node = self.program.nodes[following]
+            row += [step, *self._counting_step(node, in_loop)]
         return (*row, self._end_of_row(node, fresh))
+
+    def _counting_step(self, node: NodeProgram, in_loop: bool) -> list[Step]:
+        tally = self.counts.tally(node.id)
+        return [] if tally is None else [counting(tally, in_loop)]
 
     def _end_of_row(self, node: NodeProgram, fresh: bool) -> Step:
         only = node.links[0] if len(node.links) == 1 else None
@@ -359,7 +397,8 @@ class ChainParts:
                 return exchange_step(self.exchanges[only.target], program, fresh)
             if only.kind == "sink":
                 return self._sink_step(only.target, fresh)
-        return calling(self.outputs(node).main)
+        self.outputs(node)
+        return calling(self._uncounted[node.id])
 
     def rows_into(self, link: Link) -> PushAll:
         """A function that sends records over a link. Nobody else may hold the records."""

@@ -61,6 +61,8 @@ class Chain:
         self._parts = parts
         self.program, self.cell = parts.program, parts.cell
         self.operators, self.contexts = parts.operators, parts.contexts
+        self.received = parts.counts.received
+        """How many records were pushed in at the root: whoever pushes them counts them."""
         self._exchanges, self._sinks = parts.exchanges, parts.sinks
         self.push_all, self.push_alls = parts.push_all, parts.push_alls
         self.push_columns = _columns_into(parts)
@@ -75,9 +77,9 @@ class Chain:
         """Push a chunk of columns in at the root of a chain that takes them."""
         assert self.push_columns is not None, "this chain is given rows"
         if chunk.count:
-            from headrace.runtime.columns.batch import Columns
+            from headrace.runtime.columns.building import of_chunk
 
-            self.push_columns(Columns(chunk.batch, chunk.shape, chunk.row_kind, chunk.timestamps))
+            self.push_columns(of_chunk(chunk))
 
     @property
     def root_outputs(self) -> Outputs:

@@ -57,10 +57,13 @@ class ColumnPaths:
         # As with rows: exchanges and sinks before operators.
         links = sorted(node.links, key=lambda link: link.kind == "node")
         pushes = [self._into(link) for link in links if link.tag is None]
-        if len(pushes) == 1:
+        tally = self._parts.counts.tally(node.id)
+        if len(pushes) == 1 and tally is None:
             return pushes[0]
 
         def push(columns: Columns) -> None:
+            if tally is not None:
+                tally.n += len(columns)
             for each in pushes:
                 each(columns)
 

@@ -8,34 +8,37 @@ pyarrow and numpy are imported when the first ``Columns`` is made, so other jobs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pickle import PickleBuffer
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.types import Row, RowKind
+from headrace.common.types import RowKind
 from headrace.errors import TypeMismatchError
 from headrace.runtime.columns.shapes import DICTS, NamedRows, Shape, python_values
 
 if TYPE_CHECKING:
     import numpy as np
 
+    Kinds = np.ndarray[Any, np.dtype[np.int8]]
+    """The value of each row's ``RowKind``."""
+
 PushColumns = Callable[["Columns"], None]
 
 _TIMES = "__headrace_timestamp_ms"
+_ROW_KINDS = "__headrace_row_kind"
 _KINDS = tuple(RowKind)
 
 
 class Columns:
     """Records as columns; nobody changes them.
 
-    ``batch``: a pyarrow record batch. ``shape``: makes the records of a batch. ``row_kind``: the
-    name of an int8 column with the value of each row's ``RowKind``, which is no field of the
-    record; None: all rows are inserted. ``times``: an int64 array of timestamps in ms, with nulls,
-    as long as the batch; None: no record has one.
+    ``batch``: a pyarrow record batch. ``shape``: makes the records of a batch. ``times``: an int64
+    array of timestamps in ms, with nulls, as long as the batch; None: no record has one.
+    ``kinds``: the kind of each row, as long as the batch; None: all rows are inserted.
 
     A slice makes its batch at the first use: most slices are only passed on.
     """
 
-    __slots__ = ("_batch", "_count", "_nbytes", "_start", "_times", "_whole", "row_kind", "shape")
+    __slots__ = ("_batch", "_count", "_kinds", "_nbytes", "_start", "_times", "_whole", "shape")
 
     _count: int
     _nbytes: int | None
@@ -44,16 +47,18 @@ class Columns:
         self,
         batch: Any,
         shape: Shape = DICTS,
-        row_kind: str | None = None,
         times: Any | None = None,
+        kinds: Kinds | None = None,
     ) -> None:
-        if row_kind is not None and not isinstance(shape, NamedRows):
-            raise TypeMismatchError(
-                "columns with row kinds are rows with named fields",
-                where={"row kinds in": row_kind, "shape": repr(shape)},
-                hint="only a Row has a kind: give the shape NamedRows()",
-            )
-        self._batch, self.shape, self.row_kind, self._times = batch, shape, row_kind, times
+        if kinds is not None:
+            kinds = _none_if_inserted(kinds)
+            if not isinstance(shape, NamedRows):
+                raise TypeMismatchError(
+                    "columns with row kinds are rows with named fields",
+                    where={"shape": repr(shape)},
+                    hint="only a Row has a kind: give the shape NamedRows()",
+                )
+        self._batch, self.shape, self._times, self._kinds = batch, shape, times, kinds
         self._whole: Columns | None = None
         self._start, self._count = 0, batch.num_rows
         self._nbytes = None
@@ -65,8 +70,8 @@ class Columns:
         start, stop, step = where.indices(self._count)
         assert step == 1, "columns are sliced, never skipped through"
         found = Columns.__new__(Columns)
-        found.shape, found.row_kind = self.shape, self.row_kind
-        found._batch = found._times = found._nbytes = None
+        found.shape = self.shape
+        found._batch = found._times = found._kinds = found._nbytes = None
         found._whole = self.whole
         found._start, found._count = self._start + start, max(stop - start, 0)
         return found
@@ -89,6 +94,14 @@ class Columns:
         return self._times
 
     @property
+    def kinds(self) -> Kinds | None:
+        """The kinds of the rows; None: all are inserted."""
+        whole = self._whole
+        if whole is None or whole._kinds is None:
+            return self._kinds
+        return _none_if_inserted(whole._kinds[self._start : self._start + self._count])
+
+    @property
     def whole(self) -> Columns:
         """What this was sliced from."""
         return self if self._whole is None else self._whole  # an empty one is false
@@ -104,8 +117,9 @@ class Columns:
         whole = self.whole
         weight_bytes: int | None = whole._nbytes
         if weight_bytes is None:
-            times = 0 if whole._times is None else whole._count * 8
-            weight_bytes = whole._nbytes = int(whole._batch.nbytes) + times
+            apart = 0 if whole._times is None else whole._count * 8
+            apart += 0 if whole._kinds is None else whole._count
+            weight_bytes = whole._nbytes = int(whole._batch.nbytes) + apart
         return weight_bytes * self._count // max(whole._count, 1)
 
     @property
@@ -113,19 +127,13 @@ class Columns:
         """The timestamps, as a block has them."""
         return None if self.whole._times is None else Timestamps(self)
 
-    @property
-    def fields(self) -> Any:
-        """The record batch without the row kinds."""
-        return self.batch if self.row_kind is None else self.batch.drop_columns([self.row_kind])
-
     def rows(self) -> list[Any]:
         """Fresh records, as the source would have given them; a ``Row`` has its kind."""
-        if self.row_kind is None:
-            return self.shape(self.batch)
-        rows = self.shape(self.fields)
-        for row, kind in zip(rows, self.kinds().tolist(), strict=True):
-            if kind:
-                row.set_row_kind(_KINDS[kind])
+        rows, kinds = self.shape(self.batch), self.kinds
+        if kinds is not None:
+            for row, kind in zip(rows, kinds.tolist(), strict=True):
+                if kind:
+                    row.set_row_kind(_KINDS[kind])
         return rows
 
     def push_rows(self, push: Callable[[Any, int | None], None]) -> None:
@@ -134,27 +142,18 @@ class Columns:
         for value, timestamp in zip(self.rows(), timestamps, strict=True):
             push(value, timestamp)
 
-    def kinds(self) -> np.ndarray[Any, Any]:
-        """The values of the rows' kinds (int8); one without a kind is inserted."""
-        import numpy as np
-
-        if self.row_kind is None:
-            return np.zeros(len(self), np.int8)
-        kinds = self.batch.column(self.row_kind).fill_null(0)
-        found: np.ndarray[Any, Any] = kinds.to_numpy(zero_copy_only=False)
-        return found
-
     def take(self, order: np.ndarray[Any, Any]) -> Columns:
         """The rows of these numbers, in this order."""
         import pyarrow as pa
 
         indices = pa.array(order)
         times = None if self.times is None else self.times.take(indices)
-        return Columns(self.batch.take(indices), self.shape, self.row_kind, times)
+        kinds = None if self.kinds is None else self.kinds[order]
+        return Columns(self.batch.take(indices), self.shape, times, kinds)
 
     def timed(self, times: Any | None) -> Columns:
         """The same records with other timestamps."""
-        return Columns(self.batch, self.shape, self.row_kind, times)
+        return Columns(self.batch, self.shape, times, self.kinds)
 
     def timed_by(self, name: str) -> Columns | None:
         """With the timestamps of a column: integers in ms, or points in time.
@@ -173,19 +172,35 @@ class Columns:
 
     def is_like(self, other: Columns) -> bool:
         """Whether records of both can lie in one ``Columns``."""
-        return (
-            self.shape == other.shape
-            and self.row_kind == other.row_kind
-            and bool(self.batch.schema.equals(other.batch.schema))
-        )
+        return self.shape == other.shape and bool(self.batch.schema.equals(other.batch.schema))
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return from_buffer, (
-            pickled(to_buffer(self), protocol),
-            self.shape,
-            self.row_kind,
-            self.whole._times is not None,
-        )
+    @property
+    def apart(self) -> tuple[bool, bool]:
+        """Whether timestamps and row kinds stand after the fields in a message."""
+        return self.times is not None, self.kinds is not None
+
+    def write_into(self, out: BytesIO) -> None:
+        """Write one Arrow message after what is in ``out``: all there is beside the shape.
+
+        ``from_buffer`` reads it again.
+        """
+        import pyarrow as pa
+
+        batch, kinds = self.batch, self.kinds
+        after = {} if self.times is None else {_TIMES: self.times}
+        if kinds is not None:
+            after[_ROW_KINDS] = pa.array(kinds)
+        if after:
+            batch = pa.RecordBatch.from_arrays(
+                [*batch.columns, *after.values()], names=[*batch.schema.names, *after]
+            )
+        with pa.ipc.new_stream(out, batch.schema) as writer:
+            writer.write_batch(batch)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        out = BytesIO()
+        self.write_into(out)
+        return from_buffer, (out.getvalue(), self.shape, *self.apart)
 
 
 class Timestamps(Sequence[int | None]):
@@ -218,6 +233,7 @@ def joined(parts: Sequence[Columns]) -> Columns:
     first, *others = parts
     if not others:
         return first
+    import numpy as np
     import pyarrow as pa
 
     table = pa.Table.from_batches([part.batch for part in parts]).unify_dictionaries()
@@ -226,81 +242,34 @@ def joined(parts: Sequence[Columns]) -> Columns:
     if any(part.times is not None for part in parts):
         arrays = [pa.nulls(len(p), pa.int64()) if p.times is None else p.times for p in parts]
         times = pa.concat_arrays(arrays)
-    return Columns(batch, first.shape, first.row_kind, times)
-
-
-def of_rows(
-    rows: Sequence[Any],
-    schema: Any,
-    timestamps: Sequence[int | None] | None = None,
-    row_kind: str = "row_kind",
-) -> Columns:
-    """Rows with named fields as columns of an Arrow schema.
-
-    Where all are inserts there is no column of row kinds, else it has the name ``row_kind``.
-
-    Raises:
-        TypeMismatchError: a value does not fit its column.
-    """
-    import pyarrow as pa
-
-    found = [row.get_fields_by_names(schema.names) for row in rows]
-    columns = [*zip(*found, strict=True)] if found else [()] * len(schema.names)
-    try:
-        arrays = [
-            pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)
-        ]
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise TypeMismatchError(f"rows do not fit their columns: {error}") from error
-    names = [*schema.names]
-    kinds = [row.get_row_kind().value if isinstance(row, Row) else 0 for row in rows]
-    if any(kinds):
-        arrays.append(pa.array(kinds, pa.int8()))
-        names.append(row_kind)
-    batch = pa.RecordBatch.from_arrays(arrays, names=names)
-    times = None if timestamps is None else pa.array(timestamps, pa.int64())
-    return Columns(batch, NamedRows(), row_kind if any(kinds) else None, times)
-
-
-def to_buffer(columns: Columns) -> Any:
-    """One Arrow message, as a pyarrow buffer: the batch, and with it the timestamps."""
-    import pyarrow as pa
-
-    batch = columns.batch
-    if columns.times is not None:
-        batch = pa.RecordBatch.from_arrays(
-            [*batch.columns, columns.times], names=[*batch.schema.names, _TIMES]
+    kinds = None
+    found = [part.kinds for part in parts]
+    if any(each is not None for each in found):
+        kinds = np.concatenate(
+            [
+                np.zeros(len(part), np.int8) if each is None else each
+                for part, each in zip(parts, found, strict=True)
+            ]
         )
-    # Written twice, first to nowhere: a buffer that grows is copied each time.
-    measured = pa.MockOutputStream()
-    _write(batch, measured)
-    buffer = pa.allocate_buffer(measured.size())
-    _write(batch, pa.FixedSizeBufferWriter(buffer))
-    return buffer
+    return Columns(batch, first.shape, times, kinds)
 
 
-def _write(batch: Any, out: Any) -> None:
-    import pyarrow as pa
-
-    with pa.ipc.new_stream(out, batch.schema) as writer:
-        writer.write_batch(batch)
-
-
-def pickled(data: Any, protocol: int) -> Any:
-    """A buffer in the form that pickle gets: it is written as bytes, with one copy if possible."""
-    return PickleBuffer(memoryview(data).toreadonly()) if protocol >= 5 else bytes(data)
-
-
-def from_buffer(data: Any, shape: Shape, row_kind: str | None, timed: bool) -> Columns:
+def from_buffer(data: Any, shape: Shape, timed: bool, kinded: bool) -> Columns:
     """The columns of a message (bytes or a buffer); they use its memory."""
     import pyarrow as pa
 
     batch = pa.ipc.open_stream(data).read_next_batch()
-    times = None
-    if timed:
-        last = batch.num_columns - 1
-        times, batch = batch.column(last), batch.select([*range(last)])
-    return Columns(batch, shape, row_kind, times)
+    times = kinds = None
+    if timed or kinded:
+        fields = batch.num_columns - timed - kinded
+        times = batch.column(fields) if timed else None
+        kinds = batch.column(fields + timed).to_numpy() if kinded else None
+        batch = batch.select([*range(fields)])
+    return Columns(batch, shape, times, kinds)
+
+
+def _none_if_inserted(kinds: Kinds) -> Kinds | None:
+    return kinds if kinds.any() else None
 
 
 def _milliseconds(batch: Any, name: str) -> Any | None:
@@ -328,7 +297,5 @@ __all__ = [
     "Timestamps",
     "from_buffer",
     "joined",
-    "of_rows",
     "python_values",
-    "to_buffer",
 ]

@@ -70,7 +70,11 @@ class ColumnsEndpoint(Endpoint):
         """Start a task run (see ``Endpoint.begin``)."""
         super().begin(channel, merged, appends)
         if not appends:
+            self._left += self._rows
             self._forget()
+
+    def _gathered_records(self) -> int:
+        return self._rows + super()._gathered_records()
 
     def open_channel(self, channel: Channel) -> None:
         """From now on records and marks belong to this channel."""
@@ -195,6 +199,7 @@ class ColumnsEndpoint(Endpoint):
                 marks.append(mark._replace(position=position))
         if not (marks or len(columns)):
             return
+        self._left += len(columns)
         block = Block(
             ColumnKeys(columns, self._key_columns),
             columns,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import UnstableKeyError
 from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.exactness import equal_alike
 from headrace.runtime.columns.shapes import python_values
 from headrace.runtime.key_groups import MIX, KeyGroups
 
@@ -126,21 +127,3 @@ def _encoded(column: Any) -> tuple[np.ndarray[Any, Any], list[Any]]:
     if len(numbers) == len(distinct):
         return codes, distinct
     return np.array(places, codes.dtype)[codes], [*numbers]
-
-
-def equal_alike(kind: Any) -> bool:
-    """Whether values of an Arrow type are equal in Python where they are in Arrow."""
-    from pyarrow import types
-
-    return any(
-        is_of_kind(kind)
-        for is_of_kind in (
-            types.is_integer,
-            types.is_boolean,
-            types.is_string,
-            types.is_large_string,
-            types.is_binary,
-            types.is_large_binary,
-            types.is_date32,
-        )
-    )

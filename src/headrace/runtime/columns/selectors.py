@@ -53,8 +53,7 @@ def key_columns_of(select: Callable[[Any], Any]) -> tuple[str, ...] | None:
         return select.key_columns
     if type(select) is NamedField:
         return (select.name,)
-    # What a combiner sends holds the key in columns of the same names.
-    return getattr(select, "sent_key_columns", None)
+    return None
 
 
 def timestamp_column_of(assign: Any) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from headrace.connector import ServedBy
 from headrace.runtime.block import Block, Envelope, Kind
@@ -28,13 +29,19 @@ def takes_columns(job: JobProgram, sink_id: str) -> bool:
 class SinkEndpoint(Endpoint):
     """Gathers columns or rows for a sink, in their order. ``records`` counts rows only."""
 
-    _gathered: list[Columns]
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._gathered: list[Columns] = []
 
     def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
         """Start a task run (see ``Endpoint.begin``)."""
         super().begin(channel, merged, appends)
         if not appends:
+            self._left += sum(map(len, self._gathered))
             self._gathered = []
+
+    def _gathered_records(self) -> int:
+        return sum(map(len, self._gathered)) + super()._gathered_records()
 
     def push_columns(self, columns: Columns) -> None:
         """Gather columns; what waits as rows, or as other columns, is put aside."""
@@ -50,6 +57,7 @@ class SinkEndpoint(Endpoint):
         gathered, self._gathered = self._gathered, []
         if gathered:
             columns, outbox = joined(gathered), self.outbox
+            self._left += len(columns)
             times = columns.timestamps
             block = Block(None, columns, times, False, [], None, outbox.now_ms)
             yield Envelope(

@@ -45,6 +45,16 @@ class Endpoint:
         self.merged = False
         self.watermark: int | None = None
         self.turn = -1
+        self._left = 0
+        """How many records have left, or were dropped after a call that failed."""
+
+    @property
+    def n(self) -> int:
+        """How many records have come so far (see ``metrics.measures.Measure``)."""
+        return self._left + self._gathered_records()
+
+    def _gathered_records(self) -> int:
+        return waiting_in(self.buffers)
 
     def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
         """Start a task run; ``channel``: whose watermark its marks carry (None: no marks).
@@ -57,6 +67,8 @@ class Endpoint:
         self.turn = -1
         if not appends:
             self.watermark = None
+            if any(self.buffers):
+                self._left += waiting_in(self.buffers)
             self.buffers[:] = [None] * self.groups
 
     def open_channel(self, channel: Channel) -> None:
@@ -117,6 +129,7 @@ class Endpoint:
 
     def _envelope(self, group: int, buffer: BlockBuffer) -> Envelope:
         outbox = self.outbox
+        self._left += len(buffer.values)
         merged_channel = self.channel if self.merged and self.exchange else None
         checked = not self.unchecked
         block = take(buffer, self.keyed, outbox.now_ms, merged_channel, checked, self.input)
@@ -152,9 +165,13 @@ class KeyedEndpoint(Endpoint):
         if not appends:
             self._last = None
             self._announced.clear()
+            self._left += self._records_by_watermark
             self._empty()
         assert self.outbox.keyed_watermark is not None
         self._switch_to(self.outbox.keyed_watermark)
+
+    def _gathered_records(self) -> int:
+        return self.records()
 
     def _empty(self) -> None:
         self._buffers_by_watermark.clear()

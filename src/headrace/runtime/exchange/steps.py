@@ -19,6 +19,18 @@ from headrace.runtime.program import ExchangeProgram, SinkProgram
 from headrace.runtime.serialized_key import SerializedKey, has_maps, with_ordered_maps
 
 
+class WithKey:
+    """What a combiner sends: a value that stands for records of a key, and their key.
+
+    The key is fitted to its declared type; the receiver gets the value alone.
+    """
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, key: Any, value: Any) -> None:
+        self.key, self.value = key, value
+
+
 def exchange_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
     """A step that sends each record to its receiver; ``fresh`` as in ``_gather``."""
     if program.mode == "broadcast":
@@ -62,7 +74,7 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
 
     lines = (
         "node = $node",
-        "$key = $key_of(value)",
+        *(_KEY_OF_COMBINED if program.combined else ("$key = $key_of(value)",)),
         "try:",
         "    if type($key) in $atoms or type($key) is tuple and $only_atoms(map(type, $key)):",
         "        $group = $groups[$key]",
@@ -80,7 +92,8 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
     )
     names = {
         "node": exchange_node(program),
-        "key_of": _typed(select, program.key_type),
+        "key_of": typed(select, program.key_type),
+        "with_key": WithKey,
         "placed": placed,
         "formed": formed,
         "refused": UnstableKeyError,
@@ -94,6 +107,10 @@ def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) 
     return Step(lines, names, weighing=(_WEIGH,))
 
 
+_KEY_OF_COMBINED = (
+    "if type(value) is $with_key: $key, value = value.key, value.value",
+    "else: $key = $key_of(value)",
+)
 _WEIGH = "if len($values) >= $buffer.limit: $weigh($buffer)"
 _GATHERING = {
     "atoms": ATOMS,
@@ -128,7 +145,8 @@ def _gather(endpoint: Endpoint, fresh: bool) -> tuple[str, ...]:
     )
 
 
-def _typed(select: Callable[[Any], Any], key_type: Any) -> Callable[[Any], Any]:
+def typed(select: Callable[[Any], Any], key_type: Any) -> Callable[[Any], Any]:
+    """A selector whose keys fit their declared type; None: no type is declared."""
     if key_type is None:
         return select
     coerce = key_type.coercer()

@@ -16,7 +16,8 @@ from headrace.runtime.neutral.records import (
 )
 from headrace.runtime.neutral.write import EVENT
 from headrace.runtime.state.backend import Entry, EntrySpace, StateBackend, Timer
-from headrace.runtime.state.kinds import LIST, MAP, StateKind
+from headrace.runtime.state.kinds import LIST, MAP, TIMES, StateKind
+from headrace.runtime.state.time_buffer import TimeBuffer
 
 FLUSH_BYTES = 64 << 20
 """So many bytes are put into a backend before it is flushed: what is live stays below that."""
@@ -127,6 +128,8 @@ class _Importer:
     def __init__(self, declare: Declare, enter: Enter, kinds: Kinds) -> None:
         self._declare_state, self._enter = declare, enter
         self._kinds: dict[str, StateKind] = {}
+        self._buffer: tuple[bytes, bytes | None, str] | None = None
+        self._added = 0
         for state, kind in kinds.items():
             self._declare(state, kind)
         self.leave()
@@ -144,7 +147,7 @@ class _Importer:
         if place != self._place:
             space = None if record.namespace is None else decode(record.namespace)
             self._place, self._entry = place, self._enter(decode_key(record.key), space)
-        expires = record.stamp_ms is not None
+        expires = record.stamp_ms is not None and record.kind != TIMES
         kind = self._kinds.get(record.state)
         if kind is None:
             kind = self._declare(record.state, StateKind(record.kind, None, expires))
@@ -156,6 +159,9 @@ class _Importer:
     def _put(self, record: StateRecord, value: Any) -> None:
         entry, state = self._entry, record.state
         held: Any = entry.get(state)
+        if record.kind == TIMES:
+            self._add(record, value)
+            return
         if record.kind not in (LIST, MAP):
             if state in entry:
                 raise _damaged(record, "comes twice")
@@ -170,6 +176,17 @@ class _Importer:
         else:
             assert record.item is not None
             held[decode_key(record.item)] = value
+
+    def _add(self, record: StateRecord, value: Any) -> None:
+        """Add a record to a buffer, whose length is counted here: it may be read for it."""
+        buffer = (record.key, record.namespace, record.state)
+        if buffer != self._buffer:
+            self._buffer, self._added = buffer, 0
+        if record.position != self._added:
+            raise _damaged(record, f"has the position {record.position}, not {self._added}")
+        self._added += 1
+        assert record.stamp_ms is not None
+        self._entry.setdefault(record.state, TimeBuffer([], [])).add(record.stamp_ms, value)
 
     def _declare(self, state: str, kind: StateKind) -> StateKind:
         self._declare_state(state, kind)

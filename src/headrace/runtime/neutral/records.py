@@ -37,11 +37,12 @@ class StateRecord(NamedTuple):
     """A piece of keyed state that can be read alone.
 
     One per key (and namespace) of value, reducing and aggregating state, one per element of a list
-    (``position`` is its index), and one per item of a map (``item`` is its key, ``position`` is
-    the order of insertion where that is kept). ``kind``: see ``runtime.state.kinds``. ``namespace``
-    is None for state of a key alone. State that all tasks of an operator share has
-    the key group ``ALL_GROUPS``; ``key`` is that of its map, and the value is a pair with the order
-    of the keys. ``stamp_ms`` is the time of the last use where there is a time-to-live.
+    (``position`` is its index), one per record of a buffer by time, and one per item of a map
+    (``item`` is its key, ``position`` is the order of insertion where that is kept). ``kind``: see
+    ``runtime.state.kinds``. ``namespace`` is None for state of a key alone. State that all tasks of
+    an operator share has the key group ``ALL_GROUPS``; ``key`` is that of its map, and the value is
+    a pair with the order of the keys. ``stamp_ms`` is a buffered record's timestamp, or the time of
+    the last use where there is a time-to-live.
     """
 
     operator: str

@@ -13,7 +13,7 @@ from headrace.runtime.neutral.records import (
     encode_key,
 )
 from headrace.runtime.state.backend import Entry, StateBackend
-from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
+from headrace.runtime.state.kinds import LIST, MAP, TIMES, VALUE, StateKind
 from headrace.runtime.state.pages.bucketed_map import BucketedMap
 from headrace.runtime.state.pages.chunked_list import ChunkedList
 
@@ -68,7 +68,9 @@ def _of_entry(
         kind, _, expires = kinds.get(state, _UNDECLARED)
         for position, (item, value) in enumerate(_pieces(kind, held)):
             stamp = None
-            if expires:
+            if kind == TIMES:
+                stamp, value = value
+            elif expires:
                 value, stamp = value
             yield StateRecord(
                 operator,
@@ -93,4 +95,6 @@ def _pieces(kind: str, held: Any) -> Iterable[tuple[bytes | None, Any]]:
     if kind == MAP:
         items = held.scan() if isinstance(held, BucketedMap) else held.items()
         return ((encode_key(item), value) for item, value in items)
+    if kind == TIMES:
+        return ((None, pair) for pair in held)
     return ((None, held),)

@@ -9,7 +9,11 @@ from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block, Mark
-from headrace.runtime.ordering.runs import Read, Run, found_in, one_run, put_together
+from headrace.runtime.ordering.run import Read, Run
+from headrace.runtime.ordering.runs import one_run, put_together
+
+RECORDS_BETWEEN = 512
+"""So many records of a batch are read from one watermark to the next, or a few more."""
 
 
 def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Read]:
@@ -29,9 +33,37 @@ def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Re
         yield Mark(0, channel, MAX_WATERMARK)
 
 
+def with_watermarks(reads: Iterable[Read]) -> Iterator[Read | int]:
+    """The same with watermarks (ms) of all inputs between timestamps, as whole numbers.
+
+    There is one after ``RECORDS_BETWEEN`` records, as soon as a later timestamp comes: it costs its
+    receiver more than a record does, and decides only how early timers fire.
+    """
+    read_since = 0
+    latest_ms = MAX_WATERMARK
+    for read in reads:
+        if isinstance(read, Mark) or read.timestamps is None:
+            yield read
+            continue
+        stamps, start = read.timestamps, 0
+        while start < len(stamps):
+            stamp = stamps[start]
+            if read_since >= RECORDS_BETWEEN and stamp is not None and stamp > latest_ms:
+                yield stamp - 1
+                read_since = 0
+            stop = min(start + max(RECORDS_BETWEEN - read_since, 1), len(stamps))
+            while stop < len(stamps) and stamps[stop] == stamps[stop - 1]:
+                stop += 1
+            yield read.part(start, stop)
+            last = stamps[stop - 1]
+            latest_ms = MIN_WATERMARK if last is None else last
+            read_since += stop - start
+            start = stop
+
+
 def _input_by_time(blocks: Sequence[Block]) -> Iterator[Run]:
     """The records of one input by timestamp."""
-    every = (Run(block, found_in(block), 0, len(block.values)) for block in blocks)
+    every = map(Run.of, blocks)
     if all(block.timestamps is None for block in blocks):
         yield from put_together(every)
     else:
@@ -51,7 +83,7 @@ def _inputs_by_time(inputs: Iterable[Run]) -> Iterator[Run]:
     """The records of several inputs, each by timestamp already, merged by timestamp."""
     runs = [*inputs]
     moments = [
-        [MIN_WATERMARK if stamp is None else stamp for stamp in run.block.timestamps or ()]
+        [MIN_WATERMARK if stamp is None else stamp for stamp in run.timestamps or ()]
         or [MIN_WATERMARK] * len(run.values)
         for run in runs
     ]
@@ -62,7 +94,7 @@ def _inputs_by_time(inputs: Iterable[Run]) -> Iterator[Run]:
     for number, found in groupby(turns, key=itemgetter(1)):
         start = at[number]
         at[number] += sum(1 for _ in found)
-        yield Run(runs[number].block, runs[number].values, start, at[number])
+        yield runs[number].part(start, at[number])
 
 
 def channels_of(blocks: Iterable[Block], known: Iterable[Any]) -> list[Any]:
@@ -73,19 +105,18 @@ def channels_of(blocks: Iterable[Block], known: Iterable[Any]) -> list[Any]:
 
 def _by_time(run: Run) -> Run:
     """The records in the order of their timestamps, those without one first."""
-    block, values, *_ = run
-    assert block.timestamps is not None
-    if not isinstance(values, list):
-        from headrace.runtime.columns.runs import columns_by_time  # jobs with rows start without it
+    if not isinstance(run.values, list):
+        from headrace.runtime.ordering.column_runs import (
+            columns_by_time,  # jobs with rows start without it
+        )
 
-        return Run(*columns_by_time(block, values), 0, len(values))
-    moments = [MIN_WATERMARK if stamp is None else stamp for stamp in block.timestamps]
+        return columns_by_time(run)
+    assert run.timestamps is not None
+    moments = [MIN_WATERMARK if stamp is None else stamp for stamp in run.timestamps]
     if all(map(le, moments, islice(moments, 1, None))):
         return run  # senders that do not overlap in time
     order = sorted(range(len(moments)), key=moments.__getitem__)
-    known: Any = block.keys
+    known: Any = run.keys
     keys = None if known is None else [*map(known.__getitem__, order)]
-    stamps = [*map(block.timestamps.__getitem__, order)]
-    values = [*map(values.__getitem__, order)]
-    sorted_block = block._replace(keys=keys, values=values, timestamps=stamps)
-    return Run(sorted_block, values, 0, len(values))
+    timestamps = [*map(run.timestamps.__getitem__, order)]
+    return Run(keys, [*map(run.values.__getitem__, order)], timestamps, run.input)

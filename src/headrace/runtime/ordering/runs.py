@@ -1,45 +1,23 @@
-"""Runs: records of a block that are read one after another."""
+"""Short runs are put together, so that an operator is called with many records at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from headrace.runtime.block import Block, Mark, values_of
-
-if TYPE_CHECKING:
-    from headrace.runtime.columns.batch import Columns
-
+from headrace.runtime.ordering.run import Run
 
 RUN_RECORDS = 512
 """Runs under one watermark are put together up to this many records."""
 
 
-class Run(NamedTuple):
-    """Records of a block that are read one after another: from ``start``, before ``stop``."""
-
-    block: Block
-    values: Columns | list[Any]
-    start: int
-    stop: int
-
-
-Read = Run | Mark
-"""What a task reads next."""
-
-
-def found_in(block: Block) -> Columns | list[Any]:
-    """The columns of a block as they are, else its records."""
-    return values_of(block) if isinstance(block.values, list) else block.values
-
-
-def put_together(runs: Iterable[Run]) -> Iterator[Run]:
+def put_together(reads: Iterable[Run]) -> Iterator[Run]:
     """The same records in fewer runs: between two watermarks a sender often has one or two."""
     short: list[Run] = []
     records = 0
-    for run in runs:
+    for run in reads:
         short.append(run)
-        records += run.stop - run.start
+        records += len(run.values)
         if records >= RUN_RECORDS:
             yield one_run(short)
             short, records = [], 0
@@ -48,24 +26,21 @@ def put_together(runs: Iterable[Run]) -> Iterator[Run]:
 
 
 def one_run(runs: list[Run]) -> Run:
-    """The records of several runs, one after another, as one run."""
+    """The records of several runs of one input, one after another, as one run."""
     if len(runs) == 1:
         return runs[0]
     if not isinstance(runs[0].values, list):
-        from headrace.runtime.columns.runs import columns_together
+        from headrace.runtime.ordering.column_runs import columns_together
 
         together = columns_together(runs)
         if together is not None:
-            return Run(*together, 0, len(together[1]))
+            return together
     keys: list[Any] = []
     values: list[Any] = []
-    stamps: list[int | None] = []
-    for block, found, start, stop in runs:
-        values += found[start:stop]
-        if block.keys is not None:
-            keys += block.keys[start:stop]
-        known = block.timestamps
-        stamps += known[start:stop] if known is not None else [None] * (stop - start)
-    number = runs[0].block.input
-    block = Block(keys or None, values, stamps, False, [], None, 0, input=number)
-    return Run(block, values, 0, len(values))
+    timestamps: list[int | None] = []
+    for run in runs:
+        values += run.values
+        if run.keys is not None:
+            keys += run.keys
+        timestamps += [None] * len(run.values) if run.timestamps is None else run.timestamps
+    return Run(keys or None, values, timestamps, runs[0].input)

@@ -18,16 +18,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
-from headrace.runtime.ordering.runs import Read, Run, found_in, put_together
-
-if TYPE_CHECKING:
-    from headrace.runtime.columns.batch import Columns
-
+from headrace.runtime.ordering.run import Read, Run
+from headrace.runtime.ordering.runs import put_together
 
 Reached = Mapping[Any, tuple[int, bool]]
 """Channel to (watermark in ms, idle): where each stood before the micro-batch."""
@@ -98,12 +95,11 @@ def one_lane(blocks: Sequence[Block], senders: Sequence[int], reached: Reached) 
         if isinstance(item, Mark):
             marks.append(item._replace(position=len(values)))
             continue
-        block, found, start, stop = opened.read(item)
+        run = opened.read(item)
         if isinstance(channel, Channel) and (not openings or openings[-1][1] != channel):
             openings.append((len(values), channel))
-        values += found[start:stop]
-        known = block.timestamps
-        stamps += known[start:stop] if known is not None else [None] * (stop - start)
+        values += run.values
+        stamps += [None] * len(run.values) if run.timestamps is None else run.timestamps
     now_ms = max((block.now_ms for block in blocks), default=0)
     return Block(None, values, stamps, False, marks, None, now_ms, openings=(*openings,))
 
@@ -113,7 +109,7 @@ class _OpenedBlocks:
 
     def __init__(self, pieces: Iterable[_Piece]) -> None:
         self._left: dict[int, int] = {}
-        self._values: dict[int, Columns | list[Any]] = {}
+        self._runs: dict[int, Run] = {}
         for piece in pieces:
             self._left[id(piece.block)] = self._left.get(id(piece.block), 0) + 1
 
@@ -123,13 +119,11 @@ class _OpenedBlocks:
             return item
         block, start, stop = item
         number = id(block)
-        values = self._values.pop(number, None)
-        if values is None:
-            values = found_in(block)
+        run = self._runs.pop(number, None) or Run.of(block)
         self._left[number] -= 1
         if self._left[number]:
-            self._values[number] = values
-        return Run(block, values, start, stop)
+            self._runs[number] = run
+        return run.part(start, stop)
 
 
 def _opened(lanes: Iterable[_Lane]) -> _OpenedBlocks:

@@ -25,6 +25,17 @@ class Timer(NamedTuple):
     namespace: Any = None
 
 
+class StateSize(NamedTuple):
+    """How much state there is. ``entries``: of keys, and of pairs of key and namespace.
+
+    ``size_bytes``: of the pages with these entries, without big values that lie apart; None: not
+    known.
+    """
+
+    entries: int
+    size_bytes: int | None
+
+
 RESERVED_NAMES = "headrace."
 """The names of states that an operator itself keeps begin so; no state of a user's may."""
 
@@ -112,11 +123,11 @@ class EntrySpace(ABC):
 
     @abstractmethod
     def declare(self, slot: str, kind: StateKind) -> None:
-        """Say what a slot holds: a value, a list (of values) or a map (a dict of values).
+        """Say what a slot holds: a value, a list, a map (a dict) or a ``TimeBuffer``.
 
         Where it expires, each value is a pair with the time (ms) of its last use. A backend may
         give list and map values back as objects of its own that behave like a ``list`` (append,
-        extend, iteration, len) or a ``dict``.
+        extend, iteration, len) or a ``dict``. The same holds for a ``TimeBuffer``.
 
         Raises:
             CheckpointError: what is stored is of another kind or type.
@@ -221,6 +232,10 @@ class StateBackend(EntrySpace):
 
     tables: NamespaceTables
     """The entries of namespaces that many keys share, apart from those above."""
+
+    @abstractmethod
+    def size(self) -> StateSize:
+        """How much state there was at the last ``flush``."""
 
     @abstractmethod
     def flush(self) -> None:

@@ -13,6 +13,8 @@ from types import MemberDescriptorType
 from typing import Any
 
 from headrace.errors import CheckpointError
+from headrace.runtime.plain import ATOMS
+from headrace.runtime.state.time_buffer import TimeBuffer
 
 _BY_HAND = {"__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getattr__"}
 """A class that has one of these knows itself what its objects are pickled as."""
@@ -21,13 +23,15 @@ _BY_HAND = {"__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__ge
 def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
     """Refuse an entry with an object that lacks a field of its class.
 
-    Of a list or a map the first value is looked at.
+    Of a list, a map or a buffer by time the first value that is here is looked at.
 
     Raises:
         CheckpointError: it was stored before the class had the field.
     """
     for state, value in entry.items():
         value = _first(value)
+        if type(value) in ATOMS:
+            continue
         for field in missing_fields(value):
             name = type(value).__qualname__
             of = "" if operator is None else f" of operator {operator!r}"
@@ -53,6 +57,8 @@ def _first(value: Any) -> Any:
         value = value[0]
     elif type(value) is dict and value:
         value = next(iter(value.values()))
+    elif isinstance(value, TimeBuffer):
+        return value.values[0] if value.values else None
     # A value that expires is a pair with the time of its last use.
     return value[0] if type(value) is tuple and value else value
 

@@ -14,12 +14,14 @@ from headrace.runtime.state.backend import (
     EntrySpace,
     NamespaceTables,
     StateBackend,
+    StateSize,
     Timer,
     TimerStore,
     Values,
 )
 from headrace.runtime.state.kinds import StateKind, check_state
 from headrace.runtime.state.refusals import unpicklable
+from headrace.runtime.state.time_buffer import TimeBuffer
 
 DEAD_TIMERS = 64
 """A heap with fewer deleted timers than this is left as it is."""
@@ -145,6 +147,10 @@ class HeapEntries(EntrySpace):
             return ((key, {slot: value}) for key, value in values.items())
         return ((key, entry) for key, entry in self._entries.items() if entry)
 
+    def count(self) -> int:
+        """How many entries there are, with those that are empty until ``flush``."""
+        return len(self._entries if self._view is None else self._view[0])
+
     def newest(self) -> tuple[Any, Entry] | None:
         """The key that was entered last, with its entry."""
         if self._view is not None:
@@ -193,6 +199,10 @@ class HeapTables(NamespaceTables):
             table = self._tables[namespace] = HeapEntries()
         return table
 
+    def count(self) -> int:
+        """How many entries all tables have."""
+        return sum(table.count() for table in self._tables.values())
+
     def newest(self) -> list[HeapEntries]:
         """The table that was made last, if there is one."""
         return [self._tables[next(reversed(self._tables))]] if self._tables else []
@@ -226,6 +236,10 @@ class HeapBackend(HeapEntries, StateBackend):
         self.processing_timers = HeapTimers()
         self.header: dict[str, Any] = {}
 
+    def size(self) -> StateSize:
+        """How many entries there are."""
+        return StateSize(self.count() + self._namespaced.count() + self._tables.count(), None)
+
     def flush(self) -> None:
         """Drop the entries that are empty.
 
@@ -254,7 +268,9 @@ class HeapBackend(HeapEntries, StateBackend):
 
 
 def _kind_of(value: Any) -> type:
-    """The type of a value, or of the newest one in a list or a map."""
+    """The type of a value, or of the newest one in a list, a map or a buffer by time."""
+    if type(value) is TimeBuffer:
+        value = value.values
     if type(value) is list and value:
         return type(value[-1])
     if type(value) is dict and value:

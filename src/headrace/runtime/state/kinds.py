@@ -16,6 +16,9 @@ from headrace.errors import CheckpointError
 
 VALUE, REDUCING, AGGREGATING, LIST, MAP = "value", "reducing", "aggregating", "list", "map"
 
+TIMES = "times"
+"""A buffer of records by timestamp, which an operator itself keeps."""
+
 SINGLE = "single value"
 """A kind that older formats stored for value, reducing and aggregating state alike."""
 
@@ -24,7 +27,7 @@ _EXPIRED_BEFORE = " that expires"
 
 
 class StateKind(NamedTuple):
-    """``kind``: one of the five above. ``type``: the declared type's text, or None."""
+    """``kind``: one of the six above. ``type``: the declared type's text, or None."""
 
     kind: str
     type: str | None = None
@@ -32,8 +35,8 @@ class StateKind(NamedTuple):
 
     @property
     def layout(self) -> str:
-        """How it lies in an entry: ``value``, ``list`` (of values) or ``map`` (a dict)."""
-        return self.kind if self.kind in (LIST, MAP) else VALUE
+        """How it lies in an entry: ``value``, ``list``, ``map`` (a dict) or ``times``."""
+        return self.kind if self.kind in (LIST, MAP, TIMES) else VALUE
 
     def stored(self) -> tuple[str, str | None, bool]:
         """A plain tuple, which names no class of Headrace when it is pickled."""

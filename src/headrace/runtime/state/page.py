@@ -74,4 +74,5 @@ def size_of(stored: Stored) -> int:
     if isinstance(stored, bytes):
         return len(stored)
     data, refs = stored
-    return (len(data) if isinstance(data, bytes) else 8) + 64 * len(refs)
+    size = (len(data) if isinstance(data, bytes) else 8) + 64 * len(refs)
+    return size + sum(len(ref[2]) for ref in refs.values() if ref[0] == "b")

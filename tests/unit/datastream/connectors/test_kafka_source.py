@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.common.serialization import DeserializationSchema, SimpleStringSchema
-from headrace.connector import Budget, Source
+from headrace.connector import Budget, Pending, Source
 from headrace.datastream.connectors.kafka import (
     BadKafkaRecord,
     KafkaOffsetResetStrategy,
@@ -94,6 +94,21 @@ class TestBounded(KafkaContract):
     def grow(self, folder: Path) -> None:
         for log in BROKERS["fake"].topics["t"][1]:
             fill(log, "later", 20)
+
+
+def test_how_much_is_left_of_the_partitions(broker: Broker) -> None:
+    first, second = broker.create("t", 2)
+    for number in range(10):
+        first.add(b"%d" % number)
+    second.add(b"x")
+    walk = Walk(source()).begin()
+    assert walk.enumerator.pending(walk.positions) == Pending()  # nobody has seen the ends yet
+    walk.step(Budget(4, 1 << 20))
+    assert walk.enumerator.pending(walk.positions) == Pending(7)
+    first.add(b"later")
+    assert walk.enumerator.pending(walk.positions) == Pending(7)  # it asks nobody
+    walk.step()
+    assert walk.enumerator.pending(walk.positions) == Pending(0)
 
 
 @pytest.mark.parametrize(

@@ -14,16 +14,24 @@ import pyarrow as pa
 import pytest
 
 from headrace.common.types import Row, RowKind
+from headrace.connector import ColumnChunk
 from headrace.errors import TypeMismatchError
 from headrace.runtime.block import Block, Mark, decode, encode, own, values_of
 from headrace.runtime.channel import Channel
-from headrace.runtime.columns.batch import Columns, joined, of_rows
+from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.building import of_chunk, of_rows
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import TimestampColumn
 from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS, Objects, PlainValues, Tuples
 
 BATCH = pa.record_batch({"user": ["ann", None, "bob"], "n": [1, 2, None]})
-KINDED = pa.record_batch({"user": ["a", "b"], "kind": pa.array([0, 3], pa.int8())})
+USERS = pa.record_batch({"user": ["a", "b", "c"]})
+
+
+def kinded(*kinds: int | None, shape: Any = NAMED_ROWS) -> Columns:
+    """The users, with row kinds as a source gives them."""
+    batch = USERS[: len(kinds)].append_column("kind", pa.array(kinds, pa.int8()))
+    return of_chunk(ColumnChunk(batch, shape, "kind"))
 
 
 @dataclass(frozen=True)
@@ -62,25 +70,68 @@ def test_rows_are_fresh_each_time() -> None:
 
 
 def test_row_kinds_survive_there_and_back() -> None:
-    columns = Columns(KINDED, NAMED_ROWS, "kind")
+    columns = kinded(0, 3)
     rows = columns.rows()
     assert rows == [Row(user="a"), Row.of_kind(RowKind.DELETE, user="b")]
-    back = of_rows(rows, pa.schema([("user", pa.string())]), row_kind="kind")
-    assert back.batch.equals(KINDED) and back.rows() == rows
+    back = of_rows(rows, pa.schema([("user", pa.string())]))
+    assert back.batch.equals(USERS[:2]) and back.rows() == rows
+    assert back.kinds is not None and back.kinds.tolist() == [0, 3]
     assert pickle.loads(pickle.dumps(back[1:])).rows() == rows[1:]
     inserted = of_rows(rows[:1], pa.schema([("user", pa.string())]))
-    assert inserted.row_kind is None and inserted.kinds().tolist() == [0]
+    assert inserted.kinds is None
+
+
+def test_where_all_are_inserts_there_are_no_kinds() -> None:
+    assert kinded(0, None, 0).kinds is None
+    columns = kinded(0, 0, 1)
+    assert columns[:2].kinds is None and columns[1:].kinds.tolist() == [0, 1]  # type: ignore[union-attr]
+    assert columns.take(np.array([1, 0])).kinds is None
+    assert (columns.nbytes, columns[:2].nbytes) == (USERS.nbytes + 3, (USERS.nbytes + 3) * 2 // 3)
+
+
+def test_kinds_go_with_their_rows() -> None:
+    times = pa.array([10, None, 30], pa.int64())
+    columns = kinded(1, 2, 3).timed(times)
+    assert columns.batch.schema.names == ["user"]
+    turned = columns.take(np.array([2, 0]))
+    assert turned.rows() == [columns.rows()[2], columns.rows()[0]]
+    for again in (pickle.loads(pickle.dumps(turned)), pickle.loads(pickle.dumps(columns))[::1]):
+        assert again.rows() == (turned if len(again) == 2 else columns).rows()
+        assert again.batch.schema.names == ["user"] and again.times is not None
+    assert pickle.loads(pickle.dumps(columns[1:])).times.equals(times[1:])
+
+
+def test_parts_with_and_without_kinds_are_joined() -> None:
+    plain, deleted = Columns(USERS, NAMED_ROWS), kinded(3, 0, 3)
+    assert plain.is_like(deleted)
+    whole = joined([plain[:1], deleted[1:], deleted[:1]])
+    assert whole.kinds is not None and whole.kinds.tolist() == [0, 0, 3, 3]
+    assert whole.rows() == [*plain[:1], *deleted[1:], *deleted[:1]]
+    assert joined([plain, deleted[1:2]]).kinds is None
+
+
+@pytest.mark.parametrize(
+    ("kinds", "name", "message"),
+    [
+        (pa.array([0, 7], pa.int8()), "kind", "7 is no RowKind"),
+        (pa.array([-1, 0], pa.int8()), "kind", "-1 is no RowKind"),
+        (pa.array(["a", "b"]), "kind", "row kinds are int8, not string"),
+        (pa.array([0, 1], pa.int8()), "other", "no single column has the row kinds"),
+    ],
+)
+def test_row_kinds_that_are_none_are_refused(kinds: Any, name: str, message: str) -> None:
+    batch = USERS[:2].append_column("kind", kinds)
+    with pytest.raises(TypeMismatchError, match=message):
+        of_chunk(ColumnChunk(batch, NAMED_ROWS, name))
 
 
 def test_a_row_without_a_kind_is_inserted() -> None:
-    batch = pa.record_batch({"user": ["a", "b"], "kind": pa.array([None, 3], pa.int8())})
-    columns = Columns(batch, NAMED_ROWS, "kind")
-    assert columns.rows() == [Row(user="a"), Row.of_kind(RowKind.DELETE, user="b")]
+    assert kinded(None, 3).rows() == [Row(user="a"), Row.of_kind(RowKind.DELETE, user="b")]
 
 
 def test_only_rows_have_kinds() -> None:
     with pytest.raises(TypeMismatchError, match="row kinds"):
-        Columns(KINDED, DICTS, "kind")
+        kinded(0, 3, shape=DICTS)
 
 
 def test_rows_that_do_not_fit_are_refused() -> None:

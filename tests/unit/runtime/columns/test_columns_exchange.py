@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import pickle
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,17 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.connector import ColumnChunk
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runners.spark.query import wire
+from headrace.runners.spark.query.packets import (
+    InMemory,
+    Rows,
+    envelopes_in,
+    payload_bytes,
+    payload_of,
+)
 from headrace.runners.spark.query.spill import Spill, SpilledEnvelopes
-from headrace.runners.spark.query.wire import one_by_one, packed, payload_of, unpacked
-from headrace.runtime.block import Block, Envelope, Kind, values_of
+from headrace.runners.spark.query.wire import Row, one_by_one, packed
+from headrace.runtime.block import Block, Envelope, Kind, decode, values_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.building import of_chunk
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.columns.shapes import NAMED_ROWS
-from headrace.runtime.columns.shared import Part
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange import outbox
 from headrace.runtime.key_groups import key_group_of
@@ -208,8 +213,17 @@ def sent_columns(partitions: int = 1) -> list[Envelope]:
     return [*chain.drain()]
 
 
+def opened(row: Row) -> list[Envelope]:
+    return [*envelopes_in(InMemory(row.payload), row.stage)]
+
+
+def message_of(envelope: Envelope) -> Any:
+    assert isinstance(envelope.payload, Rows)
+    return envelope.payload.message
+
+
 def read_again(envelopes: Iterable[Envelope]) -> list[Envelope]:
-    return [e._replace(payload=payload_of(e.kind, e.payload)) for e in envelopes]
+    return [e._replace(payload=payload_of(e)) for e in envelopes]
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 5])
@@ -219,29 +233,21 @@ def test_groups_of_a_partition_share_a_message(partitions: int) -> None:
     assert len(rows) == partitions
     received = []
     for row in rows:
-        found = unpacked(row[4])
-        parts = [each.payload for each in found if isinstance(each.payload, Part)]
-        assert len({id(part.message) for part in parts}) == 1
-        assert len(parts[0].message.columns()) == sum(part.stop - part.start for part in parts)
+        found = opened(row)
+        of_columns = [each for each in found if isinstance(each.payload, Rows)]
+        (message,) = {message_of(each) for each in of_columns}
+        assert len(message.columns()) == sum(len(payload_of(each).values) for each in of_columns)
         received += found
     assert flat(read_again(received)) == flat(envelopes)
-
-
-def test_parts_that_only_pass_through_still_share_their_message() -> None:
-    envelopes = sent_columns()
-    through = [e for row in packed(envelopes, 1) for e in unpacked(row[4])]
-    again = [e for row in packed(through, 1) for e in unpacked(row[4])]
-    parts = [each.payload for each in again if isinstance(each.payload, Part)]
-    assert len({id(part.message) for part in parts}) == 1
-    assert flat(read_again(again)) == flat(envelopes)
 
 
 def test_in_a_batch_each_group_has_a_message_of_its_own() -> None:
     envelopes = sent_columns()
     rows = [*one_by_one(envelopes, 2)]
-    received = [e for row in rows for e in unpacked(row[4])]
-    assert [row[1] for row in rows] == [each.group for each in received]
-    assert all(isinstance(each.payload, bytes) for each in received)
+    received = [e for row in rows for e in opened(row)]
+    assert [row.key_group for row in rows] == [each.group for each in received]
+    assert len({id(message_of(each)) for each in received}) == len(received)
+    assert all(len(message_of(each).columns()) == len(payload_of(each).values) for each in received)
     assert flat(read_again(received)) == flat(envelopes)
 
 
@@ -252,38 +258,38 @@ def test_in_memory_or_in_a_file_parts_are_read_again(
     monkeypatch.setattr(Spill.__init__, "__defaults__", (most_bytes,))
     envelopes = sent_columns()
     received: SpilledEnvelopes[int] = SpilledEnvelopes()
-    for each in itertools.chain.from_iterable(unpacked(row[4]) for row in packed(envelopes, 1)):
-        received.add(each.group, each)
-    held = received._spill._held_bytes
-    assert held <= most_bytes
+    for row in packed(envelopes, 1):
+        for each in received.open(row.payload, row.stage):
+            received.keep(each.group, each)
+    assert received._spill._in_memory_bytes <= most_bytes
     taken = [e for group in received.readers() for e in received.take(group)]
     assert flat(read_again(taken)) == flat(envelopes)
     received.close()
 
 
-def test_a_part_alone_holds_its_rows_only() -> None:
+def test_in_bytes_alone_a_block_holds_its_rows_only() -> None:
     (row,) = packed(sent_columns(), 1)
-    parts = [e.payload for e in unpacked(row[4]) if isinstance(e.payload, Part)]
-    assert all(len(part.alone()) < part.message.nbytes for part in parts)
-    kinds = {type(payload_of(Kind.DATA, part.alone()).values) for part in parts}
-    assert kinds == {Columns}
-    again = pickle.loads(pickle.dumps(parts))
-    assert again[0].message is again[-1].message
+    found = [each for each in opened(row) if isinstance(each.payload, Rows)]
+    assert all(len(payload_bytes(each)) < len(row.payload) / 2 for each in found)
+    again = [each._replace(payload=decode(payload_bytes(each))) for each in found]
+    assert {type(each.payload.values) for each in again} == {Columns}
+    assert flat(again) == flat(read_again(found))
 
 
 def test_rows_beside_columns_stay_rows_on_the_wire() -> None:
     rows = Envelope(1, 0, 0, Kind.DATA, 3, 99, Block(None, [1, 2], None, False, [], None, 1000))
     (row,) = packed([*sent_columns(), rows], 1)
-    *_, last = unpacked(row[4])
-    assert wire.payload_of(last.kind, last.payload).values == [1, 2]
+    (last,) = (each for each in opened(row) if each.seq == 99)
+    assert payload_of(last).values == [1, 2]
 
 
 def test_row_kinds_survive_the_exchange() -> None:
     batch = pa.record_batch({"user": [1, 2, 1], "kind": pa.array([0, 3, 2], pa.int8())})
     chain = chain_by(ByColumns("user"))
     assert chain.push_columns is not None
-    columns = Columns(batch, NAMED_ROWS, "kind")
+    columns = of_chunk(ColumnChunk(batch, NAMED_ROWS, "kind"))
     chain.push_columns(columns)
-    received = [e for row in packed([*chain.drain()], 2) for e in unpacked(row[4])]
+    chain.push_columns(columns[:1])  # which has no kinds
+    received = [e for row in packed([*chain.drain()], 2) for e in opened(row)]
     rows = [value for e in read_again(received) for value in values_of(e.payload)]
-    assert sorted(rows, key=repr) == sorted(columns.rows(), key=repr)
+    assert sorted(rows, key=repr) == sorted([*columns, *columns[:1]], key=repr)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from headrace.errors import UnstableKeyError
 from headrace.runtime.columns.batch import Columns
-from headrace.runtime.columns.keys import ColumnKeys, equal_alike, key_groups
+from headrace.runtime.columns.exactness import equal_alike
+from headrace.runtime.columns.keys import ColumnKeys, key_groups
 from headrace.runtime.columns.selectors import (
     ByColumns,
     NamedField,

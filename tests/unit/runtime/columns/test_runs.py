@@ -13,7 +13,7 @@ from headrace.runtime.block import Block, values_of
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.ordering.batches import batch_order
-from headrace.runtime.ordering.runs import Run
+from headrace.runtime.ordering.run import Run
 from headrace.runtime.ordering.streams import stream_order
 from tests.unit.runtime.programs import Mark, channel
 
@@ -40,11 +40,9 @@ def flat(reads: Any) -> tuple[list[Any], set[type]]:
         if not isinstance(read, Run):
             found.append(read)
             continue
-        _, values, start, stop = read
-        kinds.add(type(values))
-        keys = [*(read.block.keys or ())][start:stop]
-        times = [*(read.block.timestamps or [None] * len(values))][start:stop]
-        found += zip(keys, values[start:stop], times, strict=True)
+        kinds.add(type(read.values))
+        times = read.timestamps or [None] * len(read.values)
+        found += zip(read.keys or (), read.values, times, strict=True)
     return found, kinds
 
 

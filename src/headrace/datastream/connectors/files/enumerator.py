@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from zlib import crc32
@@ -14,6 +14,7 @@ from headrace.common.local_files import ListedFile, LocalFiles, is_hidden
 from headrace.connector import (
     Budget,
     JsonValue,
+    Pending,
     Progress,
     SplitEnumerator,
     SplitRange,
@@ -101,6 +102,16 @@ class FilePlanner:
         """About how many records and bytes a number of units is."""
         measure = self.measure(path, extent)
         return units / measure.units_per_record, units * measure.bytes_per_unit
+
+    def left(self, files: Iterable[tuple[str, int, int]]) -> Pending:
+        """About how many bytes are left; of each file its path, the units left, and its extent.
+
+        Not known where a file is not measured yet.
+        """
+        of_each = [*files]
+        if any(path not in self._measures for path, *_ in of_each):
+            return Pending()
+        return Pending(size_bytes=round(sum(self.cost(*file)[1] for file in of_each)))
 
     def pieces(
         self, split: str, path: str, start: int, end: int, extent: int, place: list[JsonValue]
@@ -191,6 +202,11 @@ class StaticFiles(SplitEnumerator):
             used_records, used_bytes = self.planner.cost(path, end - start, extent)
             records, size_bytes = max(records - used_records, 0), max(size_bytes - used_bytes, 0)
         return Progress(moved, finished, ended=not moved)
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """About how many bytes of the files are left."""
+        left = [(_path_of(split), *positions[split]) for split in positions]
+        return self.planner.left((path, extent - at, extent) for path, at, extent in left)
 
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
@@ -289,6 +305,17 @@ class MonitoredFolder(SplitEnumerator):
                 break
             number, position = number + 1, 0
         return Progress({self.SPLIT: [number, position]})
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """About how many bytes are left of the files that were found so far."""
+        if self.SPLIT not in positions:
+            return Pending()
+        number, position = positions[self.SPLIT]
+        left = [(path, extent, extent) for path, extent in self._entries()[number:]]
+        if left:
+            path, extent, _ = left[0]
+            left[0] = path, extent - position, extent
+        return self.planner.left(left)
 
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]

@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from headrace.connector import Budget, JsonValue, Progress, SplitEnumerator, SplitRange
+from headrace.connector import (
+    Budget,
+    JsonValue,
+    Pending,
+    Progress,
+    SplitEnumerator,
+    SplitRange,
+)
 from headrace.datastream.connectors.kafka.client import (
     AGAIN_S,
     Clients,
@@ -240,6 +247,14 @@ class KafkaEnumerator(SplitEnumerator):
     ) -> Sequence[SplitRange]:
         """One range for each partition that is read, and one for what is left out before it."""
         return ranges_between(start, end)
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """The offsets up to the ends seen last, or to the stop. Not each need hold a record."""
+        found = {name: Position.of(at) for name, at in positions.items()}
+        if not found.keys() <= self._ends_seen.keys():
+            return Pending()
+        ends = {name: limit(at, at.offset, self._ends_seen[name]) for name, at in found.items()}
+        return Pending(sum(max(ends[name] - at.offset, 0) for name, at in found.items()))
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """Commit the offsets for the group. A failure is logged: the job does not need them."""

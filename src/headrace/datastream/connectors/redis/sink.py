@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import CommitBy, CommitterContext, Sink, SinkWriter, WriterContext
 from headrace.datastream._outages import Outage, is_wrong_address, until_back
@@ -49,6 +50,11 @@ class RedisSink(Sink):
         if not callable(self.command):
             raise WrongFunctionError(f"command must be a function, not {self.command!r}")
         library("redis", "redis", "RedisSink")
+
+    @property
+    def accepts(self) -> ChangelogMode | None:
+        """Of any: ``command`` sees the kinds."""
+        return None
 
     @property
     def kind(self) -> str:

@@ -22,7 +22,9 @@ from headrace.runners.spark.checkpoint.spark_files import check_whole
 from headrace.runners.spark.failures import raise_encoded
 from headrace.runners.spark.query.appended import FORMATS, Folder, append_once, last_appended
 from headrace.runners.spark.query.delta_log import last_transaction, location_of
-from headrace.runners.spark.query.wire import WIRE_DDL, payload_of, to_arrow, unpacked
+from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
+from headrace.runners.spark.query.traffic import FIRST_OF_DATAFRAMES
+from headrace.runners.spark.query.wire import WIRE_DDL, rows_of, to_arrow
 from headrace.runners.spark.query.worker import (
     ProgramRef,
     WorkerJob,
@@ -37,7 +39,6 @@ from headrace.runtime.failure import annotate, at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
 _NOW = "__headrace_now_ms"
-_FIRST_SENDER = 1 << 18  # after every planned source task, before every keyed one
 
 
 def dataframe_sources(program: JobProgram) -> dict[str, DataFrame]:
@@ -131,7 +132,7 @@ class _Rows:
     def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
         source = next(s for s in job.program.sources if s.id == self._source_id)
         chain = job.dataframe_chain(source)
-        sender = _FIRST_SENDER + partition_id() * len(job.program.sources) + source.number
+        sender = FIRST_OF_DATAFRAMES + partition_id() * len(job.program.sources) + source.number
         read = job.metrics.counter("numRecordsIn")
         begun = False
         try:
@@ -147,6 +148,7 @@ class _Rows:
                 else:
                     chain.push_chunk(ColumnChunk(records, NAMED_ROWS))
                 read.inc(batch.num_rows)
+                chain.received.n += batch.num_rows
                 if chain.is_full:
                     yield from chain.drain()
             if begun:
@@ -249,11 +251,10 @@ class _Decode:
     def _decoded(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = to_arrow_schema(StructType.fromJson(json.loads(self._schema_json)))
         for batch in batches:
-            for packet in batch.column("payload").to_pylist():
-                for envelope in unpacked(packet):
+            for row in rows_of(batch):
+                for envelope in envelopes_in(InMemory(row.payload), row.stage):
                     if envelope.kind == Kind.DATA and envelope.target == self._sink_id:
-                        values = values_of(payload_of(Kind.DATA, envelope.payload))
-                        yield from self._rows(values, schema)
+                        yield from self._rows(values_of(payload_of(envelope)), schema)
 
     def _rows(self, values: list[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         if values:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import pandas
@@ -14,19 +15,13 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from headrace.runners.spark.query.moved_state import Claims
+from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_bytes, payload_of
 from headrace.runners.spark.query.spill import SpilledEnvelopes
 from headrace.runners.spark.query.state_pages import BucketState
 from headrace.runners.spark.query.stored import vertex_of
-from headrace.runners.spark.query.wire import (
-    bucket_keys,
-    frames,
-    payload_bytes,
-    payload_of,
-    to_arrow,
-    unpacked,
-)
+from headrace.runners.spark.query.wire import Row, bucket_keys, frames, rows_of, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
-from headrace.runtime.block import ALL_GROUPS, Block, Envelope, Kind
+from headrace.runtime.block import ALL_GROUPS, Block, Envelope
 from headrace.runtime.capture import RecordingBackend
 from headrace.runtime.keyed_task import TaskInput, sender_of
 from headrace.runtime.program import VertexProgram
@@ -54,7 +49,7 @@ def run_group(
         by_target[target] = ([], [], [])
     for envelope in received:
         blocks, senders, sent = by_target.setdefault(envelope.target, ([], [], []))
-        blocks.append(payload_of(Kind.DATA, envelope.payload))
+        blocks.append(payload_of(envelope))
         senders.append(envelope.sender)
         if captures is not None:
             sent.append(payload_bytes(envelope))
@@ -88,7 +83,7 @@ class _ToAll:
         by_target: dict[str, tuple[list[Block], list[int]]] = {}
         for envelope in received:
             blocks, senders = by_target.setdefault(envelope.target, ([], []))
-            blocks.append(payload_of(Kind.DATA, envelope.payload))
+            blocks.append(payload_of(envelope))
             senders.append(envelope.sender)
         for target, (blocks, senders) in by_target.items():
             vertex = self._job.program.vertex(target)
@@ -166,18 +161,19 @@ class StageProcessor(StatefulProcessor):
         """
         job = worker_job(self._ref)
         index = bucket_keys(job.program.partitions).index(int(key[0]))
-        yield from frames(wire_rows(job, self._envelopes(job, rows, index), self._stage + 1))
+        yield from frames(wire_rows(job, self._sent(job, rows, index), self._stage + 1))
 
-    def _envelopes(self, job: WorkerJob, rows: Any, index: int) -> Iterator[Envelope]:
-        """What is for this stage is worked on, group by group; the rest passes through."""
+    def _sent(self, job: WorkerJob, rows: Any, index: int) -> Iterator[Envelope | Row]:
+        """What is for this stage is worked on, group by group; other packets are passed on."""
         received: SpilledEnvelopes[int] = SpilledEnvelopes()
         for frame in rows:
-            for packet in frame["payload"]:
-                for envelope in unpacked(packet):
-                    if envelope.stage == self._stage:
-                        received.add(envelope.group, envelope)
-                    else:
-                        yield envelope
+            for row in map(Row._make, frame.itertuples(index=False, name=None)):
+                if row.stage == self._stage:
+                    for envelope in received.open(row.payload, row.stage):
+                        job.traffic.count(envelope)
+                        received.keep(envelope.group, envelope)
+                else:
+                    yield row
         if not received:
             return
         state, settings = BucketState(self._pages), job.program.settings
@@ -223,18 +219,21 @@ class BatchStage:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The stage's packets for those of a partition."""
         job = worker_job(self._ref)
-        yield from to_arrow(wire_rows(job, self._envelopes(job, batches), self._stage + 1))
+        yield from to_arrow(wire_rows(job, self._sent(job, batches), self._stage + 1))
 
-    def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
+    def _sent(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope | Row]:
         work = StageCall(_on_the_heap)
         to_all: _ToAll | None = None
         group: int | None = None
         received: list[Envelope] = []
         sender = 0
-        for bucket, envelope in _in_buckets(batches):
-            if envelope.stage != self._stage:
-                yield envelope
+        for row in chain.from_iterable(map(rows_of, batches)):
+            if row.stage != self._stage:
+                yield row
                 continue
+            bucket = row.bucket
+            (envelope,) = envelopes_in(InMemory(row.payload), row.stage)
+            job.traffic.count(envelope)
             if to_all is None:
                 keys = bucket_keys(job.program.partitions)
                 to_all = _ToAll(job, keys.index(bucket))
@@ -268,15 +267,6 @@ class BatchStage:
         for other in sorted(to_all.groups()):
             if group < other and (following is None or other < following):
                 yield from run_group(job, work, other, (), _on_the_heap, to_all.targets(other))
-
-
-def _in_buckets(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Envelope]]:
-    """The envelopes of packets, each with the bucket that it is for."""
-    for batch in batches:
-        packets = batch.column("payload").to_pylist()
-        for bucket, packet in zip(batch.column("bucket").to_pylist(), packets, strict=True):
-            for envelope in unpacked(packet):
-                yield bucket, envelope
 
 
 def _on_the_heap(vertex: VertexProgram, group: int) -> StateBackend:

@@ -26,7 +26,7 @@ from headrace.runners.spark.link import BatchReport, send_report
 from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan, read_plan
 from headrace.runners.spark.query.worker import batch_id
 from headrace.runners.spark.query.writing import SentMessage, TaskMessage, write_task
-from headrace.runtime.coordinator import StateChanges, States, merge_states
+from headrace.runtime.coordinator import StateChanges, States, merge_states, source_watermarks
 from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram
 
@@ -61,20 +61,18 @@ class _Commit:
                 committer = committer_of(program, sink)
                 with at_sink(sink, "committing"):
                     committer.commit(batch, [p for p in parts if p is not None])
-            watermark = self._save_states(present)
-            report = _report(present, batch, watermark)
+            report = _report(present, batch, self._save_states(present))
             # One that was added may not be in a micro-batch that another program has planned.
             sources = {source.id for source in program.sources}
             report.ended = all_sources_ended(self._spark, batch - self._first_batch, sources)
             send_report(self._address, self._token, report)
 
-    def _save_states(self, messages: Sequence[TaskMessage]) -> int | None:
+    def _save_states(self, messages: Sequence[TaskMessage]) -> dict[str, int]:
         said = sorted((s for m in messages for s in m.states), key=itemgetter(0))
         if not said:
-            return None
+            return {}
         parts = [part for *_, part in said]
-        merged = self._kept(said[0][1], parts)
-        return min((state.watermark for state in merged.values()), default=None)
+        return source_watermarks(self._kept(said[0][1], parts))
 
     def _kept(self, epoch: int, parts: Sequence[StateChanges]) -> States:
         """The split states after an epoch, for the next one to start from.
@@ -98,8 +96,8 @@ class _Commit:
                 committer.abort(batch, [p for p in parts if p is not None])
 
 
-def _report(messages: Sequence[TaskMessage], batch: int, watermark: int | None) -> BatchReport:
-    report = BatchReport(batch, watermark=watermark)
+def _report(messages: Sequence[TaskMessage], batch: int, watermarks: dict[str, int]) -> BatchReport:
+    report = BatchReport(batch, watermarks=watermarks)
     for message in messages:
         for index, parts in message.delivered.items():
             report.delivered.setdefault(index, []).extend(parts)

@@ -175,7 +175,7 @@ class StreamReader(DataSourceStreamReader):
         first, last = Offset.from_json(start), Offset.from_json(end)
         if first.epoch == last.epoch:
             return []  # the first of a generation, before anything new came
-        tasks = self._coordinator.plan(first, last)
+        tasks = self._coordinator.reporting_plan(first, last)
         if self._pacer is not None:
             self._pacer.sized(last.epoch, sum(task.records for task in tasks))
         return [TaskPartition(task) for task in tasks]
@@ -217,7 +217,7 @@ class BatchReader(DataSourceReader):
             else:
                 end = later.joined(end)
         # Spark reads a source without partitions all the same: there is a task at least.
-        tasks = coordinator.plan(start, replace(end, epoch=1, now_ms=now_ms))
+        tasks = coordinator.reporting_plan(start, replace(end, epoch=1, now_ms=now_ms))
         tasks = [replace(task, ticks=False) for task in tasks]
         coordinator.close()
         return [TaskPartition(task) for task in tasks]

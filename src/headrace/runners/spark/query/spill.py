@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import mmap
 import tempfile
 from collections import deque
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import BinaryIO, Generic, TypeVar
 
-from headrace.runners.spark.query.wire import payload_bytes
+from headrace.runners.spark.query.packets import (
+    Content,
+    Encoded,
+    InMemory,
+    envelopes_in,
+    payload_bytes,
+)
 from headrace.runtime.block import Envelope
-from headrace.runtime.columns.shared import Part
 
 MOST_BYTES = 32 << 20
 """So many bytes stay in memory; what comes then lies in the file."""
@@ -17,11 +24,7 @@ MOST_BYTES = 32 << 20
 Reader = TypeVar("Reader", int, str)
 """A key group, or a sink by its id."""
 
-Place = tuple[int, int]
-"""Where bytes lie in the file: offset, length."""
-
-
-_Kept = tuple[int, int, Envelope, "bytes | Part | Place"]
+_Kept = tuple[int, int, Envelope]
 
 
 class Spill:
@@ -32,46 +35,51 @@ class Spill:
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._held_bytes = 0
+        self._in_memory_bytes = 0
         self._file: BinaryIO | None = None
         self._end = 0
 
-    def put(self, data: bytes | Part) -> bytes | Part | Place:
-        """The bytes themselves, or where they lie.
-
-        In memory, the part of a message stays together with the others of the message. In the file
-        it is written alone.
-        """
-        if isinstance(data, Part):
-            if self._held_bytes + data.nbytes <= self._most_bytes:
-                self._held_bytes += data.nbytes
-                return data
-            data = data.alone()
-        if self._held_bytes + len(data) <= self._most_bytes:
-            self._held_bytes += len(data)
-            return data
+    def put(self, data: bytes) -> Content:
+        """The bytes, in memory or where they lie in the file."""
+        if self._in_memory_bytes + len(data) <= self._most_bytes:
+            self._in_memory_bytes += len(data)
+            return InMemory(data)
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="headrace-spill-")  # noqa: SIM115
-        place = self._end, len(data)
         self._file.seek(self._end)
         self._file.write(data)
-        self._end += len(data)
-        return place
-
-    def get(self, found: bytes | Part | Place) -> bytes | Part:
-        """The bytes that ``put`` was given, from its result."""
-        if isinstance(found, bytes | Part):
-            return found
-        assert self._file is not None
-        offset, length = found
-        self._file.seek(offset)
-        return self._file.read(length)
+        start, self._end = self._end, self._end + len(data)
+        return _InFile(self._file, start, self._end)
 
     def close(self) -> None:
         """Forget everything."""
         if self._file is not None:
             self._file.close()
-        self._file, self._end, self._held_bytes = None, 0, 0
+        self._file, self._end, self._in_memory_bytes = None, 0, 0
+
+
+class _InFile:
+    """Bytes in a file, mapped into memory while they are read."""
+
+    __slots__ = ("_file", "_start", "_stop")
+
+    def __init__(self, file: BinaryIO, start: int, stop: int) -> None:
+        self._file, self._start, self._stop = file, start, stop
+
+    def view(self) -> memoryview:
+        """The bytes."""
+        self._file.flush()
+        before = self._start % mmap.ALLOCATIONGRANULARITY
+        length = self._stop - self._start + before
+        found = mmap.mmap(
+            self._file.fileno(), length, access=mmap.ACCESS_READ, offset=self._start - before
+        )
+        return memoryview(found)[before:]
+
+
+def _spilled(envelope: Envelope, spill: Spill) -> Envelope:
+    data = payload_bytes(envelope)
+    return envelope._replace(payload=Encoded(spill.put(data), 0, len(data)))
 
 
 class SpilledOverflow:
@@ -79,18 +87,19 @@ class SpilledOverflow:
 
     def __init__(self) -> None:
         self._spill = Spill()
-        self._waiting: deque[tuple[Envelope, bytes | Part | Place]] = deque()
+        self._waiting: deque[Envelope] = deque()
 
     def put(self, envelope: Envelope) -> None:
         """Put an envelope aside as it is now."""
-        found = self._spill.put(payload_bytes(envelope))
-        self._waiting.append((envelope._replace(payload=None), found))
+        self._waiting.append(_spilled(envelope, self._spill))
 
     def take(self) -> Iterator[Envelope]:
-        """All that was put aside; nothing is left afterwards."""
+        """All that was put aside; nothing is left afterwards.
+
+        An envelope's payload can be read until the next one is taken.
+        """
         while self._waiting:
-            envelope, found = self._waiting.popleft()
-            yield envelope._replace(payload=self._spill.get(found))
+            yield self._waiting.popleft()
         self._spill.close()
 
     def clear(self) -> None:
@@ -103,18 +112,23 @@ class SpilledOverflow:
 
 
 class SpilledEnvelopes(Generic[Reader]):
-    """Envelopes by their reader, in the order of (sender, seq). Their payloads become bytes."""
+    """Envelopes by their reader, in the order of (sender, seq), as they came in packets."""
 
     def __init__(self) -> None:
         self._spill = Spill()
         self._by_reader: dict[Reader, list[_Kept]] = {}
 
+    def open(self, packet: bytes, stage: int) -> Iterator[Envelope]:
+        """The envelopes of a packet, whose bytes are kept here."""
+        return envelopes_in(self._spill.put(packet), stage)
+
     def add(self, reader: Reader, envelope: Envelope) -> None:
-        """Keep an envelope for a reader (a group, or a sink)."""
-        payload = envelope.payload
-        found = self._spill.put(payload if isinstance(payload, Part) else payload_bytes(envelope))
-        kept = envelope.sender, envelope.seq, envelope._replace(payload=None), found
-        self._by_reader.setdefault(reader, []).append(kept)
+        """Keep an envelope for a reader (a group, or a sink); its payload is encoded."""
+        self.keep(reader, _spilled(envelope, self._spill))
+
+    def keep(self, reader: Reader, envelope: Envelope) -> None:
+        """Keep an envelope of a packet that was opened here, for a reader."""
+        self._by_reader.setdefault(reader, []).append((envelope.sender, envelope.seq, envelope))
 
     def __bool__(self) -> bool:
         return bool(self._by_reader)
@@ -125,20 +139,16 @@ class SpilledEnvelopes(Generic[Reader]):
 
     def targets(self) -> Iterator[str]:
         """The target of each envelope."""
-        return (kept[2].target for each in self._by_reader.values() for kept in each)
+        return (envelope.target for each in self._by_reader.values() for *_, envelope in each)
 
     def take(self, reader: Reader) -> Iterator[Envelope]:
         """A reader's envelopes, one after another; they are forgotten."""
         waiting = self._by_reader.pop(reader, [])
-        waiting.sort(key=_sender_and_seq)
-        for _, _, envelope, found in waiting:
-            yield envelope._replace(payload=self._spill.get(found))
+        waiting.sort(key=itemgetter(0, 1))
+        for *_, envelope in waiting:
+            yield envelope
 
     def close(self) -> None:
         """Forget everything."""
         self._by_reader.clear()
         self._spill.close()
-
-
-def _sender_and_seq(kept: _Kept) -> tuple[int, int]:
-    return kept[0], kept[1]

@@ -3,25 +3,26 @@
 Every row costs Python some 10 µs on its way into or out of transformWithState (Spark 4.3), and
 every group of rows a few calls more. So what one task sends to one partition travels as few rows,
 each a packet of envelopes, and a keyed stage is called once per partition: for a **bucket** of key
-groups, those whose number leaves the same remainder.
+groups, those whose number leaves the same remainder. A packet for a later stage, or for a sink,
+passes the stages before it as it is.
 """
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 import pandas
 import pyarrow as pa
 
 from headrace.runners.spark.failures import raise_encoded
-from headrace.runtime.block import ALL_GROUPS, Block, Envelope, Kind, decode, encode
-from headrace.runtime.columns.shared import Part, has_columns, share
+from headrace.runners.spark.query.packets import PacketWriter, encoded, packet_of
+from headrace.runtime.block import ALL_GROUPS, Envelope
 
-WIRE_DDL = "bucket int, key_group int, sender long, seq long, payload binary"
-"""A row: one packet. ``key_group``, ``sender`` and ``seq`` order those that hold one envelope."""
+WIRE_DDL = "bucket int, key_group int, sender long, seq long, stage int, payload binary"
+"""A row: one packet for one stage. ``key_group``, ``sender`` and ``seq`` order those that hold one
+envelope; the ``key_group`` of what is for all tasks of a later stage is ``ALL_GROUPS``."""
 
 _ARROW = pa.schema(
     [
@@ -29,10 +30,22 @@ _ARROW = pa.schema(
         ("key_group", pa.int32()),
         ("sender", pa.int64()),
         ("seq", pa.int64()),
+        ("stage", pa.int32()),
         ("payload", pa.binary()),
     ]
 )
-Row = tuple[int, int, int, int, bytes]
+
+
+class Row(NamedTuple):
+    """A packet on its way through Spark (see ``WIRE_DDL``)."""
+
+    bucket: int
+    key_group: int
+    sender: int
+    seq: int
+    stage: int
+    payload: bytes
+
 
 _BYTES_PER_PACKET = 4 << 20
 _BYTES_WAITING = 32 << 20
@@ -72,24 +85,6 @@ def _rotated(word: int, bits: int) -> int:
     return (word << bits | word >> 32 - bits) & _WORD
 
 
-def payload_bytes(envelope: Envelope) -> bytes:
-    """An envelope's payload on the wire; one that only passes through is in that form already."""
-    if isinstance(envelope.payload, bytes):
-        return envelope.payload
-    if isinstance(envelope.payload, Part):
-        return envelope.payload.alone()
-    if isinstance(envelope.payload, Block):
-        return encode(envelope.payload)
-    return pickle.dumps(envelope.payload, 5)
-
-
-def payload_of(kind: int, data: bytes | Part) -> Any:
-    """The payload from the wire."""
-    if isinstance(data, Part):
-        return data.block()
-    return decode(data) if kind == Kind.DATA else pickle.loads(data)
-
-
 def indexes(envelope: Envelope, partitions: int, reader: int) -> Sequence[int]:
     """The partitions that get an envelope, where stage ``reader`` is next to read.
 
@@ -102,68 +97,82 @@ def indexes(envelope: Envelope, partitions: int, reader: int) -> Sequence[int]:
     return (envelope.sender % partitions,)
 
 
-def packed(envelopes: Iterable[Envelope], partitions: int, reader: int = 1) -> Iterator[Row]:
-    """Envelopes as packets of a few megabytes, each for one bucket, in the order of their seq.
+def packed(envelopes: Iterable[Envelope | Row], partitions: int, reader: int = 1) -> Iterator[Row]:
+    """Envelopes as packets of a few megabytes, each for one bucket and one stage.
 
-    ``reader``: the stage that is next to read.
+    In a packet envelopes lie in the order in which they came. Rows among them are packets of other
+    tasks, which are passed on as they are. ``reader``: the stage that is next to read.
 
     Shapes:
-        envelopes: n. Result: at least one row for each bucket that gets an envelope, at most one
-        for each envelope and bucket; at most 32 MB of payloads wait at a time.
+        envelopes: n. Result: at least one row for each bucket and stage that gets an envelope, at
+        most one for each envelope and bucket; at most 32 MB of payloads wait at a time.
     """
     keys = bucket_keys(partitions)
-    waiting: list[list[tuple[Any, ...]]] = [[] for _ in keys]
-    sizes = [0] * partitions
-    held = 0
+    waiting: dict[tuple[int, int, int], PacketWriter] = {}
+    waiting_bytes = 0
     for envelope in envelopes:
-        data, size = _packable(envelope)
-        row = (*envelope[:6], data)
-        for index in indexes(envelope, partitions, reader):
-            waiting[index].append(row)
-            sizes[index] += size
-            held += size
-            if sizes[index] < _BYTES_PER_PACKET:
-                if held < _BYTES_WAITING:
+        if isinstance(envelope, Row):
+            yield from passed_on(envelope, partitions, reader)
+            continue
+        found = indexes(envelope, partitions, reader)
+        group = 0
+        if envelope.group == ALL_GROUPS:
+            if envelope.stage > reader:
+                group = ALL_GROUPS
+            if len(found) > 1:
+                envelope = encoded(envelope)
+        for index in found:
+            place = index, envelope.stage, group
+            writer = waiting.get(place)
+            if writer is None:
+                writer = waiting[place] = PacketWriter()
+            waiting_bytes += writer.add(envelope)
+            if writer.size_bytes < _BYTES_PER_PACKET:
+                if waiting_bytes < _BYTES_WAITING:
                     continue
-                index = max(range(partitions), key=sizes.__getitem__)
-            yield keys[index], 0, 0, 0, _packet(waiting[index])
-            held -= sizes[index]
-            waiting[index], sizes[index] = [], 0
-    for index, rows in enumerate(waiting):
-        if rows:
-            yield keys[index], 0, 0, 0, _packet(rows)
+                place = max(waiting, key=lambda each: waiting[each].size_bytes)
+            writer = waiting.pop(place)
+            waiting_bytes -= writer.size_bytes
+            yield _row(keys, place, writer)
+    for place, writer in waiting.items():
+        yield _row(keys, place, writer)
 
 
-def _packable(envelope: Envelope) -> tuple[Any, int]:
-    """What becomes part of a packet, and about how many bytes it takes there."""
-    payload = envelope.payload
-    if has_columns(payload):
-        return payload, payload.values.nbytes
-    if isinstance(payload, Part):
-        return payload, payload.nbytes
-    data = payload_bytes(envelope)
-    return data, len(data)
+def _row(keys: Sequence[int], place: tuple[int, int, int], writer: PacketWriter) -> Row:
+    index, stage, group = place
+    return Row(keys[index], group, 0, 0, stage, writer.finished())
 
 
-def _packet(rows: list[tuple[Any, ...]]) -> bytes:
-    return pickle.dumps([*share(rows)], 5)
+def passed_on(row: Row, partitions: int, reader: int) -> Iterator[Row]:
+    """A packet of an earlier task on its way to a later stage, where ``reader`` is next to read."""
+    if row.key_group != ALL_GROUPS or row.stage != reader:
+        yield row
+    else:
+        for bucket in bucket_keys(partitions):
+            yield row._replace(bucket=bucket)
 
 
-def one_by_one(envelopes: Iterable[Envelope], partitions: int, reader: int = 1) -> Iterator[Row]:
+def one_by_one(
+    envelopes: Iterable[Envelope | Row], partitions: int, reader: int = 1
+) -> Iterator[Row]:
     """Each envelope as a packet of its own, for a stage whose rows are sorted by Spark.
 
-    What is for all groups of a partition comes first there. ``reader`` as in ``packed``.
+    What is for all groups of a partition comes first there. Rows and ``reader`` as in ``packed``.
     """
     keys = bucket_keys(partitions)
     for envelope in envelopes:
-        data = pickle.dumps([(*envelope[:6], payload_bytes(envelope))], 5)
+        if isinstance(envelope, Row):
+            yield from passed_on(envelope, partitions, reader)
+            continue
+        _, group, _, _, sender, seq, _ = envelope
+        data = packet_of([envelope])
         for index in indexes(envelope, partitions, reader):
-            yield keys[index], envelope.group, envelope.sender, envelope.seq, data
+            yield Row(keys[index], group, sender, seq, envelope.stage, data)
 
 
-def unpacked(payload: bytes) -> list[Envelope]:
-    """The envelopes of a packet; their payloads stay bytes, or parts of a message."""
-    return list(map(Envelope._make, pickle.loads(payload)))
+def rows_of(batch: pa.RecordBatch) -> Iterator[Row]:
+    """The rows of a record batch."""
+    return map(Row._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
 def to_arrow(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
@@ -182,7 +191,7 @@ def _in_pieces(rows: Iterable[Row]) -> Iterator[list[Row]]:
     size = 0
     for row in rows:
         waiting.append(row)
-        size += len(row[4])
+        size += len(row.payload)
         if len(waiting) >= _ROWS_PER_ARROW_BATCH or size >= _BYTES_PER_PACKET:
             yield waiting
             waiting, size = [], 0

@@ -10,6 +10,7 @@ import contextlib
 import gc
 import logging
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from headrace.runners.program_classes import Names
 from headrace.runners.spark.notices import send_warnings
 from headrace.runners.spark.query.brought import NOTHING, Brought
 from headrace.runners.spark.query.spill import SpilledOverflow
+from headrace.runners.spark.query.traffic import Traffic
 from headrace.runners.spark.query.wire import Row, one_by_one, packed, telling
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import Envelope, Kind
@@ -51,12 +53,18 @@ class WorkerJob(Tasks):
     """One run of one job in this worker process."""
 
     def __init__(self, program: JobProgram, names: Names, for_replay: bytes = b"") -> None:
-        here = TaskFacts(subtask=partition_id, attempt=_attempt, overflow=SpilledOverflow)
+        here = TaskFacts(
+            subtask=partition_id,
+            attempt=_attempt,
+            overflow=SpilledOverflow,
+            clock_ns=time.perf_counter_ns,
+        )
         super().__init__(program, here)
         self.names = names
         folder = program.settings.capture_dir
         self.captures = Captures(folder, lambda: for_replay) if folder else None
         self._frames: dict[str, Chain] = {}
+        self.traffic = Traffic(program, self.metrics)
 
     def dataframe_chain(self, source: SourceProgram) -> Chain:
         """The chain after a DataFrame, opened when first used."""
@@ -149,13 +157,14 @@ def batch_id(default: int = 0) -> int:
     return int(value) if value is not None else default
 
 
-def wire_rows(job: WorkerJob, envelopes: Iterator[Envelope], reader: int = 1) -> Iterator[Row]:
+def wire_rows(job: WorkerJob, sent: Iterator[Envelope | Row], reader: int = 1) -> Iterator[Row]:
     """What an attempt of a task sends, as rows: sorted by Spark in a batch, else few.
 
-    ``reader``: the stage that is next to read.
+    Rows among the envelopes are packets that the task passes on. ``reader``: the stage that is next
+    to read.
 
     A worker process runs one attempt at a time; this is where one begins.
     """
     job.metrics.begin_attempt()
     make = one_by_one if job.program.batch else packed
-    return telling(make(envelopes, job.program.partitions, reader))
+    return telling(make(sent, job.program.partitions, reader))

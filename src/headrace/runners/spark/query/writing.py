@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -19,11 +19,19 @@ from pyspark.sql.datasource import WriterCommitMessage
 
 from headrace.connector import ServedBy, WriterContext
 from headrace.metrics.merging import MetricId, Part
+from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import Writing, served_by_committer
 from headrace.runners.spark.query.dataframes import has_dataframes
+from headrace.runners.spark.query.packets import (
+    InMemory,
+    envelopes_in,
+    payload_bytes,
+    payload_of,
+)
 from headrace.runners.spark.query.spill import SpilledEnvelopes
-from headrace.runners.spark.query.wire import payload_of, unpacked
+from headrace.runners.spark.query.traffic import Traffic
+from headrace.runners.spark.query.wire import Row, rows_of
 from headrace.runners.spark.query.worker import (
     ProgramRef,
     WorkerJob,
@@ -32,7 +40,6 @@ from headrace.runners.spark.query.worker import (
     worker_job,
 )
 from headrace.runtime.block import Envelope, Kind, values_of
-from headrace.runtime.columns.shared import Part as ColumnsPart
 from headrace.runtime.coordinator import StateChanges
 from headrace.runtime.program import JobProgram, SinkProgram
 
@@ -65,24 +72,29 @@ def writes_where_it_reads(program: JobProgram) -> bool:
 
 def written(job: WorkerJob, sender: int, envelopes: Iterable[Envelope], batch: int) -> Envelope:
     """Write what a task has read; what it says to the committers, on its way to them."""
-    message = _write(job, envelopes, batch, in_order=True)
+    with _sinks(job, batch, in_order=True) as sinks:
+        for envelope in envelopes:
+            sinks.take(envelope)
+    message = sinks.message
     return Envelope(job.program.sink_stage, 0, "", Kind.WRITTEN, sender, 0, message)
 
 
 def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -> SentMessage:
     """Write one task's records to every sink, unless the task that read them has done it."""
-    envelopes = _envelopes(batches)
-    first = next(envelopes, None)
-    if first is not None and first.kind == Kind.WRITTEN:
-        return SentMessage(first.payload)
-    all_of_them = envelopes if first is None else chain([first], envelopes)
-    return SentMessage(pickle.dumps(_write(worker_job(ref), all_of_them, batch), 5))
+    rows = chain.from_iterable(map(rows_of, batches))
+    first = next(rows, None)
+    if first is not None:
+        for envelope in envelopes_in(InMemory(first.payload), first.stage):
+            if envelope.kind == Kind.WRITTEN:
+                return SentMessage(payload_bytes(envelope))
+        rows = chain([first], rows)
+    with _sinks(worker_job(ref), batch, in_order=False) as sinks:
+        for row in rows:
+            sinks.open(row)
+    return SentMessage(pickle.dumps(sinks.message, 5))
 
 
-def _envelopes(batches: Iterator[pa.RecordBatch]) -> Iterator[Envelope]:
-    for arrow in batches:
-        for packet in arrow.column("payload").to_pylist():
-            yield from unpacked(packet)
+_Keep = Callable[[str, Envelope], None]
 
 
 class _Sinks:
@@ -98,28 +110,36 @@ class _Sinks:
         self._open: dict[str, Writing] = {}
         self._kept: SpilledEnvelopes[str] = SpilledEnvelopes()
         stack.callback(self._kept.close)
+        self._metrics = MetricGroup()
+        self._traffic = Traffic(job.program, self._metrics)
         self.message = TaskMessage()
 
-    def take(self, envelope: Envelope) -> None:
-        """Take what comes."""
+    def open(self, row: Row) -> None:
+        """Take the envelopes of a packet."""
+        for envelope in self._kept.open(row.payload, row.stage):
+            self.take(envelope, self._kept.keep)
+
+    def take(self, envelope: Envelope, keep: _Keep | None = None) -> None:
+        """Take what comes; ``keep`` keeps it for a sink."""
         if envelope.kind == Kind.SOURCE_STATE:
-            epoch, states = _content(envelope)
+            epoch, states = payload_of(envelope)
             self.message.states.append((envelope.sender, epoch, states))
         elif envelope.kind == Kind.METRICS:
-            self.message.metrics.append(_content(envelope))
+            self.message.metrics.append(payload_of(envelope))
         else:
             sink = self._job.program.sink(envelope.target)
+            self._traffic.count(envelope)
             if self._in_order and served_by_committer(sink):
                 self._write(envelope)
             elif sink.sink.served_by is not ServedBy.SPARK:  # Spark writes its own
-                self._kept.add(sink.id, envelope)
+                (keep or self._kept.add)(sink.id, envelope)
 
     def end(self) -> None:
         """All has come: write what was kept, and prepare the commit."""
         for sink_id in self._kept.readers():
             received = self._kept.take(sink_id)
             if Delivery.takes(self._job.program.sink(sink_id)):
-                found = [(each.group, values_of(_content(each))) for each in received]
+                found = [(each.group, values_of(payload_of(each))) for each in received]
                 self.message.delivered[sink_id] = found
             else:
                 for envelope in received:
@@ -127,6 +147,9 @@ class _Sinks:
                 self._prepare(sink_id)
         for sink_id in [*self._open]:
             self._prepare(sink_id)
+        counted = self._metrics.told(partition_id())
+        if counted:
+            self.message.metrics.append(counted)
 
     def _write(self, envelope: Envelope) -> None:
         sink_id = envelope.target
@@ -134,16 +157,15 @@ class _Sinks:
             sink = self._job.program.sink(sink_id)
             writing = Writing(sink, _context(self._job, sink, self._batch))
             self._open[sink_id] = self._stack.enter_context(writing)
-        self._open[sink_id].write(_content(envelope))
+        self._open[sink_id].write(payload_of(envelope))
 
     def _prepare(self, sink_id: str) -> None:
         self.message.committables[sink_id] = self._open.pop(sink_id).prepare_commit()
 
 
-def _write(
-    job: WorkerJob, envelopes: Iterable[Envelope], batch: int, in_order: bool = False
-) -> TaskMessage:
-    """Write the records of one task, each sink's in the order of (sender, seq).
+@contextlib.contextmanager
+def _sinks(job: WorkerJob, batch: int, in_order: bool) -> Iterator[_Sinks]:
+    """Takes the records of one task; at the end each sink's are written, by (sender, seq).
 
     ``in_order``: they come in an order that is always the same. Then they are written as they come,
     but not where the sink commits by task: it may hold a transaction open, which shall not wait for
@@ -151,18 +173,8 @@ def _write(
     """
     with contextlib.ExitStack() as stack:
         sinks = _Sinks(job, batch, in_order, stack)
-        for envelope in envelopes:
-            sinks.take(envelope)
+        yield sinks
         sinks.end()
-    return sinks.message
-
-
-def _content(envelope: Envelope) -> Any:
-    """The payload, from the wire or as the chain gave it."""
-    payload = envelope.payload
-    if isinstance(payload, bytes | ColumnsPart):
-        return payload_of(envelope.kind, payload)
-    return payload
 
 
 def _context(job: WorkerJob, sink: SinkProgram, batch: int) -> WriterContext:

@@ -28,7 +28,7 @@ class StateStore:
         self._context = context
         self._operator = operator
         self._handles: dict[str, Handle] = {}
-        self._own: list[str] = []
+        self._own: dict[str, StateKind] = {}
         self._namespaced: NamespacedStates | None = None
 
     def attach(self, backend: StateBackend) -> None:
@@ -43,8 +43,8 @@ class StateStore:
         context = self._context
         context.entries = entries
         context.entry = context.values = None
-        for name in self._own:
-            entries.declare(name, StateKind(VALUE))
+        for name, kind in self._own.items():
+            entries.declare(name, kind)
         for name, handle in self._handles.items():
             entries.declare(name, handle.stored_kind)
         if len(self._handles) == 1 and not self._own and handle.stored_kind.layout == VALUE:
@@ -55,9 +55,13 @@ class StateStore:
         else:
             context.look_up = context.values.__getitem__
 
-    def declare(self, slot: str) -> None:
-        """A value that the operator itself keeps, without a handle."""
-        self._own.append(slot)
+    def declare(self, slot: str, layout: str = VALUE, type: str | None = None) -> None:
+        """Say what the operator itself keeps in a slot of its entries, without a handle.
+
+        ``layout``: ``VALUE``, ``LIST``, ``MAP`` or ``TIMES``; ``EntrySpace.declare`` says how each
+        lies in an entry. ``type``: the text of the declared type; None: anything.
+        """
+        self._own[slot] = StateKind(layout, type)
 
     def in_namespaces(self) -> NamespacedStates:
         """The states that the operator has for each pair of key and namespace."""

@@ -8,7 +8,14 @@ from typing import Any
 
 from headrace.errors import CheckpointError
 from headrace.runtime.key_groups import page_hasher, pair_page_hasher
-from headrace.runtime.state.backend import Entry, EntrySpace, PageStore, StateBackend, Values
+from headrace.runtime.state.backend import (
+    Entry,
+    EntrySpace,
+    PageStore,
+    StateBackend,
+    StateSize,
+    Values,
+)
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.entries import EntryPages
@@ -17,7 +24,7 @@ from headrace.runtime.state.pages.tables import PagedTables
 from headrace.runtime.state.timers.leaves import LeafStore
 from headrace.runtime.state.timers.pages import TimerPages, TimerState
 
-FORMAT = 5
+FORMAT = 6
 """The layout of the records; whoever changes it must still read the older ones."""
 
 HEADER = "h"
@@ -28,10 +35,11 @@ class PagedBackend(StateBackend):
     """The state of one operator in one key group, for one call: enter, change, flush.
 
     Records: ``h`` the header, ``p<page>`` entries of keys, ``n<page>`` those of keys in namespaces,
-    ``w<id>.<page>`` those of a namespace's table, ``l<id>.<chunk>`` and ``m<id>.<bucket>`` big
-    lists and maps, ``v<id>`` and ``e<id>`` other big values and entries, ``e``/``t`` timers:
-    ``E<leaf>.<bucket>`` and ``Ed`` (event time), ``P...`` (processing time). The header is read at
-    the first use; a call that touches nothing reads nothing else and writes nothing.
+    ``w<id>.<page>`` those of a namespace's table, ``l<id>.<chunk>``, ``m<id>.<bucket>`` and
+    ``b<id>.<number>`` big lists, maps and buffers by time, ``v<id>`` and ``e<id>`` other big values
+    and entries, ``e``/``t`` timers: ``E<leaf>.<bucket>`` and ``Ed`` (event time), ``P...``
+    (processing time). The header is read at the first use; a call that touches nothing reads
+    nothing else and writes nothing.
 
     ``page_bytes``: what a page holds on average; an entry of more than four times this moves
     out of its page. Objects that one entry refers to twice stay one object only while they lie
@@ -110,6 +118,13 @@ class PagedBackend(StateBackend):
         """Every key and its non-empty entry, to be read only, page by page."""
         return self._plain.scan()
 
+    def size(self) -> StateSize:
+        self._open()
+        found = [self._plain.stored_state, *self._tables.stored_states()]
+        if self._namespaced_stored is not None:
+            found.append(self._namespaced_stored[0])
+        return StateSize(sum(each[2] for each in found), sum(each[1] for each in found))
+
     def flush(self) -> None:
         if not self._is_open:
             return
@@ -166,13 +181,12 @@ class PagedBackend(StateBackend):
         if data is None:
             return
         found = pickle.loads(data)
-        if found[0] not in (2, 3, 4, FORMAT):
+        if found[0] != FORMAT:
             raise CheckpointError(
                 f"the keyed state has format {found[0]}, this version reads {FORMAT}",
-                hint="go on with the version of Headrace that wrote it",
+                hint="go on with the version of Headrace that wrote it, or start anew with"
+                " headrace run --fresh",
             )
-        if found[0] < FORMAT:
-            found = _of_this_format(found)
         (
             _,
             self._next_id,
@@ -202,13 +216,3 @@ class PagedBackend(StateBackend):
     def _new_id(self) -> int:
         self._next_id += 1
         return self._next_id
-
-
-def _of_this_format(found: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The header of an older format: 4 knew no tables, 2 and 3 no kinds and no namespaces."""
-    if found[0] == 4:
-        return (FORMAT, *found[1:], None)
-    format_, next_id, header, sizes, events, processing = found
-    if format_ == 2:
-        sizes = (*sizes, 1, 0)  # neither grain nor regret
-    return (FORMAT, next_id, header, sizes, KINDS_OF_NONE, events, processing, None, None)

@@ -12,7 +12,8 @@ from typing import Any
 
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.state.backend import MISSING, Entry
-from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind, stored_kind
+from headrace.runtime.state.kinds import LIST, MAP, TIMES, VALUE, StateKind, stored_kind
+from headrace.runtime.state.time_buffer import TimeBuffer
 
 StoredKind = tuple[str, str | None, bool] | str
 """A ``StateKind`` as a plain tuple; older formats have a text."""
@@ -36,7 +37,8 @@ def layout_of(shape: Shape) -> list[tuple[str, str]]:
 
 def compactor(shape: Shape) -> Callable[[Entry], Any]:
     """A function that gives the compact form of an entry, or ``MISSING`` where it has none."""
-    if not shape:
+    if not shape or any(kind == TIMES for _, kind in layout_of(shape)):
+        # Buffers are pickled alone: what is compact is read with every other key's.
         return lambda entry: MISSING
     if len(shape) > 1:
         return _compactor_of_many(shape)
@@ -74,6 +76,46 @@ def expander(shape: Shape) -> Callable[[Any], Entry]:
 def holds_containers(shape: Shape) -> bool:
     """True when something in an entry's compact form could be changed in place."""
     return any(kind in _EXPAND for _, kind in layout_of(shape))
+
+
+def packer(shape: Shape) -> Callable[[Entry], Any] | None:
+    """A function that gives what of an entry is pickled, if it is pickled alone.
+
+    None where that is the entry itself. An entry with buffers by time is a tuple, by the order of
+    its states: names, and references to a class, would be most of what a small one costs.
+    """
+    slots = [(slot, kind == TIMES) for slot, kind in layout_of(shape)]
+    if not any(timed for _, timed in slots):
+        return None
+    known = {slot for slot, _ in slots}.issuperset
+
+    def packed(entry: Entry) -> Any:
+        values: list[Any] = []
+        for slot, timed in slots:
+            value = entry.get(slot)
+            if value is None:
+                if slot in entry:
+                    return entry  # None stands for a slot that is not there
+            elif timed:
+                value = value.times, value.values
+            values.append(value)
+        return tuple(values) if known(entry) else entry
+
+    return packed
+
+
+def unpacker(shape: Shape) -> Callable[[tuple[Any, ...]], Entry]:
+    """A function that gives the entry of what ``packer`` gave."""
+    slots = [(slot, kind == TIMES) for slot, kind in layout_of(shape)]
+
+    def unpacked(values: tuple[Any, ...]) -> Entry:
+        return {
+            slot: TimeBuffer(*value) if timed else value
+            for (slot, timed), value in zip(slots, values, strict=True)
+            if value is not None
+        }
+
+    return unpacked
 
 
 def _compactor_of_many(shape: Shape) -> Callable[[Entry], Any]:

@@ -14,20 +14,25 @@ from headrace.runtime.state.kinds import StateKind, check_state, stored_kind
 from headrace.runtime.state.page import Page, PageTable, Stored, required
 from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
 from headrace.runtime.state.pages.chunked_list import ChunkedList, remove_list
+from headrace.runtime.state.pages.chunked_times import ChunkedTimes, remove_times
 from headrace.runtime.state.pages.compact import (
+    Shape,
     compactor,
     expander,
     holds_containers,
     layout_of,
+    packer,
     shape_of,
+    unpacker,
 )
 from headrace.runtime.state.pages.hashed import HashedPages
 from headrace.runtime.state.refusals import refusal_of
+from headrace.runtime.state.time_buffer import TimeBuffer
 
 SPILL_PAGES = 4
 """An entry of more than this many pages' bytes moves out of its page."""
 
-_BIG = frozenset({ChunkedList, BucketedMap})
+_BIG = frozenset({ChunkedList, BucketedMap, ChunkedTimes})
 
 
 class EntryPages(HashedPages):
@@ -36,8 +41,9 @@ class EntryPages(HashedPages):
     An entry whose states were declared and hold plain values lies in its page in its compact form.
     Any other small one is pickled alone. Once it exceeds ``SPILL_PAGES`` pages it is stored as
     ``(rest, refs)``: each slot above one page moves out (a list as ``ChunkedList``, a map as
-    ``BucketedMap``, any other value whole, as record ``v<id>``), ``refs`` says where to, and
-    ``rest`` is the pickled remainder, or the id of record ``e<id>`` if that is too big as well.
+    ``BucketedMap``, a buffer by time as ``ChunkedTimes``, any other value whole, as record
+    ``v<id>``), ``refs`` says where to, and ``rest`` is the pickled remainder, or the id of record
+    ``e<id>`` if that is too big as well.
     """
 
     drops_empty = True
@@ -73,6 +79,8 @@ class EntryPages(HashedPages):
             self.compact = compactor(self._shape)
             self.expanded = expander(self._shape)
             self.watched = holds_containers(self._shape)
+            self._pack = packer(self._shape)
+            self._unpack = unpacker(self._shape)
 
     def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
         """What lies in a page, compact and pickled; entries of another shape are pickled here."""
@@ -84,6 +92,8 @@ class EntryPages(HashedPages):
                     check_state(slot, stored_kind(before), now, self._owner)
             if layout_of(shape) != layout_of(self._shape):
                 expanded = expander(shape)
+                if packer(shape) is not None:
+                    packed = {key: _named(stored, shape) for key, stored in packed.items()}
                 packed |= {key: pickle.dumps(expanded(value), 5) for key, value in plain.items()}
                 plain = {}
         return plain, packed
@@ -110,20 +120,21 @@ class EntryPages(HashedPages):
 
     def _frozen(self, value: Entry, old: Stored | None) -> Stored:
         if not isinstance(old, tuple) and _BIG.isdisjoint(map(type, value.values())):
-            data = pickle.dumps(value, 5)
+            data = pickle.dumps(value if self._pack is None else self._pack(value), 5)
             if len(data) <= SPILL_PAGES * self._page_bytes:
                 return data
         return self._spill(value, old)
 
     def thaw(self, stored: Stored) -> Entry:
-        """A fresh entry; big lists and maps in it are read when they are used.
+        """A fresh entry; big lists, maps and buffers in it are read when they are used.
 
         Raises:
             CheckpointError: an object in it lacks a field of its class.
         """
         entry: Entry
         if isinstance(stored, bytes):
-            entry = pickle.loads(stored)
+            found: Any = pickle.loads(stored)
+            entry = self._unpack(found) if type(found) is tuple else found
             check_fields(self._owner, entry)
             return entry
         rest, refs = stored
@@ -133,6 +144,8 @@ class EntryPages(HashedPages):
                 entry[slot] = ChunkedList(self._store, ref, self._page_bytes)
             elif ref[0] == "m":
                 entry[slot] = BucketedMap(self._store, ref, self._page_bytes)
+            elif ref[0] == "b":
+                entry[slot] = ChunkedTimes(self._store, ref, self._page_bytes)
             else:
                 entry[slot] = pickle.loads(self._record("v", ref[1]))
         check_fields(self._owner, entry)
@@ -196,6 +209,8 @@ class EntryPages(HashedPages):
                 remove_list(self._store, ref)
             elif ref[0] == "m":
                 remove_map(self._store, ref)
+            elif ref[0] == "b":
+                remove_times(self._store, ref)
             else:
                 self._store.remove(f"{ref[0]}{id_}")
         self._read.clear()
@@ -239,6 +254,13 @@ class EntryPages(HashedPages):
                 value = inline
             else:
                 value = dict(value.items())
+        elif isinstance(value, ChunkedTimes):
+            if kind in ("times", None) and value.id not in self._kept:
+                if value.is_chunked:
+                    return value.flush(), None
+                value = value.tail()
+            else:
+                value = TimeBuffer(*map(list, zip(*value, strict=True)))
         data = pickle.dumps(value, 5)
         if len(data) <= self._page_bytes:
             return None, value
@@ -248,6 +270,9 @@ class EntryPages(HashedPages):
         if kind == "map" and type(value) is dict:
             bucketed = BucketedMap.of(value, self._store, self._new_id(), self._page_bytes)
             return bucketed.flush(), None
+        if kind == "times" and type(value) is TimeBuffer:
+            timed = ChunkedTimes.of(value, self._store, self._new_id(), self._page_bytes)
+            return timed.flush(), None
         return ("v", self._keep("v", data, old[1] if old and old[0] == "v" else None)), None
 
     def _record(self, letter: str, id_: int) -> bytes:
@@ -262,3 +287,9 @@ class EntryPages(HashedPages):
             self._store.put(f"{letter}{id_}", data)
         self._kept.add(id_)
         return id_
+
+
+def _named(stored: Stored, shape: Shape) -> Stored:
+    """An entry that was pickled alone, with the names of its states."""
+    found = pickle.loads(stored) if isinstance(stored, bytes) else None
+    return pickle.dumps(unpacker(shape)(found), 5) if type(found) is tuple else stored

@@ -65,8 +65,9 @@ class PagedEntries(EntrySpace):
     def declare(self, slot: str, kind: StateKind) -> None:
         """Say what a slot holds.
 
-        Big lists come back as ``ChunkedList``, big maps as ``BucketedMap``, which is iterated
-        over bucket by bucket; small maps keep the order of insertion.
+        Big lists come back as ``ChunkedList``, big buffers by time as ``ChunkedTimes``, big maps
+        as ``BucketedMap``, which is iterated over bucket by bucket; small maps keep the order of
+        insertion.
         """
         self._kinds[slot] = kind
         self._check(slot)
@@ -134,6 +135,11 @@ class PagedEntries(EntrySpace):
             table = PageTable(count, size_bytes, entries, grain=grain, regret=regret)
             pages = self._opened = self._make_pages(table, self._kinds, self._changed)
         return pages
+
+    @property
+    def stored_state(self) -> SpaceState:
+        """What is stored, as the header says."""
+        return self._state
 
     def flush(self) -> tuple[SpaceState, str]:
         """Write what changed; the result belongs into the header."""

@@ -78,6 +78,10 @@ class PagedTables(NamespaceTables):
         del self._open[namespace]
         self._stored.pop(namespace, None)
 
+    def stored_states(self) -> list[SpaceState]:
+        """What is stored of each table."""
+        return [state for _, state in self._stored.values()]
+
     def flush(self) -> TablesState | None:
         """Write what changed; the result belongs into the header."""
         for namespace, (id_, space) in self._open.items():

@@ -1,0 +1,83 @@
+"""Which kinds of rows go along the edges of a graph, where an operator declares it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace.common.changelog_mode import ChangelogMode, union
+from headrace.errors import PlanError
+from headrace.graph.transformation import (
+    Edge,
+    SinkTransformation,
+    SourceTransformation,
+    Transformation,
+)
+
+Modes = dict[Transformation, ChangelogMode | None]
+
+
+def changelog_modes(nodes: Sequence[Transformation]) -> Modes:
+    """What the main output of each node has; None where nobody declares it.
+
+    Shapes: ``nodes`` have every node after those that feed it.
+    """
+    modes: Modes = {}
+    for node in nodes:
+        if isinstance(node, SourceTransformation):
+            modes[node] = node.source.gives
+        elif node.spec is not None:
+            by_input: dict[int, list[ChangelogMode | None]] = {}
+            for edge in node.inputs:
+                by_input.setdefault(edge.input, []).append(_on(edge, modes))
+            modes[node] = node.spec.gives([union(by_input[number]) for number in sorted(by_input)])
+    return modes
+
+
+def check_changelog_modes(nodes: Sequence[Transformation]) -> None:
+    """Refuse a graph in which an operator or a sink is given kinds of rows that it does not take.
+
+    Raises:
+        PlanError: what an edge is declared to have does not fit what its target declares.
+    """
+    modes = changelog_modes(nodes)
+    for node in nodes:
+        for edge in node.inputs:
+            given, accepted = _on(edge, modes), _accepted(node, edge.input)
+            if given is None or accepted is None or given.fits(accepted):
+                continue
+            several = node.spec is not None and node.spec.traits.inputs > 1
+            at_input = f" by its input {edge.input}" if several else ""
+            role = "sink" if isinstance(node, SinkTransformation) else "operator"
+            origin = _declaring(edge.source, accepted, modes)
+            raise PlanError(
+                f"{node.name!r} does not take the changes that {origin.name!r} gives",
+                where={
+                    role: f"{node.name} (uid={node.uid or 'none'}), built at {node.site}",
+                    "changes of": f"{origin.name}, built at {origin.site}",
+                    "it takes": f"{accepted}{at_input}",
+                    "it is given": str(given),
+                },
+                hint="put a .flat_map(...) between the two, which makes what it takes of each row,"
+                " by row.get_row_kind(); what a function gives is not checked",
+            )
+
+
+def _declaring(node: Transformation, accepted: ChangelogMode, modes: Modes) -> Transformation:
+    """The node that declares what does not fit: this one, or one whose records it passes on."""
+    while node.spec is not None and node.spec.gives([None] * node.spec.traits.inputs) is None:
+        given = {edge.source: _on(edge, modes) for edge in node.inputs}
+        node = next(
+            source for source, mode in given.items() if mode is not None and not mode.fits(accepted)
+        )
+    return node
+
+
+def _on(edge: Edge, modes: Modes) -> ChangelogMode | None:
+    return modes[edge.source] if edge.tag is None else None
+
+
+def _accepted(node: Transformation, number: int) -> ChangelogMode | None:
+    if isinstance(node, SinkTransformation):
+        mode: ChangelogMode | None = node.sink.accepts
+        return mode
+    return None if node.spec is None else node.spec.accepts(number)

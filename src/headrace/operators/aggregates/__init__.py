@@ -1,0 +1,1 @@
+"""Aggregates of fields: what is computed, row by row and over columns."""

@@ -1,0 +1,167 @@
+"""The same aggregates over arrays; None where ``exactness`` does not vouch for the result.
+
+The results are those of a ``Fold`` for one record after another, bit for bit: numbers of a key are
+added in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headrace.operators.aggregates.aggregate import ExtremeRecord, OfRecords
+from headrace.runtime.columns.exactness import How, numbers_in_turn, sums_fit
+from headrace.runtime.columns.shapes import Dicts, NamedRows, Tuples
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from headrace.runtime.columns.batch import Columns
+
+    Array = np.ndarray[Any, Any]
+
+ROWS = "__headrace_rows"
+"""What ``grouped`` counts under this name are the rows."""
+
+_ROW = "__headrace_row"
+
+
+def column_of(columns: Columns, field: str | int | None) -> int | None:
+    """The number of the column that has a field; None where the records must be asked."""
+    names, shape = columns.batch.schema.names, columns.shape
+    if columns.kinds is not None or len(set(names)) < len(names):
+        return None
+    if isinstance(field, str):
+        named = isinstance(shape, Dicts | NamedRows)
+        return names.index(field) if named and field in names else None
+    if field is None or not isinstance(shape, NamedRows | Tuples):
+        return None
+    return field if 0 <= field < len(names) else None
+
+
+def numbers_of(fold: OfRecords, column: Any) -> Array | None:
+    """A column's numbers for ``running`` and ``final``; None where these would not be exact."""
+    if isinstance(fold, ExtremeRecord) and fold.last:
+        return None  # they keep the first of equal ones
+    return numbers_in_turn(column, fold.aggregate.how)
+
+
+def grouped(
+    table: Any, by: Sequence[str], wanted: Sequence[tuple[str, How]], firsts: Sequence[str] = ()
+) -> dict[str, Any]:
+    """One row for each combination of ``by``, as arrays by name, in the order of their first rows.
+
+    ``wanted``: names of columns (they are ``numbers_by_group``), and what is computed of them.
+    ``firsts``: columns of which the first row of each group is kept.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    asked: list[Any] = [([], "count_all") if each[0] == ROWS else each for each in wanted]
+    if firsts:
+        table = table.append_column(_ROW, pa.array(np.arange(table.num_rows)))
+        asked.append((_ROW, "min"))
+    found = table.group_by([*by], use_threads=False).aggregate(asked).combine_chunks()
+    # The keys stand last or first, as the version of Arrow has it; the others in their order.
+    names, others = found.schema.names, [*dict(wanted), _ROW]
+    at = {name: names.index(name) for name in by}
+    rest = [place for place in range(len(names)) if place not in at.values()]
+    at.update(zip(others, rest, strict=False))
+    arrays = {name: _array(found.column(place)) for name, place in at.items()}
+    if firsts:
+        kept = table.select([*firsts]).take(arrays.pop(_ROW)).combine_chunks()
+        arrays.update((name, _array(kept.column(name))) for name in firsts)
+    return arrays
+
+
+def _array(column: Any) -> Any:
+    import pyarrow as pa
+
+    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
+
+
+class Folded(NamedTuple):
+    """``values``: what the field is then. ``rows``: the rows that have the other fields."""
+
+    values: Array
+    rows: Array
+
+
+def running(fold: OfRecords, codes: Array, values: Array, held: int) -> Folded | None:
+    """The result after each row, in the order of the rows; None if a sum may not fit in 64 bits.
+
+    Shapes: ``codes`` (small integers, the keys) and ``values`` are of one length, as are the
+    results. ``held``: so many rows at the beginning, at most one of a key, are results themselves.
+    """
+    import numpy as np
+
+    if not len(codes):
+        return Folded(values, np.empty(0, np.int64))
+    # Of numbers of one or two bytes numpy's stable sort is a radix sort.
+    small = codes.astype(np.uint16) if int(codes.max()) < 1 << 16 else codes
+    order = np.argsort(small, kind="stable")
+    by_key, sorted_values = codes[order], values[order]
+    begins = np.empty(len(codes), bool)
+    begins[0] = True
+    np.not_equal(by_key[1:], by_key[:-1], out=begins[1:])
+    starts = np.flatnonzero(begins)
+    counts = np.diff(starts, append=len(codes))
+    if fold.aggregate.how == "sum" and values.dtype == np.int64:
+        if not sums_fit(values, held, int(counts.max())):
+            return None
+        # Sums wrap around, and differences of them are right all the same.
+        total = np.cumsum(sorted_values)
+        folded = total - np.repeat(total[starts] - sorted_values[starts], counts)
+    else:
+        folded = _accumulated(fold, sorted_values, starts, counts)
+    if isinstance(fold, ExtremeRecord):
+        changes = begins.copy()
+        changes[1:] |= folded[1:] != folded[:-1]
+        rows = order[np.maximum.accumulate(np.where(changes, np.arange(len(order)), 0))]
+    else:
+        rows = np.repeat(order[starts], counts)
+    result = Folded(np.empty_like(folded), np.empty_like(rows))
+    result.values[order], result.rows[order] = folded, rows
+    return result
+
+
+def _accumulated(fold: OfRecords, by_key: Array, starts: Array, counts: Array) -> Array:
+    """Key by key, in order: numpy's ``accumulate`` adds one after another."""
+    import numpy as np
+
+    ufuncs = {"sum": np.add, "min": np.minimum, "max": np.maximum}
+    accumulate, folded = ufuncs[fold.aggregate.how].accumulate, by_key.copy()
+    several = counts > 1
+    ends = (starts + counts)[several].tolist()
+    with np.errstate(all="ignore"):  # Python's sums of floats are as quiet
+        for start, end in zip(starts[several].tolist(), ends, strict=True):
+            part = folded[start:end]
+            accumulate(part, out=part)
+    return folded
+
+
+def final(fold: OfRecords, codes: Array, values: Array, held: int, keys: int) -> Folded | None:
+    """The result of each key after all rows, in the order of the codes; None as in ``running``.
+
+    Shapes: the codes are 0 to ``keys`` - 1, each is there. Results are of length ``keys``.
+    """
+    import numpy as np
+
+    places = np.arange(len(codes))
+    first = np.empty(keys, np.int64)
+    first[codes[::-1]] = places[::-1]  # of several the last one counts
+    if fold.aggregate.how == "sum" and values.dtype == np.int64:
+        counts = np.bincount(codes, minlength=keys)
+        if not sums_fit(values, held, int(counts.max(initial=0))):
+            return None
+    folded = values[first]
+    others = np.ones(len(codes), bool)
+    others[first] = False
+    ufuncs = {"sum": np.add, "min": np.minimum, "max": np.maximum}
+    with np.errstate(all="ignore"):  # Python's sums of floats are as quiet
+        ufuncs[fold.aggregate.how].at(folded, codes[others], values[others])
+    if not isinstance(fold, ExtremeRecord):
+        return Folded(folded, first)
+    has_it = np.flatnonzero(values == folded[codes])
+    first[codes[has_it][::-1]] = has_it[::-1]
+    return Folded(folded, first)

@@ -1,0 +1,60 @@
+"""What a job's listeners are given: the counts of each committed micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from headrace.metrics.merging import MetricId, Part, merged
+from headrace.metrics.operator_counts import (
+    BatchCounts,
+    JobListener,
+    operator_counts,
+    source_counts,
+)
+from headrace.runtime.program import JobProgram
+
+
+class Reporting:
+    """Adds up the figures of a run's committed micro-batches, and gives them to listeners.
+
+    ``totals``: the figures since the run began.
+    """
+
+    def __init__(self, program: JobProgram, listeners: Sequence[JobListener]) -> None:
+        self.totals: Mapping[MetricId, Part] = {}
+        self._program, self._listeners = program, (*listeners,)
+
+    def add(self, parts: Mapping[MetricId, Part]) -> None:
+        """Add the figures of a micro-batch that is committed."""
+        self.totals = merged(self.totals, parts)
+
+    def report(
+        self,
+        batch_id: int,
+        parts: Mapping[MetricId, Part],
+        watermarks: Mapping[str, int],
+        now_ms: int,
+    ) -> None:
+        """Call the listeners with a micro-batch, whose figures were added.
+
+        ``watermarks``: the lowest of each source that has one, by its id. ``now_ms``: the time of
+        day, which watermarks are compared with. Raises what a listener raises, with the listener as
+        a note.
+        """
+        if not self._listeners:
+            return
+        sources, operators = self._program.sources, self._program.operators
+        counts = BatchCounts(
+            batch_id,
+            operator_counts(parts, operators),
+            source_counts(parts, sources, watermarks, now_ms),
+            operator_counts(self.totals, operators),
+            source_counts(self.totals, sources, watermarks, now_ms),
+            operator_counts(parts, operators, by_subtask=True),
+        )
+        for listener in self._listeners:
+            try:
+                listener.on_batch(counts)
+            except Exception as error:
+                error.add_note(f"in the job listener {listener!r}, for micro-batch {batch_id}")
+                raise

@@ -1,0 +1,238 @@
+"""Packets: the envelopes that one task sends to one partition, as one byte string.
+
+A packet holds the content of each envelope once, one after another, as it was encoded for the wire,
+and at its end an index. Whoever reads it gets envelopes whose payloads are decoded when they are
+asked for, out of the packet's own memory. Whoever only passes it on never looks inside.
+
+Blocks of columns that are slices of one whole share one Arrow message: a message costs as much as
+some thousand rows, and a key group often has fewer.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headrace.runtime.block import Block, Envelope, Kind, as_plain, decode, encode_into, from_plain
+
+if TYPE_CHECKING:
+    from headrace.runtime.columns.batch import Columns
+
+_TRAILER_BYTES = 8
+"""The last bytes of a packet say where its index begins."""
+
+_ALIGNMENT_BYTES = 64
+"""Arrow reads its messages fastest where they begin at a multiple of this."""
+
+
+class Content(Protocol):
+    """The bytes of a packet, wherever they lie."""
+
+    def view(self) -> memoryview:
+        """The bytes, to be read only."""
+
+
+class InMemory:
+    """The bytes of a packet, or of a payload, in memory."""
+
+    __slots__ = ("_view",)
+
+    def __init__(self, data: bytes) -> None:
+        self._view = memoryview(data)
+
+    def view(self) -> memoryview:
+        """The bytes."""
+        return self._view
+
+
+class Encoded:
+    """A payload as it was encoded: some of the bytes of a packet."""
+
+    __slots__ = ("_content", "_start", "_stop")
+
+    def __init__(self, content: Content, start: int, stop: int) -> None:
+        self._content, self._start, self._stop = content, start, stop
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes it has."""
+        return self._stop - self._start
+
+    def view(self) -> memoryview:
+        """Its bytes."""
+        return self._content.view()[self._start : self._stop]
+
+    def payload(self, kind: int) -> Any:
+        """The payload of an envelope of this kind."""
+        data = self.view()
+        return decode(data) if kind == Kind.DATA else pickle.loads(data)
+
+
+class Message:
+    """The rows of several blocks in one Arrow message, read when the first of them is."""
+
+    __slots__ = ("_columns", "_content", "_how", "_start", "_stop")
+
+    def __init__(self, content: Content, start: int, stop: int, *how: Any) -> None:
+        self._content, self._start, self._stop, self._how = content, start, stop, how
+        self._columns: Columns | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes it has."""
+        return self._stop - self._start
+
+    def columns(self) -> Columns:
+        """The rows, in the memory of the packet."""
+        if self._columns is None:
+            import pyarrow as pa
+
+            from headrace.runtime.columns.batch import from_buffer
+
+            data = pa.py_buffer(self._content.view()[self._start : self._stop])
+            self._columns = from_buffer(data, *self._how)
+        return self._columns
+
+
+class Rows:
+    """A block of columns on the wire: from ``start``, before ``stop`` of a message's rows.
+
+    ``plain``: what else the block holds. ``size_bytes``: its share of the message.
+    """
+
+    __slots__ = ("_plain", "_start", "_stop", "message", "size_bytes")
+
+    def __init__(
+        self, message: Message, start: int, stop: int, plain: tuple[Any, ...], size_bytes: int
+    ) -> None:
+        self.message, self._start, self._stop, self._plain = message, start, stop, plain
+        self.size_bytes = size_bytes
+
+    def payload(self, kind: int) -> Block:
+        """The block."""
+        from headrace.runtime.columns.keys import ColumnKeys
+
+        names, _, _, *rest = from_plain(self._plain)
+        others: Any = rest
+        columns = self.message.columns()[self._start : self._stop]
+        keys = None if names is None else ColumnKeys(columns, (*names,))
+        return Block(keys, columns, columns.timestamps, *others)
+
+
+def payload_of(envelope: Envelope) -> Any:
+    """The payload, decoded where it came over the wire."""
+    payload = envelope.payload
+    return payload.payload(envelope.kind) if isinstance(payload, Encoded | Rows) else payload
+
+
+def payload_bytes(envelope: Envelope) -> bytes:
+    """The payload in bytes, alone: as they came, but for columns that share a message."""
+    payload = envelope.payload
+    if isinstance(payload, Encoded):
+        return bytes(payload.view())
+    out = BytesIO()
+    _encode(payload_of(envelope), out)
+    return out.getvalue()
+
+
+def encoded(envelope: Envelope) -> Envelope:
+    """The envelope with its payload in bytes of its own."""
+    data = payload_bytes(envelope)
+    return envelope._replace(payload=Encoded(InMemory(data), 0, len(data)))
+
+
+def _encode(payload: Any, out: BytesIO) -> None:
+    if isinstance(payload, Block):
+        encode_into(payload, out)
+    else:
+        out.write(pickle.dumps(payload, 5))
+
+
+class PacketWriter:
+    """Puts envelopes of one stage and partition into a packet.
+
+    ``size_bytes``: about how many bytes it has. Columns are written when the packet is complete.
+    """
+
+    def __init__(self) -> None:
+        self.size_bytes = 0
+        self._out = BytesIO()
+        self._index: list[tuple[Any, ...]] = []
+        self._messages: list[tuple[Any, ...]] = []
+        self._columns: list[Envelope] = []
+
+    def add(self, envelope: Envelope) -> int:
+        """Add an envelope; gives by how many bytes the packet has grown."""
+        payload, before = envelope.payload, self.size_bytes
+        if isinstance(payload, Block) and not isinstance(payload.values, list):
+            self._columns.append(envelope)
+            self.size_bytes += payload.values.nbytes
+        else:
+            start, out = self._out.tell(), self._out
+            if isinstance(payload, Encoded):
+                out.write(payload.view())
+            else:
+                _encode(payload, out)
+            stop = out.tell()
+            self._index.append((*envelope[1:6], start, stop))
+            self.size_bytes += stop - start
+        return self.size_bytes - before
+
+    def finished(self) -> bytes:
+        """The packet's bytes; nothing may be added afterwards."""
+        for _, found in groupby(self._columns, lambda each: id(each.payload.values.whole)):
+            self._write_message([*found])
+        start = self._out.tell()
+        pickle.dump((self._messages, self._index), self._out, 5)
+        self._out.write(start.to_bytes(_TRAILER_BYTES, "little"))
+        return self._out.getvalue()
+
+    def _write_message(self, envelopes: list[Envelope]) -> None:
+        """Write blocks that are slices of one whole: their rows as one message."""
+        out, blocks = self._out, [each.payload for each in envelopes]
+        slices: list[Columns] = [block.values for block in blocks]
+        first = min(columns.start for columns in slices)
+        end = max(columns.start + len(columns) for columns in slices)
+        out.write(bytes(-out.tell() % _ALIGNMENT_BYTES))
+        start, rows = out.tell(), slices[0].whole[first:end]
+        rows.write_into(out)
+        number = len(self._messages)
+        self._messages.append((start, out.tell(), rows.shape, *rows.apart))
+        for envelope, block, columns in zip(envelopes, blocks, slices, strict=True):
+            names = None if block.keys is None else block.keys.names
+            plain = as_plain(Block(names, [], None, *block[3:]))
+            at = columns.start - first
+            self._index.append((*envelope[1:6], number, at, at + len(columns), plain))
+
+
+def envelopes_in(content: Content, stage: int) -> Iterator[Envelope]:
+    """The envelopes of a packet for a stage. Their payloads are decoded by ``payload_of``."""
+    data = content.view()
+    end = len(data) - _TRAILER_BYTES
+    start = int.from_bytes(data[end:], "little")
+    written, index = pickle.loads(data[start:end])
+    messages = [Message(content, *each) for each in written]
+    rows_in = [0] * len(messages)
+    for _, _, _, _, _, *where in index if messages else ():
+        if len(where) > 2:
+            rows_in[where[0]] += where[2] - where[1]
+    for group, target, kind, sender, seq, *where in index:
+        payload: Any
+        if len(where) == 2:
+            payload = Encoded(content, *where)
+        else:
+            number, first, end, plain = where
+            share_bytes = messages[number].size_bytes * (end - first) // max(rows_in[number], 1)
+            payload = Rows(messages[number], first, end, plain, share_bytes)
+        yield Envelope(stage, group, target, kind, sender, seq, payload)
+
+
+def packet_of(envelopes: Iterable[Envelope]) -> bytes:
+    """One packet with some envelopes."""
+    writer = PacketWriter()
+    for envelope in envelopes:
+        writer.add(envelope)
+    return writer.finished()

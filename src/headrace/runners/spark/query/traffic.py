@@ -1,0 +1,61 @@
+"""How many bytes tasks send to each other, counted by who reads them."""
+
+from __future__ import annotations
+
+from headrace.metrics.measures import Passed, Tally
+from headrace.metrics.metricbase import MetricGroup
+from headrace.metrics.operator_counts import BYTES_IN, BYTES_OUT
+from headrace.runners.spark.query.packets import Encoded, Rows
+from headrace.runtime.block import Envelope, Kind
+from headrace.runtime.exchange.outbox import SENDERS_PER_VERTEX
+from headrace.runtime.program import JobProgram
+from headrace.runtime.source_task import TICK
+
+FIRST_OF_DATAFRAMES = 1 << 18
+"""The senders of DataFrames come after every planned source task, before every keyed one."""
+
+
+class Traffic:
+    """Counts encoded records, for the task that sent them and for the task or sink that reads them.
+
+    The reader counts for both: what it has read is what was committed, whatever was sent in vain.
+    A broadcast counts once for each task that reads it.
+    """
+
+    def __init__(self, program: JobProgram, metrics: MetricGroup) -> None:
+        self._metrics = metrics
+        vertices = [vertex for stage in program.stages for vertex in stage]
+        self._names = {vertex.id: vertex.chain.nodes[vertex.id].name for vertex in vertices}
+        self._names |= {sink.id: sink.name for sink in program.sinks}
+        self._names |= {source.id: source.name for source in program.sources}
+        self._vertices = {vertex.number: vertex.id for vertex in vertices}
+        self._sources = [source.id for source in program.sources]
+        self._tallies: dict[tuple[str, str], Tally] = {}
+
+    def count(self, envelope: Envelope) -> None:
+        """Count an envelope that came in a packet."""
+        payload = envelope.payload
+        if (
+            envelope.kind == Kind.DATA
+            and envelope.seq != TICK
+            and isinstance(payload, Encoded | Rows)
+        ):
+            size_bytes = payload.size_bytes
+            self._tally(envelope.target, BYTES_IN).n += size_bytes
+            self._tally(self._sender(envelope.sender), BYTES_OUT).n += size_bytes
+
+    def _sender(self, sender: int) -> str:
+        """The id of the operator at the head of the task that a sender number is of."""
+        if sender >= SENDERS_PER_VERTEX:
+            return self._vertices[sender // SENDERS_PER_VERTEX - 1]
+        if sender >= FIRST_OF_DATAFRAMES:
+            sender -= FIRST_OF_DATAFRAMES
+        return self._sources[sender % len(self._sources)]
+
+    def _tally(self, operator: str, metric: str) -> Tally:
+        tally = self._tallies.get((operator, metric))
+        if tally is None:
+            tally = self._tallies[operator, metric] = Tally()
+            group = self._metrics.of_operator(operator, self._names[operator]).measured
+            group.of_kind(metric, Passed).add((tally,))
+        return tally

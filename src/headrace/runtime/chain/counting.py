@@ -1,0 +1,124 @@
+"""Where the records of a chain are counted, so that each operator knows what came and what went.
+
+Few places count. What a chain is given is counted by chunks, and what leaves it by blocks. An
+operator that gives one record for each emits as many as came to it. So a tally is raised only where
+the number can change and nothing after it tells how many there were: between a flat map and a
+filter, say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from headrace.metrics.measures import Measure, Passed, Tally
+from headrace.metrics.metricbase import MetricGroup
+from headrace.metrics.operator_counts import RECORDS_IN, RECORDS_OUT
+from headrace.runtime.loops import Step
+from headrace.runtime.operator import Link
+from headrace.runtime.program import ChainProgram, JobProgram
+
+
+class Port(NamedTuple):
+    """An output of a node: the main one (``tag`` None), or a side output that something reads."""
+
+    node: str
+    tag: str | None
+
+
+class ChainCounts:
+    """What measures each output of a chain.
+
+    ``keeps_number``: whether a node gives one record for each. ``endpoint``: by the kind and the
+    target of a link that leaves the chain, the measure of what has left there.
+    """
+
+    def __init__(
+        self,
+        program: ChainProgram,
+        keeps_number: Callable[[str], bool],
+        endpoint: Callable[[Link], Measure],
+    ) -> None:
+        self.received = Tally()
+        """What the root was given; whoever drives the chain raises it."""
+        self._program, self._keeps_number, self._endpoint = program, keeps_number, endpoint
+        self._links: dict[Port, dict[tuple[str, str], Link]] = {}
+        self._into: dict[tuple[str, str], list[Port]] = {}
+        for node in program.nodes.values():
+            for link in node.links:
+                port, target = Port(node.id, link.tag), (link.kind, link.target)
+                self._links.setdefault(port, {})[target] = link
+                self._into.setdefault(target, []).append(port)
+        self._tallies: dict[Port, Tally] = {}
+        self._measures: dict[Port, tuple[Measure, ...]] = {}
+        for node_id in program.order():
+            for port in self._links:
+                if port.node == node_id:
+                    self._measures[port] = self._measures_of(port)
+
+    def tally(self, node_id: str, tag: str | None = None) -> Tally | None:
+        """What each record of an output must raise; None where something else measures it."""
+        return self._tallies.get(Port(node_id, tag))
+
+    def register(self, metrics: MetricGroup, job: JobProgram) -> None:
+        """Let the figures of each operator, and of the sinks, be read from the measures."""
+        for node in self._program.nodes.values():
+            group = metrics.of_operator(node.id, node.name).measured
+            group.of_kind(RECORDS_IN, Passed).add(self._came_to(node.id))
+            outputs = [self._measures[port] for port in self._links if port.node == node.id]
+            if outputs or node.links:
+                group.of_kind(RECORDS_OUT, Passed).add(each for found in outputs for each in found)
+        names = {sink.id: sink.name for sink in job.sinks}
+        for kind, target in self._into:
+            if kind == "sink" and target in names:
+                group = metrics.of_operator(target, names[target]).measured
+                link = Link(kind, target)
+                group.of_kind(RECORDS_IN, Passed).add((self._endpoint(link),))
+
+    def _came_to(self, node_id: str) -> tuple[Measure, ...]:
+        if node_id == self._program.root:
+            return (self.received,)
+        feeders = self._into.get(("node", node_id), ())
+        return tuple(each for port in feeders for each in self._measures[port])
+
+    def _measures_of(self, port: Port) -> tuple[Measure, ...]:
+        """What measures an output; that of the nodes before it is known."""
+        after = self._measured_after(port)
+        if after is not None:
+            return (after,)
+        if port.tag is None and self._emits_what_came(port.node):
+            return self._came_to(port.node)
+        return (self._tallies.setdefault(port, Tally()),)
+
+    def _measured_after(self, port: Port) -> Measure | None:
+        """What leaves the chain measures an output that it all comes from, in a straight row."""
+        while True:
+            links = [
+                link
+                for target, link in self._links.get(port, {}).items()
+                if self._into[target] == [port]
+            ]
+            for link in links:
+                if link.kind != "node":
+                    return self._endpoint(link)
+            following = next((x.target for x in links if self._keeps_number(x.target)), None)
+            if following is None:
+                return None
+            port = Port(following, None)
+
+    def _emits_what_came(self, node_id: str) -> bool:
+        node = self._program.nodes[node_id]
+        return node.spec is None or self._keeps_number(node_id)
+
+
+def counting(tally: Tally, in_loop: bool) -> Step:
+    """A step that counts the records which come by; in a loop over a chunk, by a local variable."""
+    if not in_loop:
+        return Step(("$tally.n += 1",), {"tally": tally}, passes_on=True)
+    return Step(
+        ("$n += 1",),
+        {"tally": tally},
+        prologue=("$n = 0",),
+        epilogue=("$tally.n += $n",),
+        passes_on=True,
+    )

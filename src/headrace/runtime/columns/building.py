@@ -1,0 +1,79 @@
+"""``Columns`` of what is none yet: a source's chunk, or rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.types import Row, RowKind
+from headrace.connector import ColumnChunk
+from headrace.errors import TypeMismatchError
+from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.shapes import NAMED_ROWS
+
+if TYPE_CHECKING:
+    from headrace.runtime.columns.batch import Kinds
+
+
+def of_chunk(chunk: ColumnChunk) -> Columns:
+    """The records of a chunk. A row without a kind is inserted.
+
+    Raises:
+        TypeMismatchError: what it says is its row kinds are none.
+    """
+    batch, kinds = chunk.batch, None
+    if chunk.row_kind is not None:
+        kinds = _kinds_in(batch, chunk.row_kind)
+        batch = batch.drop_columns([chunk.row_kind])
+    return Columns(batch, chunk.shape, chunk.timestamps, kinds)
+
+
+def _kinds_in(batch: Any, name: str) -> Kinds:
+    import numpy as np
+    import pyarrow as pa
+
+    where = {"row kinds in": name, "columns": ", ".join(batch.schema.names)}
+    hint = "it is an int8 column with values of RowKind: 0, 1, 2, 3; null counts as 0, INSERT"
+    if batch.schema.names.count(name) != 1:
+        raise TypeMismatchError("no single column has the row kinds", where=where, hint=hint)
+    column = batch.column(name)
+    if column.type != pa.int8():
+        raise TypeMismatchError(
+            f"row kinds are int8, not {column.type}", where={"row kinds in": name}, hint=hint
+        )
+    kinds: Kinds = column.fill_null(0).to_numpy(zero_copy_only=False)
+    wrong = np.flatnonzero((kinds < 0) | (kinds >= len(RowKind)))
+    if len(wrong):
+        raise TypeMismatchError(
+            f"{kinds[wrong[0]]} is no RowKind",
+            where={"row kinds in": name, "row of the chunk": str(wrong[0])},
+            hint=hint,
+        )
+    return kinds
+
+
+def of_rows(
+    rows: Sequence[Any],
+    schema: Any,
+    timestamps: Sequence[int | None] | None = None,
+) -> Columns:
+    """Rows with named fields as columns of an Arrow schema.
+
+    Raises:
+        TypeMismatchError: a value does not fit its column.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    found = [row.get_fields_by_names(schema.names) for row in rows]
+    columns = [*zip(*found, strict=True)] if found else [()] * len(schema.names)
+    try:
+        arrays = [
+            pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)
+        ]
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise TypeMismatchError(f"rows do not fit their columns: {error}") from error
+    kinds = [row.get_row_kind().value if isinstance(row, Row) else 0 for row in rows]
+    batch = pa.RecordBatch.from_arrays(arrays, names=schema.names)
+    times = None if timestamps is None else pa.array(timestamps, pa.int64())
+    return Columns(batch, NAMED_ROWS, times, np.array(kinds, np.int8))

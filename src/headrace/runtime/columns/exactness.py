@@ -1,0 +1,166 @@
+"""Which Arrow types give what Python gives, and where arithmetic over arrays is exact.
+
+All that computes over columns asks here. The rules: values that are equal in Arrow must be equal in
+Python (keys); numbers must be 64-bit integers or floats, and no sum of integers may leave 64 bits;
+what is compared has neither NaN nor -0.0. What does not keep them is computed row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from headrace.runtime.columns.shapes import python_values
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+How = Literal["count", "sum", "min", "max"]
+"""What is computed of values; Arrow has the same names."""
+
+MOST = (1 << 63) - 1
+"""No integer of 64 bits is further from 0, but for one."""
+
+MISFITS = (TypeError, ValueError, OverflowError, ArithmeticError)
+"""What Arrow and numpy raise for a value that does not fit a column (pyarrow's errors are
+``ValueError`` and ``TypeError``)."""
+
+
+def equal_alike(kind: Any) -> bool:
+    """Whether values of an Arrow type are equal in Python where they are in Arrow."""
+    from pyarrow import types
+
+    return any(
+        is_of_kind(kind)
+        for is_of_kind in (
+            types.is_integer,
+            types.is_boolean,
+            types.is_string,
+            types.is_large_string,
+            types.is_binary,
+            types.is_large_binary,
+            types.is_date32,
+        )
+    )
+
+
+def have_exact_keys(schema: Any, names: Sequence[str]) -> bool:
+    """Whether the columns of a key are there, and equal in Arrow where they are in Python."""
+    from pyarrow import types
+
+    for name in names:
+        at = schema.get_field_index(name)
+        if at < 0:
+            return False
+        kind = schema.field(at).type
+        if not equal_alike(kind.value_type if types.is_dictionary(kind) else kind):
+            return False
+    return True
+
+
+def widened(kind: Any) -> Any | None:
+    """The 64-bit type that holds all numbers of an Arrow type; None where there is none."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if types.is_integer(kind) and not types.is_uint64(kind):
+        return pa.int64()
+    return pa.float64() if types.is_float64(kind) or types.is_float32(kind) else None
+
+
+def numbers_in_turn(column: Any, how: How) -> Array | None:
+    """A column as 64-bit numbers that numpy folds one after another; None where it is not exact.
+
+    Sums of integers may still leave 64 bits: see ``sums_fit``.
+    """
+    wide = widened(column.type)
+    if wide is None or column.null_count:
+        return None
+    found: Array = column.to_numpy(zero_copy_only=False)
+    # Arrow's cast costs more, also where there is nothing to do.
+    found = found.astype(wide.to_pandas_dtype(), copy=False)
+    return found if how == "sum" or found.dtype.kind == "i" or _is_ordered(found) else None
+
+
+class Grouped(NamedTuple):
+    """A column that Arrow computes by group. No sum of it is further from 0 than ``reach``."""
+
+    column: Any
+    reach: int
+
+
+def numbers_by_group(column: Any, how: How) -> Grouped | None:
+    """A column whose values Arrow computes by group, without its nulls; None: it is not exact."""
+    from pyarrow import types
+
+    kind, wide = column.type, widened(column.type)
+    if how == "count":
+        return Grouped(column, 0)
+    if wide is None:
+        ordered = types.is_string(kind) or types.is_date32(kind) or types.is_timestamp(kind)
+        return Grouped(column, 0) if how != "sum" and ordered else None
+    column = column.cast(wide)
+    if types.is_integer(wide):
+        reach = reach_of(column) * len(column) if how == "sum" else 0
+        return Grouped(column, reach) if reach <= MOST else None
+    values = column.drop_null().to_numpy()
+    # Arrow leaves NaN out of extremes, takes either zero for the least, and adds up from 0.0.
+    fits = not _has_negative_zero(values) if how == "sum" else _is_ordered(values)
+    return Grouped(column, 0) if fits else None
+
+
+def reach_of(column: Any) -> int:
+    """The largest distance of an integer from 0; 0 for other types."""
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    if not types.is_integer(column.type):
+        return 0
+    ends = pc.min_max(column)
+    least, greatest = (int(ends[name].as_py() or 0) for name in ("min", "max"))
+    return max(abs(least), abs(greatest))
+
+
+def sums_fit(values: Array, held: int, most: int) -> bool:
+    """Whether no sum of one of the first ``held`` values and ``most`` others leaves 64 bits."""
+    return _greatest(values[:held]) + _greatest(values[held:]) * most <= MOST
+
+
+def equal_array(values: Sequence[Any], kind: Any) -> Any | None:
+    """An Arrow array that reads as these values, types and all; None where there is none."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    try:
+        array = pa.array(values, kind)
+    except MISFITS:
+        return None
+    found = {*map(type, values)} - {type(None)}
+    same = (
+        (types.is_integer(kind) and found <= {int})
+        or (types.is_float64(kind) and found <= {float})
+        or ((types.is_string(kind) or types.is_large_string(kind)) and found <= {str})
+        or [*map(repr, values)] == [*map(repr, python_values(array))]
+    )
+    return array if same else None
+
+
+def _is_ordered(values: Array) -> bool:
+    """Whether equal floats (64 bits) are the same, and any two can be compared."""
+    import numpy as np
+
+    return not (np.isnan(values).any() or _has_negative_zero(values))
+
+
+def _has_negative_zero(values: Array) -> bool:
+    """Whether one of some floats (64 bits) is -0.0."""
+    import numpy as np
+
+    lowest = np.iinfo(np.int64).min  # -0.0 is the sign bit alone
+    return bool(len(values)) and bool(values.view(np.int64).min() == lowest)
+
+
+def _greatest(values: Array) -> int:
+    return max(-int(values.min()), int(values.max())) if len(values) else 0

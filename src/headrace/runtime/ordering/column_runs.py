@@ -1,0 +1,48 @@
+"""Runs of columns put together, and put in the order of their timestamps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.keys import ColumnKeys
+from headrace.runtime.ordering.run import Run
+
+
+def columns_together(runs: Iterable[Run]) -> Run | None:
+    """The records of several runs as one; None where some are rows, or columns of other kinds."""
+    found: list[Columns] = []
+    names: set[tuple[str, ...] | None] = set()
+    number = 0
+    for run in runs:
+        if isinstance(run.values, list) or (found and not found[0].is_like(run.values)):
+            return None
+        found.append(run.values)
+        names.add(_key_columns(run))
+        number = run.input
+    if len(names) != 1:
+        return None  # exchanges that find the key in different columns
+    return _run(joined(found), names.pop(), number)
+
+
+def columns_by_time(run: Run) -> Run:
+    """The records in the order of their timestamps, those without one first."""
+    import numpy as np
+
+    columns = run.values
+    assert isinstance(columns, Columns) and columns.times is not None
+    times = columns.times.fill_null(MIN_WATERMARK).to_numpy()
+    if (times[1:] >= times[:-1]).all():
+        return run  # senders that do not overlap in time
+    columns = columns.take(np.argsort(times, kind="stable"))
+    return _run(columns, _key_columns(run), run.input)
+
+
+def _key_columns(run: Run) -> tuple[str, ...] | None:
+    return run.keys.names if isinstance(run.keys, ColumnKeys) else None
+
+
+def _run(columns: Columns, names: tuple[str, ...] | None, number: int) -> Run:
+    keys = None if names is None else ColumnKeys(columns, names)
+    return Run(keys, columns, columns.timestamps, number)

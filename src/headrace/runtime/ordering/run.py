@@ -1,0 +1,49 @@
+"""A run: records that a task reads one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headrace.runtime.block import Block, Mark, values_of
+
+if TYPE_CHECKING:
+    from headrace.runtime.columns.batch import Columns
+    from headrace.runtime.columns.keys import ColumnKeys
+
+
+class Run(NamedTuple):
+    """Records that are read one after another, all of one input.
+
+    Shapes: ``keys`` is None (no keys) or as long as ``values``, ``timestamps`` is None or as long.
+    ``start``: how many records of the input's block come before a run that is a part of it.
+    """
+
+    keys: ColumnKeys | list[Any] | None
+    values: Columns | list[Any]
+    timestamps: Sequence[int | None] | None
+    input: int
+    start: int = 0
+
+    @classmethod
+    def of(cls, block: Block) -> Run:
+        """All records of a block: its columns as they are, or new objects where it has to be."""
+        values = values_of(block) if isinstance(block.values, list) else block.values
+        return cls(block.keys, values, block.timestamps, block.input)
+
+    def part(self, start: int, stop: int) -> Run:
+        """The records from one place, before another."""
+        if not start and stop == len(self.values):
+            return self
+        keys, values, timestamps, number, before = self
+        return Run(
+            None if keys is None else keys[start:stop],
+            values[start:stop],
+            None if timestamps is None else timestamps[start:stop],
+            number,
+            before + start,
+        )
+
+
+Read = Run | Mark
+"""What a task reads next."""

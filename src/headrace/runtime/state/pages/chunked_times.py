@@ -1,0 +1,450 @@
+"""A buffer by time too big for its page: its records lie in chunks of time.
+
+The newest records (the tail) lie with the reference in the entry, so most additions write nothing
+else. Older ones lie in chunks, ordered by time. Which time each chunk begins with is known from a
+directory in two levels: full leaves of it are records of their own, the newest leaf lies in the
+reference. So what a touch costs hardly grows with the buffer (docs/adr/0035-buffer-by-time.md).
+"""
+
+from __future__ import annotations
+
+import pickle
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Any
+
+from headrace.common.watermark_generators import MAX_WATERMARK, MIN_WATERMARK
+from headrace.runtime.plain import all_plain
+from headrace.runtime.state.backend import PageStore
+from headrace.runtime.state.page import required
+from headrace.runtime.state.time_buffer import TimeBuffer
+
+TimesRef = tuple[str, int, bytes]
+"""``("b", record id, pickled head)``: the directory's upper level, its newest leaf and the tail."""
+
+CHUNKS_PER_PAGE = 4
+"""A look-up reads chunks whole, so they are smaller than a page."""
+
+TAILS_PER_PAGE = 8
+"""The tail is read and written with every touch, so it is smaller than a chunk."""
+
+LEAF_CHUNKS = 64
+
+
+class _Leaf:
+    """A part of the directory: the first timestamp of each chunk, and the number of its record."""
+
+    __slots__ = ("firsts", "numbers")
+
+    def __init__(self, firsts: list[int], numbers: list[int]) -> None:
+        self.firsts = firsts
+        self.numbers = numbers
+
+    def cut(self, start: int, end: int) -> _Leaf:
+        """Take chunks out, as a leaf of their own."""
+        part = _Leaf(self.firsts[start:end], self.numbers[start:end])
+        del self.firsts[start:end], self.numbers[start:end]
+        return part
+
+    def insert(self, place: int, first_ms: int, number: int) -> None:
+        """Add a chunk (in the upper level of the directory: a leaf)."""
+        self.firsts.insert(place, first_ms)
+        self.numbers.insert(place, number)
+
+    def data(self) -> bytes:
+        """What is stored of it."""
+        return pickle.dumps((self.firsts, self.numbers), 5)
+
+
+class _Chunk(TimeBuffer):
+    """A chunk as it was read. ``leaf``: that of its directory, once its records have changed."""
+
+    __slots__ = ("data", "leaf")
+
+    def __init__(self, times: list[int], values: list[Any], data: bytes | None = None) -> None:
+        super().__init__(times, values)
+        self.data = data
+        self.leaf: _Leaf | None = None
+
+
+class ChunkedTimes(TimeBuffer):
+    """A ``TimeBuffer`` in chunks; ``times`` and ``values`` are its tail.
+
+    A look-up reads the chunks that it touches, which stay until ``flush``. Records are removed by
+    noting the moment: a chunk goes, unread, once the next one begins at or before it. Pickled
+    anywhere but in its own slot, and copied, it is a plain buffer.
+    """
+
+    __slots__ = (
+        "_changed_leaves",
+        "_chunks",
+        "_gone",
+        "_last_bytes",
+        "_last_ms",
+        "_leaves",
+        "_next",
+        "_page_bytes",
+        "_recent",
+        "_removed_ms",
+        "_store",
+        "_top",
+        "id",
+    )
+
+    def __init__(self, store: PageStore, ref: TimesRef, page_bytes: int) -> None:
+        _, self.id, head = ref
+        self._store = store
+        self._page_bytes = page_bytes
+        (
+            self._next,
+            self._removed_ms,  # no record up to this moment counts, though chunks may have some
+            self._last_ms,  # of the chunks; no record of the tail is earlier
+            self._last_bytes,
+            top,
+            recent,
+            tail,
+        ) = pickle.loads(head)
+        self._top, self._recent = _Leaf(*pickle.loads(top)), _Leaf(*pickle.loads(recent))
+        super().__init__(*pickle.loads(tail))
+        self._leaves: dict[int, _Leaf] = {}
+        self._changed_leaves: set[int] = set()
+        self._chunks: dict[int, _Chunk] = {}
+        self._gone: list[int] = []
+
+    @classmethod
+    def of(cls, buffer: TimeBuffer, store: PageStore, id_: int, page_bytes: int) -> ChunkedTimes:
+        """A chunked buffer with the records of a plain one, not written yet."""
+        before_all, leaf = MIN_WATERMARK - 1, _Leaf([], []).data()
+        head = (0, before_all, before_all, 0, leaf, leaf, leaf)
+        made = cls(store, ("b", id_, pickle.dumps(head, 5)), page_bytes)
+        made.times, made.values = buffer.times, buffer.values
+        return made
+
+    @property
+    def is_chunked(self) -> bool:
+        """False when nothing but the tail is left."""
+        return bool(self._recent.firsts)
+
+    def tail(self) -> TimeBuffer:
+        """The newest records as a plain buffer."""
+        return TimeBuffer(self.times, self.values)
+
+    def add(self, timestamp: int, value: Any) -> None:
+        if timestamp >= self._last_ms or not self._recent.firsts:
+            super().add(timestamp, value)
+            return
+        if timestamp <= self._removed_ms:
+            self._remove_in_place()
+        found = self._at_or_before(timestamp)
+        leaf, place = found or (self._leaf(0), 0)
+        chunk = self._chunk(leaf.numbers[place])
+        chunk.add(timestamp, value)
+        chunk.leaf = leaf
+        if found is None:
+            self._begins(leaf, timestamp)
+        elif leaf is not self._recent:
+            self._note(leaf)  # it may be divided
+
+    def between(self, first_ms: int, last_ms: int) -> tuple[list[int], list[Any]]:
+        first_ms = max(first_ms, self._removed_ms + 1)
+        times: list[int] = []
+        values: list[Any] = []
+        for chunk in self._reaching(first_ms, last_ms):
+            more_times, more_values = chunk.between(first_ms, last_ms)
+            times += more_times
+            values += more_values
+        more_times, more_values = super().between(first_ms, last_ms)
+        return times + more_times, values + more_values
+
+    def last_at_or_before(self, moment_ms: int) -> tuple[int, Any] | None:
+        if self.times and self.times[0] <= moment_ms:
+            return super().last_at_or_before(moment_ms)
+        found = self._at_or_before(moment_ms)
+        if found is None or moment_ms <= self._removed_ms:
+            return None
+        leaf, place = found
+        last = self._chunk(leaf.numbers[place]).last_at_or_before(moment_ms)
+        return None if last is None or last[0] <= self._removed_ms else last
+
+    def first_at_or_after(self, moment_ms: int) -> tuple[int, Any] | None:
+        moment_ms = max(moment_ms, self._removed_ms + 1)
+        for chunk in self._reaching(moment_ms, MAX_WATERMARK):
+            found = chunk.first_at_or_after(moment_ms)
+            if found is not None:
+                return found
+        return super().first_at_or_after(moment_ms)
+
+    def remove_through(self, moment_ms: int) -> None:
+        super().remove_through(moment_ms)
+        if self._recent.firsts and moment_ms >= self._first_of_chunks():
+            self._removed_ms = max(moment_ms, self._removed_ms)
+            self._drop_before(moment_ms)
+            if moment_ms >= self._last_ms:
+                self._drop_all()
+
+    def keep_from(self, moment_ms: int) -> None:
+        if self.times and self.times[0] <= moment_ms:
+            super().keep_from(moment_ms)
+            self._drop_all()
+        elif not self.times and moment_ms >= self._last_ms:
+            last = self.last_at_or_before(moment_ms)
+            self._drop_all()
+            if last is not None:
+                self.add(*last)
+        else:
+            self._drop_before(moment_ms)
+
+    @property
+    def is_single(self) -> bool:
+        return not self._recent.firsts and len(self.times) == 1
+
+    @property
+    def first_ms(self) -> int:
+        if not self._recent.firsts:
+            return self.times[0]
+        first_ms = self._first_of_chunks()
+        if first_ms > self._removed_ms:
+            return first_ms
+        found = self.first_at_or_after(first_ms)
+        assert found is not None, "a buffer that is asked for its first record has one"
+        return found[0]
+
+    @property
+    def least_ms(self) -> int:
+        if not self._recent.firsts:
+            return self.times[0]
+        least_ms: int = max(self._first_of_chunks(), self._removed_ms + 1)
+        return least_ms
+
+    @property
+    def last_ms(self) -> int:
+        last_ms: int = self.times[-1] if self.times else self._last_ms
+        return last_ms
+
+    def __bool__(self) -> bool:
+        return bool(self.times or self._recent.firsts)
+
+    def __len__(self) -> int:
+        """How many records there are; every chunk is read for it."""
+        return sum(1 for _ in self)
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        for number in range(len(self._top.firsts) + 1):
+            for chunk_number in [*self._leaf(number).numbers]:
+                chunk = self._chunks.get(chunk_number) or self._read(chunk_number)
+                for pair in chunk:
+                    if pair[0] > self._removed_ms:
+                        yield pair
+        yield from super().__iter__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        pairs = [*self]
+        return (TimeBuffer, ([time for time, _ in pairs], [value for _, value in pairs]))
+
+    def flush(self) -> TimesRef:
+        """Write what changed; the result finds the buffer again."""
+        tail = pickle.dumps((self.times, self.values), 5)
+        if len(tail) * TAILS_PER_PAGE > self._page_bytes:
+            self._move_tail()
+            tail = pickle.dumps(([], []), 5)
+        for number, chunk in [*self._chunks.items()]:
+            if chunk.leaf is not None:
+                self._write(number, chunk, chunk.leaf)
+            elif not all_plain(chunk.values):
+                data = pickle.dumps((chunk.times, chunk.values), 5)
+                if data != chunk.data:  # a record was changed in place
+                    self._store.put(self._name(number), data)
+        self._write_directory()
+        for number in self._gone:
+            self._store.remove(self._name(number))
+        self._chunks.clear()
+        self._leaves.clear()
+        self._gone.clear()
+        top, recent = self._top.data(), self._recent.data()
+        places = self._next, self._removed_ms, self._last_ms, self._last_bytes
+        head = (*places, top, recent, tail)
+        return ("b", self.id, pickle.dumps(head, 5))
+
+    # Chunks
+
+    def _chunk(self, number: int) -> _Chunk:
+        chunk = self._chunks.get(number)
+        if chunk is None:
+            chunk = self._chunks[number] = self._read(number)
+        return chunk
+
+    def _read(self, number: int) -> _Chunk:
+        data = required(self._store, self._name(number))
+        times, values = pickle.loads(data)
+        return _Chunk(times, values, data)
+
+    def _reaching(self, first_ms: int, last_ms: int) -> Iterator[_Chunk]:
+        """The chunks that may have records from one moment to another."""
+        if not self._recent.firsts or first_ms > self._last_ms:
+            return
+        firsts = [*self._top.firsts, self._recent.firsts[0]]
+        # A chunk that begins at a moment may come after one that ends with it.
+        for number in range(max(bisect_left(firsts, first_ms) - 1, 0), len(firsts)):
+            if firsts[number] > last_ms:
+                return
+            leaf = self._leaf(number)
+            start = max(bisect_left(leaf.firsts, first_ms) - 1, 0)
+            for place in range(start, bisect_right(leaf.firsts, last_ms)):
+                yield self._chunk(leaf.numbers[place])
+
+    def _at_or_before(self, moment_ms: int) -> tuple[_Leaf, int] | None:
+        """Where the last chunk stands that begins at or before a moment."""
+        leaf = self._recent
+        if not leaf.firsts or leaf.firsts[0] > moment_ms:
+            number = bisect_right(self._top.firsts, moment_ms) - 1
+            if number < 0:
+                return None
+            leaf = self._leaf(number)
+        return leaf, bisect_right(leaf.firsts, moment_ms) - 1
+
+    def _first_of_chunks(self) -> int:
+        return (self._top.firsts or self._recent.firsts)[0]
+
+    def _begins(self, leaf: _Leaf, first_ms: int) -> None:
+        """The first chunk of all begins earlier or later than before."""
+        leaf.firsts[0] = first_ms
+        if leaf is not self._recent:
+            self._top.firsts[0] = first_ms
+            self._note(leaf)
+
+    def _remove_in_place(self) -> None:
+        """Remove what counts no more from the chunks, as a record of such a moment is added."""
+        while True:
+            leaf = self._leaf(0)
+            number = leaf.numbers[0]
+            chunk = self._chunk(number)
+            chunk.remove_through(self._removed_ms)
+            if chunk.times:
+                break
+            leaf.cut(0, 1)
+            self._forget(number)
+            if not leaf.firsts:
+                self._drop_leaf()
+            else:
+                self._begins(leaf, leaf.firsts[0])
+        chunk.leaf = leaf
+        self._begins(leaf, chunk.times[0])
+        self._removed_ms = MIN_WATERMARK - 1
+
+    def _drop_before(self, moment_ms: int) -> None:
+        """Remove each chunk (of full leaves: each leaf) whose next begins at or before a moment."""
+        top, recent = self._top, self._recent
+        while top.firsts:
+            if (*top.firsts[1:2], recent.firsts[0])[0] > moment_ms:
+                return
+            self._drop_leaf()
+        for number in recent.cut(0, max(bisect_right(recent.firsts, moment_ms) - 1, 0)).numbers:
+            self._forget(number)
+
+    def _drop_all(self) -> None:
+        while self._top.firsts:
+            self._drop_leaf()
+        for number in self._recent.cut(0, len(self._recent.firsts)).numbers:
+            self._forget(number)
+        self._removed_ms = self._last_ms = MIN_WATERMARK - 1
+
+    def _forget(self, number: int) -> None:
+        self._chunks.pop(number, None)
+        self._gone.append(number)
+
+    def _write(self, number: int, chunk: _Chunk, leaf: _Leaf) -> None:
+        """Store a chunk; if it is too big, in parts of which the first keeps its number."""
+        most_bytes = self._page_bytes // CHUNKS_PER_PAGE
+        data = pickle.dumps((chunk.times, chunk.values), 5)
+        size = len(chunk.times)
+        if len(data) > 2 * most_bytes:
+            size = max(1, size * most_bytes // len(data))
+        place = leaf.numbers.index(number)
+        for start in range(0, len(chunk.times), size):
+            if size < len(chunk.times):
+                times = chunk.times[start : start + size]
+                data = pickle.dumps((times, chunk.values[start : start + size]), 5)
+            if start:
+                number, place = self._new_number(), place + 1
+                leaf.insert(place, chunk.times[start], number)
+            self._store.put(self._name(number), data)
+        if number == self._recent.numbers[-1]:
+            self._last_bytes = len(data)
+
+    def _move_tail(self) -> None:
+        """Put the tail into the last chunk, or into a new one if that is full."""
+        recent, times, values = self._recent, self.times, self.values
+        if recent.firsts and self._last_bytes * CHUNKS_PER_PAGE < self._page_bytes:
+            chunk = self._chunk(recent.numbers[-1])
+            chunk.times += times
+            chunk.values += values
+        else:
+            number = self._new_number()
+            recent.insert(len(recent.firsts), times[0], number)
+            chunk = self._chunks[number] = _Chunk(times, values)
+        chunk.leaf = recent
+        self._last_ms = times[-1]
+        self.times, self.values = [], []
+
+    def _new_number(self) -> int:
+        number: int = self._next + 1
+        self._next = number
+        return number
+
+    def _name(self, number: int) -> str:
+        return f"b{self.id}.{number}"
+
+    # The directory
+
+    def _leaf(self, number: int) -> _Leaf:
+        """A leaf of the directory by its place; the last one is the newest."""
+        if number == len(self._top.numbers):
+            return self._recent
+        name = self._top.numbers[number]
+        leaf = self._leaves.get(name)
+        if leaf is None:
+            leaf = self._leaves[name] = _Leaf(
+                *pickle.loads(required(self._store, self._name(name)))
+            )
+        return leaf
+
+    def _note(self, leaf: _Leaf) -> None:
+        self._changed_leaves.add(next(name for name, at in self._leaves.items() if at is leaf))
+
+    def _drop_leaf(self) -> None:
+        """Remove the first leaf, with its chunks."""
+        leaf, name = self._leaf(0), self._top.numbers[0]
+        for number in leaf.numbers:
+            self._forget(number)
+        self._top.cut(0, 1)
+        self._leaves.pop(name, None)
+        self._changed_leaves.discard(name)
+        self._gone.append(name)
+
+    def _write_directory(self) -> None:
+        top, recent = self._top, self._recent
+        while len(recent.firsts) > LEAF_CHUNKS:
+            self._add_leaf(len(top.firsts), recent.cut(0, LEAF_CHUNKS))
+        for name in [*self._changed_leaves]:
+            leaf = self._leaves[name]
+            while (count := len(leaf.firsts)) > 2 * LEAF_CHUNKS:
+                self._add_leaf(top.numbers.index(name) + 1, leaf.cut(count - LEAF_CHUNKS, count))
+            self._store.put(self._name(name), leaf.data())
+        self._changed_leaves.clear()
+
+    def _add_leaf(self, place: int, leaf: _Leaf) -> None:
+        name = self._new_number()
+        self._top.insert(place, leaf.firsts[0], name)
+        self._store.put(self._name(name), leaf.data())
+
+
+def remove_times(store: PageStore, ref: TimesRef) -> None:
+    """Remove every chunk of a stored buffer."""
+    _, id_, head = ref
+    *_, top, recent, _ = pickle.loads(head)
+    (_, leaves), (_, chunks) = pickle.loads(top), pickle.loads(recent)
+    for number in leaves:
+        _, more = pickle.loads(required(store, f"b{id_}.{number}"))
+        chunks += more
+    for number in (*leaves, *chunks):
+        store.remove(f"b{id_}.{number}")

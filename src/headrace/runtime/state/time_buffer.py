@@ -1,0 +1,105 @@
+"""The records of one key in the order of their timestamps."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import Any
+
+
+class TimeBuffer:
+    """Records by timestamp (ms); those with equal timestamps keep the order of their arrival.
+
+    It lies in the slot of an entry that was declared as ``TIMES``. After a change, and after a
+    look-up if records can be changed in place, the entry is reported as changed. An empty buffer
+    has neither a first nor a last timestamp: whoever empties one removes its slot.
+    """
+
+    __slots__ = ("times", "values")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, times: list[int], values: list[Any]) -> None:
+        self.times = times
+        self.values = values
+
+    def add(self, timestamp: int, value: Any) -> None:
+        """Add a record after those that are not younger."""
+        times = self.times
+        if not times or times[-1] <= timestamp:
+            times.append(timestamp)
+            self.values.append(value)
+        else:
+            place = bisect_right(times, timestamp)
+            times.insert(place, timestamp)
+            self.values.insert(place, value)
+
+    def between(self, first_ms: int, last_ms: int) -> tuple[list[int], list[Any]]:
+        """The timestamps and the records from one moment to another, both included."""
+        times = self.times
+        start = bisect_left(times, first_ms)
+        end = bisect_right(times, last_ms, start)
+        return times[start:end], self.values[start:end]
+
+    def last_at_or_before(self, moment_ms: int) -> tuple[int, Any] | None:
+        """The last record that is not younger than a moment, with its timestamp."""
+        place = bisect_right(self.times, moment_ms) - 1
+        return None if place < 0 else (self.times[place], self.values[place])
+
+    def first_at_or_after(self, moment_ms: int) -> tuple[int, Any] | None:
+        """The first record that is not older than a moment, with its timestamp."""
+        place = bisect_left(self.times, moment_ms)
+        return None if place == len(self.times) else (self.times[place], self.values[place])
+
+    def remove_through(self, moment_ms: int) -> None:
+        """Remove the records up to a moment, those of the moment included."""
+        times = self.times
+        if times and times[0] <= moment_ms:
+            end = bisect_right(times, moment_ms)
+            del times[:end], self.values[:end]
+
+    def keep_from(self, moment_ms: int) -> None:
+        """Remove records before the last one that is not younger than a moment.
+
+        A big buffer may keep some of them, unless that record is the last of all: what it does not
+        read it removes only as a whole.
+        """
+        place = bisect_right(self.times, moment_ms) - 1
+        if place > 0:
+            del self.times[:place], self.values[:place]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one record; a big buffer that has not been written has more."""
+        return len(self.times) == 1
+
+    @property
+    def first_ms(self) -> int:
+        """The timestamp of the first record."""
+        return self.times[0]
+
+    @property
+    def least_ms(self) -> int:
+        """No record is earlier. Nothing is read for it, so it may be before the first record."""
+        return self.times[0]
+
+    @property
+    def last_ms(self) -> int:
+        """The timestamp of the last record."""
+        return self.times[-1]
+
+    def __bool__(self) -> bool:
+        return bool(self.times)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        """Pairs of timestamp and record, to be read only; what is read for them is not kept."""
+        return zip(self.times, self.values, strict=True)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self)} records>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (TimeBuffer, (self.times, self.values))

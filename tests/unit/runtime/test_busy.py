@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from headrace.metrics.measures import Tally
+from headrace.runtime.busy import busy
+
+
+class Clock:
+    now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_only_the_time_of_the_work_counts() -> None:
+    clock, spent = Clock(), Tally()
+
+    def work():
+        clock.now += 3
+        yield "a"
+        clock.now += 4
+        yield "b"
+        clock.now += 5
+
+    taken = []
+    for each in busy(work(), clock, spent):
+        taken.append((each, spent.n))
+        clock.now += 1_000  # another task's work
+    assert taken == [("a", 3), ("b", 7)]
+    assert spent.n == 12
+
+
+def test_the_time_up_to_a_failure_counts() -> None:
+    clock, spent = Clock(), Tally()
+
+    def work():
+        clock.now += 3
+        raise ValueError("no")
+        yield
+
+    with pytest.raises(ValueError, match="no"):
+        next(busy(work(), clock, spent))
+    assert spent.n == 3
