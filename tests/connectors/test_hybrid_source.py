@@ -27,7 +27,7 @@ HOW: list[dict[str, Any]] = [
     {},
     {"mode": "batch"},
     {"cuts": [3] * 30, "backends": "paged", "restarts": True},
-    {"cuts": [4] * 30, "restarts": "neutral", "key_groups": 3},
+    {"cuts": [4] * 30, "restarts": "savepoint", "key_groups": 3},
 ]
 
 

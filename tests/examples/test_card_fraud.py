@@ -100,7 +100,7 @@ def found(payments: list[Row], models: list[Row], **how: Any) -> list[tuple[int,
     "how",
     [
         {},
-        {"cuts": [300, 100], "key_groups": 8, "parallelism": 2, "restarts": "neutral"},
+        {"cuts": [300, 100], "key_groups": 8, "parallelism": 2, "restarts": "savepoint"},
         {"mode": "batch"},
     ],
     ids=["at once", "cut", "batch"],

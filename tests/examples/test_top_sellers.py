@@ -47,7 +47,7 @@ def expected() -> list[tuple[Any, ...]]:
     "how",
     [
         {},
-        {"cuts": [300, 500], "key_groups": 8, "parallelism": 2, "restarts": "neutral"},
+        {"cuts": [300, 500], "key_groups": 8, "parallelism": 2, "restarts": "savepoint"},
         {"mode": "batch"},
     ],
     ids=["at once", "cut", "batch"],

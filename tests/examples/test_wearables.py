@@ -78,7 +78,7 @@ def _alarms(own: list[Row]) -> list[tuple[int, str, str]]:
     "how",
     [
         {},
-        {"cuts": [150, 200], "key_groups": 8, "parallelism": 2, "restarts": "neutral"},
+        {"cuts": [150, 200], "key_groups": 8, "parallelism": 2, "restarts": "savepoint"},
         {"mode": "batch"},
     ],
     ids=["at once", "cut", "batch"],

@@ -1,11 +1,11 @@
-"""Checkpoints and neutral forms as earlier versions wrote them: all that follow read them.
+"""Checkpoints and savepoints as earlier versions wrote them: all that follow read them.
 
 There is a folder for each version that changed what is stored. Once released, it stays as it is:
 
     <version>/checkpoint   a checkpoint on Spark, of ``job.py``, which broke off in a micro-batch
     <version>/out          what its file sink has published, and holds back
     <version>/watched      the list of files of a source that watches a folder
-    <version>/neutral      a neutral form with every kind of state (``state.py``)
+    <version>/savepoint    a savepoint with every kind of state (``state.py``)
 
 ``python -m tests.goldens.write`` writes the folder of this version anew. Nothing runs it by itself:
 do so when a format has changed, before the version is released.

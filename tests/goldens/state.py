@@ -1,4 +1,4 @@
-"""A neutral form with every kind of state, timers of both clocks, namespaces, and all the rest."""
+"""A savepoint with every kind of state, timers of both clocks, namespaces, and all the rest."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from headrace.datastream.state import (
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.channel import Channel
 from headrace.runtime.key_groups import key_group_of
-from headrace.runtime.neutral.arrow import from_batches, schema_of, to_batches
-from headrace.runtime.neutral.form import NeutralForm, Parts, part_name
-from headrace.runtime.neutral.header import header_to_neutral
-from headrace.runtime.neutral.manifest import Manifest, OperatorEntry
-from headrace.runtime.neutral.records import SplitRecord, encode
-from headrace.runtime.neutral.sinks import export_sinks
-from headrace.runtime.neutral.write import export_states, export_timers
 from headrace.runtime.offset import Cut, Offset, SourceProgress
+from headrace.runtime.savepoint.arrow import from_batches, schema_of, to_batches
+from headrace.runtime.savepoint.header import header_to_savepoint
+from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
+from headrace.runtime.savepoint.records import SplitRecord, encode
+from headrace.runtime.savepoint.savepoint import Parts, Savepoint, part_name
+from headrace.runtime.savepoint.sinks import export_sinks
+from headrace.runtime.savepoint.write import export_states, export_timers
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext, StateStore
 from headrace.runtime.state.pages.backend import PagedBackend
@@ -161,7 +161,7 @@ def header() -> dict[str, Any]:
     }
 
 
-def form() -> NeutralForm:
+def form() -> Savepoint:
     """All of it, as this version writes it."""
     program, parts = Program(), Parts()
     backends = {group: PagedBackend(HeldPages(), GROUPS) for group in range(GROUPS)}
@@ -171,7 +171,7 @@ def form() -> NeutralForm:
         parts.put(part_name("states", "sums", group), export_states("sums", backend, group))
         parts.put(part_name("timers", "sums", group), export_timers("sums", backend, group))
     parts.put(part_name("states", "sums", ALL_GROUPS), export_states("sums", _rules(), ALL_GROUPS))
-    watermarks, tasks = header_to_neutral("sums", [header()])
+    watermarks, tasks = header_to_savepoint("sums", [header()])
     parts.put("watermarks", watermarks)
     parts.put("tasks", tasks)
     parts.put("splits", [SplitRecord("clicks", "a", 40, encode({"times": (3, 40)}))])
@@ -185,7 +185,7 @@ def form() -> NeutralForm:
     }
     operator = OperatorEntry("sums", "process", "Sums", "sums", GROUPS, kinds, spaced)
     manifest = Manifest("golden", GROUPS, 9, (operator,), OFFSET.to_json(), parts.sums)
-    return NeutralForm(manifest, parts.records)
+    return Savepoint(manifest, parts.records)
 
 
 def _rules() -> StateBackend:
@@ -212,7 +212,7 @@ def _holding(files: FileSink) -> Any:
     return committer
 
 
-def store(whole: NeutralForm, folder: Path) -> None:
+def store(whole: Savepoint, folder: Path) -> None:
     """Write a form as files: the manifest as JSON, each part as an Arrow stream."""
     folder.mkdir(parents=True)
     (folder / "manifest.json").write_text(whole.manifest.to_json())
@@ -224,7 +224,7 @@ def store(whole: NeutralForm, folder: Path) -> None:
                 out.write_batch(batch)
 
 
-def load(folder: Path) -> NeutralForm:
+def load(folder: Path) -> Savepoint:
     """The form in files."""
     manifest = Manifest.from_json((folder / "manifest.json").read_text())
     parts = {}
@@ -232,4 +232,4 @@ def load(folder: Path) -> NeutralForm:
         name = unquote(file.stem)
         with pa.ipc.open_stream(file.read_bytes()) as batches:
             parts[name] = [*from_batches(name.partition("/")[0], batches)]
-    return NeutralForm(manifest, parts)
+    return Savepoint(manifest, parts)

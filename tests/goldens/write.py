@@ -33,7 +33,7 @@ def main() -> None:
     """Write all of it."""
     target = HERE / __version__
     shutil.rmtree(target, ignore_errors=True)
-    state.store(state.form(), target / "neutral")
+    state.store(state.form(), target / "savepoint")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made).resolve()
         _break_off(folder)

@@ -131,7 +131,7 @@ SPREAD = {"key_groups": 7, "parallelism": 3}
         {"cuts": [3, 1, 7, 2] * 10, **SPREAD},
         {"cuts": [3, 1, 7, 2] * 10, "backends": "paged", "restarts": True},
         {"cuts": [5] * 20, "backends": "paged", "restarts": True, **SPREAD},
-        {"cuts": [5] * 20, "restarts": "neutral", "regroup": [(3, 1), (11, 2)], **SPREAD},
+        {"cuts": [5] * 20, "restarts": "savepoint", "regroup": [(3, 1), (11, 2)], **SPREAD},
     ],
 )
 def test_however_it_is_run(how: Any) -> None:

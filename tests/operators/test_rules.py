@@ -82,11 +82,11 @@ STREAMS: list[Any] = [
     {"cuts": [3, 1, 7, 2] * 10, **SPREAD},
     {"cuts": [3, 1, 7, 2] * 10, "backends": "paged", "restarts": True},
     {"cuts": [5] * 20, "backends": "paged", "restarts": True, **SPREAD},
-    {"cuts": [5] * 20, "restarts": "neutral", "regroup": [(3, 1), (11, 2)], **SPREAD},
+    {"cuts": [5] * 20, "restarts": "savepoint", "regroup": [(3, 1), (11, 2)], **SPREAD},
     {
         "cuts": [4] * 30,
         "backends": "paged",
-        "restarts": "neutral",
+        "restarts": "savepoint",
         "regroup": [(3, 1), (11, 2)],
         **SPREAD,
     },
@@ -177,7 +177,7 @@ def test_new_subtasks_know_the_rules() -> None:
         rules = env.from_collection(early).assign_timestamps_and_watermarks(BY_TIME)
         return connected(RulesSpec(), records.rebalance(), broadcast(rules))
 
-    how = {"cuts": [4, *[5] * 20], "restarts": "neutral", "regroup": [(4, 5), (2, 1), (3, 3)]}
+    how = {"cuts": [4, *[5] * 20], "restarts": "savepoint", "regroup": [(4, 5), (2, 1), (3, 3)]}
     found = run(program, key_groups=4, parallelism=2, **how).only
     late = [rules for value, rules in found if value != "learned" and value[-1] > 1_100]
     assert len(late) == 49

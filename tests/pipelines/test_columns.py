@@ -135,7 +135,7 @@ def test_the_law_of_columns(
         {"cuts": cuts},
         {"cuts": cuts, **spread},
         {"cuts": cuts, "backends": "paged", "restarts": True, **spread},
-        {"cuts": cuts, "restarts": "neutral", "regroup": [(3, 2), (key_groups, 1)], **spread},
+        {"cuts": cuts, "restarts": "savepoint", "regroup": [(3, 2), (key_groups, 1)], **spread},
         {"mode": "batch"},
         {"mode": "batch", **spread},
     ):

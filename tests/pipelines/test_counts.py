@@ -54,7 +54,7 @@ def test_in_a_batch_nothing_is_late() -> None:
 
 
 @pytest.mark.parametrize("key_groups", [1, 5])
-@pytest.mark.parametrize("restarts", [True, "neutral"])
+@pytest.mark.parametrize("restarts", [True, "savepoint"])
 def test_what_a_restart_goes_on_with_is_added_up(key_groups: int, restarts: Any) -> None:
     results = counted(cuts=(5,) * 30, backends="paged", restarts=restarts, key_groups=key_groups)
     assert passed(total(results)) == IN_AND_OUT

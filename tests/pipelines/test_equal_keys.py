@@ -128,7 +128,7 @@ RESTARTED: dict[str, Any] = {
 }
 MOVED: dict[str, Any] = {
     "cuts": [3] * 7,
-    "restarts": "neutral",
+    "restarts": "savepoint",
     "key_groups": 7,
     "regroup": [(5, 2)],
 }

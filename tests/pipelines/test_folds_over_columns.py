@@ -118,7 +118,7 @@ def test_the_law(
     for how in (
         {"cuts": cuts},
         {"cuts": cuts, "backends": "paged", "restarts": True, **spread},
-        {"cuts": cuts, "restarts": "neutral", "regroup": [(3, 2), (groups, 1)], **spread},
+        {"cuts": cuts, "restarts": "savepoint", "regroup": [(3, 2), (groups, 1)], **spread},
     ):
         assert by_key(run_pipeline(folded(AS_COLUMNS, call), **how).only) == wanted, how
     assert seen["columns"] and not seen["rows"]

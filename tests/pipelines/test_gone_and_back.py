@@ -79,7 +79,7 @@ def version(spread: bool) -> Any:
     return build
 
 
-@pytest.mark.parametrize("restarts", [True, "neutral"])
+@pytest.mark.parametrize("restarts", [True, "savepoint"])
 def test_a_split_that_ended_meanwhile_holds_nothing_back(restarts: Any) -> None:
     versions = [version(False), *[version(True)] * 9]
     found = run_pipeline(version(True), backends="paged", restarts=restarts, successors=versions)

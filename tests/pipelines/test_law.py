@@ -82,7 +82,7 @@ HELD_BACK = Program(
 @settings(max_examples=15)
 @example(HELD_BACK, [], [(1, 1)], "heap")
 @given(programs, cuts, spreads, st.sampled_from(["heap", "paged"]))
-def test_the_law_through_the_neutral_form(
+def test_the_law_through_a_savepoint(
     program: Program, cuts: list[int], spreads: list[tuple[int, int]], backends: str
 ) -> None:
     key_groups, parallelism = spreads[0]
@@ -90,12 +90,12 @@ def test_the_law_through_the_neutral_form(
         program,
         cuts=cuts,
         backends=backends,
-        restarts="neutral",
+        restarts="savepoint",
         key_groups=key_groups,
         parallelism=parallelism,
         regroup=spreads[1:] + spreads[:1],
     )
-    check(program, cuts=cuts, backends=backends, restarts="neutral")
+    check(program, cuts=cuts, backends=backends, restarts="savepoint")
 
 
 versions = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=3), min_size=1, max_size=2)
@@ -139,7 +139,7 @@ def test_the_law_of_changed_programs(
         cuts=cuts,
         successors=successors,
         backends=backends,
-        restarts="neutral",
+        restarts="savepoint",
         regroup=spreads[1:] + spreads[:1],
         **spread,
     )

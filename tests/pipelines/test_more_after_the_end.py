@@ -77,7 +77,7 @@ def version(joined: bool, *between: Any) -> Any:
     return build
 
 
-@pytest.mark.parametrize("restarts", [True, "neutral"])
+@pytest.mark.parametrize("restarts", [True, "savepoint"])
 @pytest.mark.parametrize(
     "between",
     [

@@ -59,7 +59,13 @@ CUTS = [1, 1, 3, 2, 1]
 
 @pytest.mark.parametrize(
     ("backends", "restarts"),
-    [("heap", False), ("paged", False), ("paged", True), ("heap", "neutral"), ("paged", "neutral")],
+    [
+        ("heap", False),
+        ("paged", False),
+        ("paged", True),
+        ("heap", "savepoint"),
+        ("paged", "savepoint"),
+    ],
 )
 def test_elements_wait_from_one_micro_batch_to_the_next(restarts: Any, backends: Any) -> None:
     how: dict[str, Any] = {"cuts": CUTS, "backends": backends, "restarts": restarts}
@@ -98,7 +104,7 @@ def test_instances_fewer_or_more_share_the_elements_out() -> None:
 
     versions = [lambda env, n=n: build(env, n) for n in (2, 4, 3, 1, 6, 1)]
     found = run_pipeline(
-        versions[0], cuts=[5] * 5, restarts="neutral", successors=versions[1:]
+        versions[0], cuts=[5] * 5, restarts="savepoint", successors=versions[1:]
     ).only
     assert records(found) == [*range(1, Ending.last + 1)]
 

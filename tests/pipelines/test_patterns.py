@@ -90,7 +90,7 @@ events = st.lists(
 HOW: list[dict[str, Any]] = [
     {},
     {"key_groups": 5, "parallelism": 3, "backends": "paged", "restarts": True},
-    {"key_groups": 5, "restarts": "neutral", "regroup": [(3, 2), (4, 1)]},
+    {"key_groups": 5, "restarts": "savepoint", "regroup": [(3, 2), (4, 1)]},
 ]
 
 

@@ -48,7 +48,7 @@ def test_no_record_is_late_for_any_reader(regroup: list[tuple[int, int]]) -> Non
         cuts=[5] * 20,
         key_groups=7,
         parallelism=2,
-        restarts="neutral",
+        restarts="savepoint",
         regroup=regroup,
     )
     assert not results["by the source's time"] and not results["by the new time"]
@@ -71,6 +71,6 @@ def test_key_groups_that_are_new_and_get_no_records_hold_nobody_back() -> None:
         again = again.assign_timestamps_and_watermarks(ASCENDING)
         return again.key_by(lambda value: 0).process(Alarm())
 
-    how: dict[str, Any] = {"cuts": [14] * 4, "key_groups": 7, "restarts": "neutral"}
+    how: dict[str, Any] = {"cuts": [14] * 4, "key_groups": 7, "restarts": "savepoint"}
     fired = run_pipeline(alarms, micro_batches=4, regroup=[(40, 1)], **how).only
     assert len(fired) >= 40

@@ -70,7 +70,7 @@ def _how(draws: Draws, variant: str) -> dict[str, Any]:
         "combining": draws.choice([True, False]),
     }
     cuts = draws.several(lambda draws: draws.integer(1, 9), 1, 8)
-    restarts = draws.choice([False, True, "neutral"])
+    restarts = draws.choice([False, True, "savepoint"])
     clock = drawn_jumps(draws)
     if variant == "heap":
         return {"combining": spread["combining"]}
@@ -78,7 +78,7 @@ def _how(draws: Draws, variant: str) -> dict[str, Any]:
         return {"mode": "batch", **spread}
     if variant == "pages":
         return {"backends": "paged", **spread}
-    backends = "heap" if restarts == "neutral" else "paged"
+    backends = "heap" if restarts == "savepoint" else "paged"
     return {"cuts": cuts, "restarts": restarts, "backends": backends, "clock": clock, **spread}
 
 

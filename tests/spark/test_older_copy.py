@@ -22,8 +22,8 @@ from headrace.datastream.connectors.file_system import FileSink
 from headrace.errors import CheckpointError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
-from headrace.runners.spark.neutral import export_form
 from headrace.runners.spark.query.dataframes import last_written
+from headrace.runners.spark.savepoints import export_savepoint
 from headrace.runners.spark.startup.session import session_for
 from headrace.runtime.program import SinkProgram
 from tests.connectors.sqlite_log import SqliteLogSink, connect
@@ -116,7 +116,7 @@ def test_a_copy_of_a_checkpoint_is_put_in_its_place(
     with pytest.raises(CheckpointError, match=f"it ends with micro-batch {ends_with}, and"):
         env: Any = environment(tmp_path, 70)
         program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "sums")
-        export_form(session_for({}, None), str(checkpoint), program)
+        export_savepoint(session_for({}, None), str(checkpoint), program)
     assert in_the_log(tmp_path) == before
 
     environment(tmp_path, 70, **{"headrace.restore.write-again": "true"}).execute("sums")

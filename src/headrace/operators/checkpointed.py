@@ -2,7 +2,7 @@
 
 An instance is a subtask of a vertex. Each element of its lists is an entry of its own in the
 subtask's backend, under ``(name of the list, subtask, position, number of the snapshot)``. So
-elements are spread anew where the neutral form is restored into another number of subtasks. Numbers
+elements are spread anew where the savepoint is restored into another number of subtasks. Numbers
 rise above those of all instances before, so an element that has gone to another subtask keeps a key
 that nobody gives again.
 """
@@ -233,7 +233,7 @@ class CheckpointedOperator(Operator):
             instance.target.snapshot_state(states)
             self._store(instance)
         self._stored = (self._number, self._digest)
-        # Of several headers the neutral form takes that with the least second part.
+        # Of several headers the savepoint takes that with the least second part.
         return self._digest, -self._number, instance.operator.snapshot()
 
     def _store(self, instance: _Instance) -> None:

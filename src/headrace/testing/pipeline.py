@@ -26,11 +26,11 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.launch import program_of
 from headrace.runners.local import LocalRun
 from headrace.runtime.layout import Layout, check
-from headrace.runtime.neutral.form import NeutralForm
-from headrace.runtime.neutral.sinks import import_sinks
-from headrace.runtime.neutral.whole import neutral_form, restore, splits_of
 from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
+from headrace.runtime.savepoint.savepoint import Savepoint
+from headrace.runtime.savepoint.sinks import import_sinks
+from headrace.runtime.savepoint.whole import restore, savepoint_of, splits_of
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
@@ -92,7 +92,7 @@ def run_pipeline(
     backends: Literal["heap", "paged"] = "heap",
     key_groups: int | None = None,
     parallelism: int | None = None,
-    restarts: bool | Literal["neutral"] = False,
+    restarts: bool | Literal["savepoint"] = False,
     regroup: Sequence[tuple[int, int]] = (),
     successors: Sequence[Streams | Build] = (),
     backfill: Streams | Build | None = None,
@@ -107,7 +107,7 @@ def run_pipeline(
     they run out is taken at once. ``key_groups``: spread keyed state over so many, instead of
     keeping it in one. ``parallelism``: of operators that set none, in place of the environment's
     (or 1). ``restarts``: begin anew from the stored state after every micro-batch, as after a crash
-    (with ``backends="paged"``), or, if ``"neutral"``, as from a savepoint.
+    (with ``backends="paged"``), or, if ``"savepoint"``, as from a savepoint.
     ``regroup``: the key groups and the parallelism after each such restart, in turn.
     ``successors``: later versions of the program, with streams of the same names: each restart goes
     on with the next of them, and after the last with the program itself, in turn.
@@ -129,10 +129,10 @@ def run_pipeline(
         raise PlanError("only paged state outlives a restart", hint='backends="paged"')
     if successors and not restarts:
         raise PlanError("a program is followed by another at a restart", hint="restarts=True")
-    if regroup and (restarts != "neutral" or key_groups is None):
+    if regroup and (restarts != "savepoint" or key_groups is None):
         raise PlanError(
-            "key groups change in a neutral form only, and where there are some",
-            hint='restarts="neutral", key_groups=1',
+            "key groups change in a savepoint only, and where there are some",
+            hint='restarts="savepoint", key_groups=1',
         )
     plan, streams = _planner(program, batch)
     job = plan(key_groups, parallelism)
@@ -232,7 +232,7 @@ def _later(
 
 
 def _kept_by(job: JobProgram) -> Layout:
-    """What a program keeps, over however many key groups: these may change in a neutral form."""
+    """What a program keeps, over however many key groups: these may change in a savepoint."""
     layout = Layout.of(job)
     parts = tuple(replace(part, key_groups=0) for part in layout.parts)
     return replace(layout, parts=parts)
@@ -268,7 +268,7 @@ class _Runs:
         budgets: Iterator[int],
         backends: str,
         key_groups: int | None,
-        restarts: bool | Literal["neutral"],
+        restarts: bool | Literal["savepoint"],
         others: Sequence[bytes],
         backfill: JobProgram | None = None,
     ) -> None:
@@ -277,7 +277,7 @@ class _Runs:
         self._following = None if backfill is None else cloudpickle.dumps(job)
         # as it is before any function was called: what they keep in attributes is lost
         self._sent = itertools.cycle(others or ([cloudpickle.dumps(job)] if restarts else []))
-        self._neutral = restarts == "neutral"
+        self._by_savepoint = restarts == "savepoint"
         self._delivery = _Gathering(streams)
         self._one_key_group = key_groups is None
         self._stores: dict[tuple[str, int], HeldPages] = {}
@@ -314,22 +314,22 @@ class _Runs:
         """True while there is something to do; what a backfill has kept is handed over here."""
         if self._following is not None and self.run.ended:
             following, self._backfill, self._following = self._following, None, None
-            self._go_on(following, neutral=self._neutral or not self._paged)
+            self._go_on(following, by_savepoint=self._by_savepoint or not self._paged)
         return not self.run.ended
 
     def restart(self) -> None:
         """Go on in a new run, with nothing but what a checkpoint keeps."""
-        self._go_on(self._backfill or next(self._sent), self._neutral)
+        self._go_on(self._backfill or next(self._sent), self._by_savepoint)
 
-    def _go_on(self, job: bytes, neutral: bool) -> None:
+    def _go_on(self, job: bytes, by_savepoint: bool) -> None:
         before = self.run
-        if neutral:
+        if by_savepoint:
             form = written_and_read(self._form())
             self._stores, self._heap = {}, {}
         following: JobProgram = pickle.loads(job)
-        after = self._start(following.following(before.program.identity, copied=neutral))
+        after = self._start(following.following(before.program.identity, copied=by_savepoint))
         check(_kept_by(before.program), _kept_by(after.program), ignore_unclaimed=True)
-        if neutral:
+        if by_savepoint:
             restore(form, after.program, self._backend)
             import_sinks(form.read("sinks"), after._committers)
         # what sources wrote for themselves lies with the checkpoint
@@ -339,14 +339,14 @@ class _Runs:
         after._states = pickle.loads(pickle.dumps(before._states))
         after.batch_id = before.batch_id
         after.reporting.add(before.reporting.totals)
-        if neutral:
+        if by_savepoint:
             after._states = splits_of(form)
             after._offset = after._planned = Offset.from_json(form.manifest.offset)
             after.batch_id = form.manifest.batch_id
         before.close()
         self.run = after
 
-    def _form(self) -> NeutralForm:
+    def _form(self) -> Savepoint:
         run = self.run
         vertices = {vertex.id: vertex for stage in run.program.stages for vertex in stage}
         known = self._stores if self._paged else self._heap
@@ -356,6 +356,6 @@ class _Runs:
             if at in vertices  # others kept nothing but the time
         }
         offset = run._offset.to_json()
-        return neutral_form(
+        return savepoint_of(
             run.program, backends, run._states, offset, run.batch_id, run._committers
         )

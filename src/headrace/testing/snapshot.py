@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from headrace.common.watermark_strategy import WatermarkGenerator
-from headrace.runtime.neutral.read import import_backend
-from headrace.runtime.neutral.write import export_backend
+from headrace.runtime.savepoint.read import import_backend
+from headrace.runtime.savepoint.write import export_backend
 from headrace.runtime.state.backend import StateBackend, Timer, TimerStore
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend

@@ -94,7 +94,7 @@ class Groups(CoGroupFunction):
         {},
         {"mode": "batch"},
         {"cuts": [1] * 30, "backends": "paged", "restarts": True},
-        {"cuts": [3] * 9, "restarts": "neutral", "key_groups": 3, "parallelism": 2},
+        {"cuts": [3] * 9, "restarts": "savepoint", "key_groups": 3, "parallelism": 2},
     ],
 )
 def test_groups_of_both_streams_by_keys_of_their_own(how: Any) -> None:

@@ -118,7 +118,7 @@ HOWS: list[dict[str, Any]] = [
     {"mode": "batch"},
     {"mode": "batch", "key_groups": 4, "parallelism": 3},
     {"cuts": [1] * 9, "backends": "paged", "restarts": True},
-    {"cuts": [2, 1], "key_groups": 3, "parallelism": 2, "restarts": "neutral"},
+    {"cuts": [2, 1], "key_groups": 3, "parallelism": 2, "restarts": "savepoint"},
 ]
 
 

@@ -364,7 +364,7 @@ def dated(env: StreamExecutionEnvironment) -> DataStream:
         {},
         {"mode": "batch", **SPREAD},
         {"cuts": [3, 1, 4, 1, 5, 9], "restarts": True, "backends": "paged", **SPREAD},
-        {"cuts": [30, 15], "restarts": "neutral", "regroup": [(3, 1), (4, 3)], **SPREAD},
+        {"cuts": [30, 15], "restarts": "savepoint", "regroup": [(3, 1), (4, 3)], **SPREAD},
     ],
     ids=["at once", "batch", "cut and begun anew", "spread otherwise"],
 )

@@ -232,7 +232,7 @@ SPREAD = {"key_groups": 5, "parallelism": 2}
         {},
         {"mode": "batch", **SPREAD},
         {"cuts": [3, 1, 4, 1, 5, 9], "restarts": True, "backends": "paged", **SPREAD},
-        {"cuts": [20, 10], "restarts": "neutral", "regroup": [(3, 1), (4, 2)], **SPREAD},
+        {"cuts": [20, 10], "restarts": "savepoint", "regroup": [(3, 1), (4, 2)], **SPREAD},
     ],
     ids=["at once", "batch", "cut and begun anew", "spread otherwise"],
 )

@@ -202,10 +202,10 @@ SELECTORS: list[tuple[Any, TypeInformation | None]] = [
     [
         {},
         {"cuts": [1, 2] * 9, "backends": "paged", "restarts": True, "key_groups": 3},
-        {"cuts": [3] * 9, "restarts": "neutral", "key_groups": 1, "regroup": [(5, 2), (2, 1)]},
+        {"cuts": [3] * 9, "restarts": "savepoint", "key_groups": 1, "regroup": [(5, 2), (2, 1)]},
         {"mode": "batch"},
     ],
-    ids=["whole", "restarted", "neutral", "batch"],
+    ids=["whole", "restarted", "savepoint", "batch"],
 )
 def test_state_is_found_by_the_form(
     selector: Any, key_type: TypeInformation | None, how: dict[str, Any]

@@ -111,7 +111,7 @@ class Watermarks(KeyedProcessFunction):
 
 @pytest.mark.parametrize("backends", ["heap", "paged"])
 @pytest.mark.parametrize("regroup", [[], [(5, 2), (1, 1), (2, 3)]])
-def test_a_neutral_restart_keeps_state_and_watermarks(
+def test_a_restart_from_a_savepoint_keeps_state_and_watermarks(
     backends: Any, regroup: list[tuple[int, int]]
 ) -> None:
     def watermarks(env: StreamExecutionEnvironment) -> DataStream:
@@ -122,13 +122,13 @@ def test_a_neutral_restart_keeps_state_and_watermarks(
         return stream.key_by(lambda n: n % 7).process(Watermarks())
 
     cuts = {"cuts": [4] * 10, "key_groups": 3}
-    neutral = {"restarts": "neutral", "regroup": regroup, "backends": backends}
-    calls = run_pipeline(counting, **cuts, **neutral).only
+    from_savepoint = {"restarts": "savepoint", "regroup": regroup, "backends": backends}
+    calls = run_pipeline(counting, **cuts, **from_savepoint).only
     assert [count for count, _ in calls] == [*range(1, 7)]
     assert [made for _, made in calls] == [1, 2, 3, 4, 1, 2]
     whole = run_pipeline(watermarks, **cuts).only
     assert len({watermark for _, watermark in whole}) > 5
-    assert sorted(run_pipeline(watermarks, **cuts, **neutral).only) == sorted(whole)
+    assert sorted(run_pipeline(watermarks, **cuts, **from_savepoint).only) == sorted(whole)
 
 
 def test_a_batch_gives_final_results() -> None:

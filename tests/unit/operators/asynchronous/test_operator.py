@@ -454,7 +454,7 @@ def test_exactly_one_result_for_each_record_over_restarts() -> None:
     looked_up = AsyncDataStream.unordered_wait(stream, later, SOON, 3)
     summed = looked_up.key_by(lambda pair: pair[0]).sum(1)
     again = AsyncDataStream.ordered_wait(summed, later, SOON, 3)
-    for restarts in (True, "neutral"):
+    for restarts in (True, "savepoint"):
         found = run_pipeline(
             again, cuts=[3, 9, 1], backends="paged", restarts=restarts, key_groups=3
         )

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from headrace.errors import CheckpointError
-from headrace.runtime.neutral.read import import_backend
-from headrace.runtime.neutral.write import export_states
+from headrace.runtime.savepoint.read import import_backend
+from headrace.runtime.savepoint.write import export_states
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.kinds import TIMES, VALUE, StateKind

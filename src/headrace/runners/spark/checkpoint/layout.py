@@ -9,7 +9,7 @@
     splits/<epoch>   what splits remember at the end of an epoch
     source-<n>/      what a source's enumerator keeps
     dataframe-<n>/   a batch DataFrame, as files
-    restored/        state from a neutral form, until the first micro-batch has taken it over
+    restored/        state from a savepoint, until the first micro-batch has taken it over
     spark/           Spark's own checkpoint; spark-<n>/ its n-th generation (``generations.py``)
 
 All but the last four are objects in an ``ObjectStore``.
@@ -39,7 +39,7 @@ SPLITS = "splits"
 _SPARK = "spark"
 _RESTORED = "restored"
 RESTORED = -1
-"""Instead of a generation's number: state that comes from a neutral form."""
+"""Instead of a generation's number: state that comes from a savepoint."""
 
 _GENERATION = re.compile(f"{_SPARK}(?:-([1-9][0-9]*))?")
 _KEPT_WHEN_ANEW = (OWNERS, LEASES, COMMITTING)

@@ -1,6 +1,6 @@
 """Restored state: records for Spark's state stores, in one Parquet file that Spark has not written.
 
-It is there from the moment a checkpoint is made of a neutral form until its first micro-batch has
+It is there from the moment a checkpoint is made of a savepoint until its first micro-batch has
 taken the state over.
 """
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runtime.block import ALL_GROUPS
-from headrace.runtime.neutral.form import NeutralForm
-from headrace.runtime.neutral.whole import Backends, neutral_form, restore
 from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.savepoint.savepoint import Savepoint
+from headrace.runtime.savepoint.whole import Backends, restore, savepoint_of
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 from headrace.runtime.state.pages.held import HeldPages
@@ -51,7 +51,7 @@ def among_instances(
     """
     then = tuple(replace(vertex, groups=before[vertex.id]) for vertex in vertices)
     was, now = (replace(program, stages=(each,)) for each in (then, vertices))
-    form = neutral_form(was, backends_of(was, stored), {}, {}, 0)
+    form = savepoint_of(was, backends_of(was, stored), {}, {}, 0)
     return [(r["bucket"], 0, r["name"], r["data"]) for r in records_of(form, now)]
 
 
@@ -85,7 +85,7 @@ def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -
     }
 
 
-def records_of(form: NeutralForm, program: JobProgram) -> Iterator[dict[str, Any]]:
+def records_of(form: Savepoint, program: JobProgram) -> Iterator[dict[str, Any]]:
     """The form as records of Spark's state stores, by stage and bucket."""
     keys, page_bytes = bucket_keys(program.partitions), program.settings.page_bytes
     stages = {vertex.id: vertex.stage for stage in program.stages for vertex in stage}

@@ -1,4 +1,4 @@
-"""The records of the neutral form: tables with these columns, in any container.
+"""The records of the savepoint: tables with these columns, in any container.
 
 Every record names its operator. Keys, namespaces and values are bytes in the encoding that the
 record (or, for keys and namespaces, the manifest) names. So far there is one: ``pickle``, protocol

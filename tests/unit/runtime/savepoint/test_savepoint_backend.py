@@ -1,4 +1,4 @@
-"""State through the neutral form: into other backends, with other key groups."""
+"""State through the savepoint: into other backends, with other key groups."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from headrace.datastream.state import (
 )
 from headrace.errors import CheckpointError
 from headrace.runtime.key_groups import key_group_of
-from headrace.runtime.neutral.arrow import from_batches, schema_of, to_batches
-from headrace.runtime.neutral.read import import_backend, regrouped
-from headrace.runtime.neutral.records import StateRecord, TimerRecord, decode
-from headrace.runtime.neutral.write import export_backend, export_states, export_timers
+from headrace.runtime.savepoint.arrow import from_batches, schema_of, to_batches
+from headrace.runtime.savepoint.read import import_backend, regrouped
+from headrace.runtime.savepoint.records import StateRecord, TimerRecord, decode
+from headrace.runtime.savepoint.write import export_backend, export_states, export_timers
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext, StateStore
 from headrace.runtime.state.heap import HeapBackend
@@ -269,7 +269,7 @@ def test_a_record_that_is_missing_or_comes_twice_is_refused() -> None:
 
 
 def test_a_big_list_is_imported_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headrace.runtime.neutral.read.FLUSH_BYTES", 1_000)
+    monkeypatch.setattr("headrace.runtime.savepoint.read.FLUSH_BYTES", 1_000)
     program, backends = filled("paged", 1)
     expected = everything(program, backends)
     made = new("paged", 1)

@@ -1,4 +1,4 @@
-"""The tables of the neutral form as Arrow record batches, with the records' fields as columns."""
+"""The tables of the savepoint as Arrow record batches, with the records' fields as columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 import pyarrow as pa
 
-from headrace.runtime.neutral.records import TABLES
+from headrace.runtime.savepoint.records import TABLES
 
 BATCH_RECORDS = 8192
 BATCH_BYTES = 16 << 20

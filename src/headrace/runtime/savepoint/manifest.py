@@ -1,4 +1,4 @@
-"""The manifest of a neutral form: whose state it is, and what it must contain."""
+"""The manifest of a savepoint: whose state it is, and what it must contain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from headrace.errors import CheckpointError
-from headrace.runtime.neutral.records import PICKLE
+from headrace.runtime.savepoint.records import PICKLE
 from headrace.runtime.state.kinds import StateKind
 
 FORMAT = 1
@@ -89,7 +89,7 @@ class Manifest:
             raise _unreadable(error) from error
         if format_ != FORMAT:
             raise CheckpointError(
-                f"the neutral form has format {format_}, this version reads {FORMAT}",
+                f"the savepoint has format {format_}, this version reads {FORMAT}",
                 hint="read it with the version that wrote it, or a later one",
             )
         if actual != wanted:
@@ -116,7 +116,7 @@ def _operator(entry: Mapping[str, Any]) -> OperatorEntry:
 
 def _unreadable(error: Exception) -> CheckpointError:
     return CheckpointError(
-        f"the manifest of the neutral form cannot be read: {type(error).__name__}: {error}",
+        f"the manifest of the savepoint cannot be read: {type(error).__name__}: {error}",
         hint="the file is damaged; restore from another one",
     )
 
@@ -160,9 +160,9 @@ def verified(records: Iterable[R], part: Part, name: str) -> Iterator[R]:
     yield from tally.passing(records)
     if tally.part != part:
         raise CheckpointError(
-            f"part {name!r} of the neutral form has {tally.count} records, not the {part.count}"
+            f"part {name!r} of the savepoint has {tally.count} records, not the {part.count}"
             " that were written"
             if tally.count != part.count
-            else f"part {name!r} of the neutral form is not what was written",
+            else f"part {name!r} of the savepoint is not what was written",
             hint="the file is damaged; restore from another one",
         )

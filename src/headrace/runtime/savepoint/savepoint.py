@@ -1,4 +1,4 @@
-"""A neutral form in memory: a manifest, and the records of each part."""
+"""A savepoint in memory: a manifest, and the records of each part."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from headrace.errors import CheckpointError
 from headrace.runtime.block import ALL_GROUPS
-from headrace.runtime.neutral.manifest import Manifest, Part, Tally, verified
-from headrace.runtime.neutral.read import regrouped, shared_out
-from headrace.runtime.neutral.records import StateRecord, TimerRecord
+from headrace.runtime.savepoint.manifest import Manifest, Part, Tally, verified
+from headrace.runtime.savepoint.read import regrouped, shared_out
+from headrace.runtime.savepoint.records import StateRecord, TimerRecord
 
 
 def part_name(table: str, operator: str | None = None, key_group: int | None = None) -> str:
@@ -35,7 +35,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class NeutralForm:
+class Savepoint:
     """All of a job's state. ``parts`` by the names of the manifest."""
 
     manifest: Manifest
@@ -52,8 +52,8 @@ class NeutralForm:
             return iter(())
         if name not in self.parts:
             raise CheckpointError(
-                f"part {name!r} of the neutral form is missing",
-                hint="the neutral form is incomplete; restore from another one",
+                f"part {name!r} of the savepoint is missing",
+                hint="the savepoint is incomplete; restore from another one",
             )
         return verified(self.parts[name], part, name)
 

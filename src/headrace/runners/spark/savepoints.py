@@ -1,4 +1,4 @@
-"""The neutral form of a job on Spark: read from its checkpoint, and the beginning of another one.
+"""A job's savepoint on Spark: read from its checkpoint, and the beginning of another one.
 
 The state passes through this process: as much as lies in it must fit into its memory.
 """
@@ -32,18 +32,18 @@ from headrace.runners.spark.query.moved_state import records
 from headrace.runners.spark.query.stored import backends_of, records_of
 from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runtime.layout import OPERATOR, SOURCE, Layout, Part, check
-from headrace.runtime.neutral.form import NeutralForm
-from headrace.runtime.neutral.sinks import import_sinks
-from headrace.runtime.neutral.whole import neutral_form, splits_of
 from headrace.runtime.offset import source_key
 from headrace.runtime.program import JobProgram
+from headrace.runtime.savepoint.savepoint import Savepoint
+from headrace.runtime.savepoint.sinks import import_sinks
+from headrace.runtime.savepoint.whole import savepoint_of, splits_of
 
 _RECORDS = pa.schema(
     [("bucket", pa.int32()), ("stage", pa.int32()), ("name", pa.string()), ("data", pa.binary())]
 )
 
 
-def export_form(spark: SparkSession, base: str, program: JobProgram) -> NeutralForm:
+def export_savepoint(spark: SparkSession, base: str, program: JobProgram) -> Savepoint:
     """All of a stopped job's state, as it is after its last micro-batch.
 
     ``base``: the folder of checkpoints; ``program``: the one that the job ran last.
@@ -79,7 +79,7 @@ def export_form(spark: SparkSession, base: str, program: JobProgram) -> NeutralF
         with settings_of_query(spark, 1, None, dataframes=True):
             stages = Layout.from_json(facts.layout).stages
             backends = backends_of(program, records(spark, folder, stages, log.committed))
-        return neutral_form(
+        return savepoint_of(
             program,
             backends,
             SplitStates(place.store).load(log.end["epoch"]),
@@ -90,7 +90,7 @@ def export_form(spark: SparkSession, base: str, program: JobProgram) -> NeutralF
 
 
 def begin_from(
-    form: NeutralForm, base: str, program: JobProgram, ignore_unclaimed: bool = False
+    form: Savepoint, base: str, program: JobProgram, ignore_unclaimed: bool = False
 ) -> None:
     """Make a checkpoint from which the program goes on where the form was taken.
 
@@ -147,7 +147,7 @@ def _committers(program: JobProgram) -> dict[str, Committer]:
     }
 
 
-def _check_claims(form: NeutralForm, program: JobProgram, ignore_unclaimed: bool) -> None:
+def _check_claims(form: Savepoint, program: JobProgram, ignore_unclaimed: bool) -> None:
     """Key groups may be others than before, so they are not compared."""
     now = Layout.of(program)
     known = {part.id: part for part in now.parts}
@@ -176,4 +176,4 @@ def _parquet(found: Iterable[Mapping[str, Any]]) -> bytes:
     return bytes(out.getvalue())
 
 
-__all__ = ["begin_from", "export_form"]
+__all__ = ["begin_from", "export_savepoint"]

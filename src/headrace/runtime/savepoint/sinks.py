@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from headrace.connector import Committer
 from headrace.errors import CheckpointError
-from headrace.runtime.neutral.records import SinkRecord
+from headrace.runtime.savepoint.records import SinkRecord
 
 
 def export_sinks(committers: Mapping[str, Committer]) -> Iterator[SinkRecord]:
@@ -33,7 +33,7 @@ def import_sinks(
         if [record.position for record in held] != [*range(len(held))]:
             raise CheckpointError(
                 f"a piece of what the sink {sink!r} held back is missing",
-                hint="the neutral form is incomplete; restore from another one",
+                hint="the savepoint is incomplete; restore from another one",
             )
         if sink in committers:
             committers[sink].restore(record.held for record in held)

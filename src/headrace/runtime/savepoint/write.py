@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from headrace.runtime.neutral.records import (
+from headrace.runtime.savepoint.records import (
     PICKLE,
     StateRecord,
     TimerRecord,

@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 from headrace.errors import CheckpointError
 from headrace.runtime.key_groups import key_group_of
-from headrace.runtime.neutral.records import (
+from headrace.runtime.savepoint.records import (
     PICKLE,
     StateRecord,
     TimerRecord,
     decode,
     decode_key,
 )
-from headrace.runtime.neutral.write import EVENT
+from headrace.runtime.savepoint.write import EVENT
 from headrace.runtime.state.backend import Entry, EntrySpace, StateBackend, Timer
 from headrace.runtime.state.kinds import LIST, MAP, TIMES, StateKind
 from headrace.runtime.state.time_buffer import TimeBuffer
@@ -198,5 +198,5 @@ def _damaged(record: StateRecord, what: str) -> CheckpointError:
     return CheckpointError(
         f"a record of state {record.state!r} of operator {record.operator!r} {what}",
         where={"key": repr(decode_key(record.key)), "key group": str(record.key_group)},
-        hint="the neutral form is damaged or incomplete; restore from another one",
+        hint="the savepoint is damaged or incomplete; restore from another one",
     )

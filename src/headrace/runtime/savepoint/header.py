@@ -20,7 +20,7 @@ from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.channel import ALL_TASKS, Channel
-from headrace.runtime.neutral.records import TaskRecord, WatermarkRecord, decode, encode
+from headrace.runtime.savepoint.records import TaskRecord, WatermarkRecord, decode, encode
 
 Header = Mapping[str, Any]
 
@@ -36,7 +36,7 @@ def exchange_of_group_channel(channel: Sequence[Any]) -> str | None:
     return exchange if group is not None and group != ALL_TASKS else None
 
 
-def header_to_neutral(
+def header_to_savepoint(
     operator: str, headers: Iterable[Header]
 ) -> tuple[list[WatermarkRecord], list[TaskRecord]]:
     """The headers of an operator's key groups, in their order, as records.
@@ -72,7 +72,7 @@ def header_to_neutral(
     return watermarks, tasks
 
 
-def header_from_neutral(
+def header_from_savepoint(
     watermarks: Iterable[WatermarkRecord],
     tasks: Iterable[TaskRecord],
     input_channels: Sequence[Any] = (),

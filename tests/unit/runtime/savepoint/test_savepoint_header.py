@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.runtime.neutral.header import channels_now, header_from_neutral, header_to_neutral
-from headrace.runtime.neutral.records import decode
+from headrace.runtime.savepoint.header import (
+    channels_now,
+    header_from_savepoint,
+    header_to_savepoint,
+)
+from headrace.runtime.savepoint.records import decode
 from tests.unit.runtime.programs import channel
 
 NODE = (None, 30, False, None)
@@ -23,9 +27,9 @@ def header(**fields: Any) -> dict[str, Any]:
 
 
 def test_a_header_comes_back_whatever_its_channels_and_nodes_are() -> None:
-    assert header_from_neutral(*header_to_neutral("o", [header()] * 5)) == header()
-    assert header_from_neutral(*header_to_neutral("o", [{}, {}])) == {}
-    assert header_from_neutral([], [], [channel("0")]) == {}
+    assert header_from_savepoint(*header_to_savepoint("o", [header()] * 5)) == header()
+    assert header_from_savepoint(*header_to_savepoint("o", [{}, {}])) == {}
+    assert header_from_savepoint([], [], [channel("0")]) == {}
 
 
 def test_groups_that_disagree_hold_nothing_back_too_early() -> None:
@@ -40,7 +44,7 @@ def test_groups_that_disagree_hold_nothing_back_too_early() -> None:
             more=2,
         ),
     ]
-    assert header_from_neutral(*header_to_neutral("o", groups)) == {
+    assert header_from_savepoint(*header_to_savepoint("o", groups)) == {
         "channels": {channel("0:a"): (45, False), channel("9:b"): (40, True)},
         "watermark": 45,
         "now": 9,
@@ -48,7 +52,7 @@ def test_groups_that_disagree_hold_nothing_back_too_early() -> None:
         "nodes": {3: (None, 20, False, None), "named": "text"},
         "more": 1,
     }
-    watermarks, _ = header_to_neutral("o", groups)
+    watermarks, _ = header_to_savepoint("o", groups)
     stored = {
         record.channel and decode(record.channel): record.watermark_ms for record in watermarks
     }
@@ -57,7 +61,7 @@ def test_groups_that_disagree_hold_nothing_back_too_early() -> None:
 
 def test_what_an_input_has_reached_is_the_least_of_all_groups() -> None:
     headers = [{"watermark": 5, "inputs": (9, 5)}, {}, {"watermark": 5, "inputs": (5, 7)}]
-    restored = header_from_neutral(*header_to_neutral("a", headers))
+    restored = header_from_savepoint(*header_to_savepoint("a", headers))
     assert restored["inputs"] == (5, 5)
 
 

@@ -1,4 +1,4 @@
-"""All of a run's state as a neutral form, and back into the backends of another run.
+"""All of a run's state as a savepoint, and back into the backends of another run.
 
 The other run may have other key groups, other stages, and another runner.
 """
@@ -12,14 +12,14 @@ from typing import Any
 
 from headrace.connector import Committer
 from headrace.runtime.block import ALL_GROUPS
-from headrace.runtime.neutral.form import NeutralForm, Parts, part_name
-from headrace.runtime.neutral.header import header_from_neutral, header_to_neutral
-from headrace.runtime.neutral.manifest import Manifest, OperatorEntry
-from headrace.runtime.neutral.read import import_backend
-from headrace.runtime.neutral.records import SplitRecord, TaskRecord, decode, encode
-from headrace.runtime.neutral.sinks import export_sinks
-from headrace.runtime.neutral.write import export_states, export_timers
 from headrace.runtime.program import JobProgram, VertexProgram, inputs_of
+from headrace.runtime.savepoint.header import header_from_savepoint, header_to_savepoint
+from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
+from headrace.runtime.savepoint.read import import_backend
+from headrace.runtime.savepoint.records import SplitRecord, TaskRecord, decode, encode
+from headrace.runtime.savepoint.savepoint import Parts, Savepoint, part_name
+from headrace.runtime.savepoint.sinks import export_sinks
+from headrace.runtime.savepoint.write import export_states, export_timers
 from headrace.runtime.source_task import SplitState
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.kinds import StateKind
@@ -30,14 +30,14 @@ Backends = Mapping[tuple[str, int], StateBackend]
 Splits = Mapping[tuple[str, str], SplitState]
 
 
-def neutral_form(
+def savepoint_of(
     program: JobProgram,
     backends: Backends,
     splits: Splits,
     offset: Mapping[str, Any],
     batch_id: int,
     committers: Mapping[str, Committer] | None = None,
-) -> NeutralForm:
+) -> Savepoint:
     """All of a run's state, as it is after a micro-batch."""
     parts, operators = Parts(), []
     watermarks, tasks = [], []
@@ -50,7 +50,7 @@ def neutral_form(
         for group, backend in sorted(groups.items()):
             parts.put(part_name("states", id_, group), export_states(id_, backend, group))
             parts.put(part_name("timers", id_, group), export_timers(id_, backend, group))
-        marks, others = header_to_neutral(id_, [groups[group].header for group in sorted(groups)])
+        marks, others = header_to_savepoint(id_, [groups[group].header for group in sorted(groups)])
         watermarks += marks
         tasks += others
         operators.append(_entry(vertex, groups))
@@ -72,7 +72,7 @@ def neutral_form(
         json.loads(json.dumps(offset)),
         parts.sums,
     )
-    return NeutralForm(manifest, parts.records)
+    return Savepoint(manifest, parts.records)
 
 
 def _entry(vertex: VertexProgram, groups: Mapping[int, StateBackend]) -> OperatorEntry:
@@ -91,9 +91,9 @@ def _entry(vertex: VertexProgram, groups: Mapping[int, StateBackend]) -> Operato
 
 
 def restore(
-    form: NeutralForm, program: JobProgram, backend_of: Callable[[VertexProgram, int], StateBackend]
+    form: Savepoint, program: JobProgram, backend_of: Callable[[VertexProgram, int], StateBackend]
 ) -> None:
-    """Put a neutral form into new backends of a program."""
+    """Put a savepoint into new backends of a program."""
     for vertex in (vertex for stage in program.stages for vertex in stage):
         id_ = vertex.id
         entry = form.manifest.operator(id_)
@@ -103,7 +103,7 @@ def restore(
         if entry.key_groups != vertex.groups:
             tasks = _without_own_time(tasks, vertex)
         header = pickle.dumps(
-            header_from_neutral(
+            header_from_savepoint(
                 [record for record in form.read("watermarks") if record.operator == id_],
                 tasks,
                 vertex.input_channels,
@@ -130,8 +130,8 @@ def _without_own_time(tasks: Iterable[TaskRecord], vertex: VertexProgram) -> lis
     return [task for task in tasks if task.name not in gone]
 
 
-def splits_of(form: NeutralForm) -> dict[tuple[str, str], SplitState]:
-    """The split states of a neutral form."""
+def splits_of(form: Savepoint) -> dict[tuple[str, str], SplitState]:
+    """The split states of a savepoint."""
     return {
         (record.source, record.split): SplitState(record.watermark_ms, decode(record.nodes))
         for record in form.read("splits")

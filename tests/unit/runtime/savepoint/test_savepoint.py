@@ -8,22 +8,22 @@ from dataclasses import replace
 import pytest
 
 from headrace.errors import CheckpointError
-from headrace.runtime.neutral.form import NeutralForm, Parts
-from headrace.runtime.neutral.manifest import Manifest, OperatorEntry, Part, checksum
-from headrace.runtime.neutral.records import SplitRecord
+from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry, Part, checksum
+from headrace.runtime.savepoint.records import SplitRecord
+from headrace.runtime.savepoint.savepoint import Parts, Savepoint
 from headrace.runtime.state.kinds import StateKind
 
 SPLITS = [SplitRecord("0", "a", 5, b"x"), SplitRecord("0", "b", 6, b"")]
 
 
-def form() -> NeutralForm:
+def form() -> Savepoint:
     parts = Parts()
     parts.put("splits", SPLITS)
     parts.put("sinks", [])
     states = {"total": StateKind("value", "INT", expires=True)}
     operator = OperatorEntry("sums", "keyed process", "Sums", None, 128, states)
     manifest = Manifest("job", 128, 7, (operator,), {"epoch": 7}, parts.sums)
-    return NeutralForm(manifest, parts.records)
+    return Savepoint(manifest, parts.records)
 
 
 def test_a_manifest_comes_back() -> None:
@@ -52,7 +52,7 @@ def test_parts_are_compared_with_the_manifest() -> None:
     reordered = replace(whole, parts={"splits": SPLITS[::-1]})
     assert [*reordered.read("splits")] == SPLITS[::-1]
     for parts, message in (
-        ({}, "part 'splits' of the neutral form is missing"),
+        ({}, "part 'splits' of the savepoint is missing"),
         ({"splits": SPLITS[:1]}, "has 1 records, not the 2"),
         ({"splits": [SPLITS[0], SPLITS[1]._replace(nodes=b"y")]}, "not what was written"),
     ):

@@ -13,8 +13,8 @@ from headrace.connector import Committer
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.errors import CheckpointError
-from headrace.runtime.neutral.records import SinkRecord
-from headrace.runtime.neutral.sinks import export_sinks, import_sinks
+from headrace.runtime.savepoint.records import SinkRecord
+from headrace.runtime.savepoint.sinks import export_sinks, import_sinks
 from headrace.testing import run_pipeline
 
 
@@ -78,7 +78,7 @@ def test_files_that_are_held_back_move_to_another_folder(tmp_path: Path) -> None
         numbers_into(first),
         successors=[numbers_into(second)],
         cuts=[3, 4, 5],
-        restarts="neutral",
+        restarts="savepoint",
     )
     found = {
         folder.name: sorted(

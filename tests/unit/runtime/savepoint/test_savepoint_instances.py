@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.runtime.neutral.read import shared_out
-from headrace.runtime.neutral.records import PICKLE, StateRecord, encode, encode_key
+from headrace.runtime.savepoint.read import shared_out
+from headrace.runtime.savepoint.records import PICKLE, StateRecord, encode, encode_key
 from headrace.runtime.state.kinds import VALUE
 
 Element = tuple[str, int, int]

@@ -1,4 +1,4 @@
-"""The neutral form on Spark: read from a checkpoint, and the beginning of another one."""
+"""The savepoint on Spark: read from a checkpoint, and the beginning of another one."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.facts import Facts
 from headrace.runners.spark.checkpoint.layout import Place
-from headrace.runners.spark.neutral import begin_from, export_form
+from headrace.runners.spark.savepoints import begin_from, export_savepoint
 from headrace.runners.spark.startup.session import session_for
-from headrace.runtime.neutral.form import NeutralForm
-from headrace.runtime.neutral.whole import neutral_form, restore, splits_of
 from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.savepoint.savepoint import Savepoint
+from headrace.runtime.savepoint.whole import restore, savepoint_of, splits_of
 from headrace.runtime.state.heap import HeapBackend
 from headrace.testing.moves import written_and_read
 from tests.goldens.job import written
@@ -121,7 +121,7 @@ def scope_of(folder: Path, number: int) -> str:
     return facts.scope
 
 
-def records_of(form: NeutralForm) -> dict[str, Counter[Any]]:
+def records_of(form: Savepoint) -> dict[str, Counter[Any]]:
     """Each table's records, in whatever order and key groups."""
     found: dict[str, Counter[Any]] = {}
     for name in form.manifest.parts:
@@ -136,7 +136,7 @@ def records_of(form: NeutralForm) -> dict[str, Counter[Any]]:
     return found
 
 
-def on_the_heap(form: NeutralForm, program: JobProgram) -> NeutralForm:
+def on_the_heap(form: Savepoint, program: JobProgram) -> Savepoint:
     """The form, read into backends on the heap and written from them."""
     backends: dict[tuple[str, int], HeapBackend] = {}
 
@@ -145,17 +145,17 @@ def on_the_heap(form: NeutralForm, program: JobProgram) -> NeutralForm:
 
     restore(form, program, backend_of)
     manifest = form.manifest
-    return neutral_form(program, backends, splits_of(form), manifest.offset, manifest.batch_id)
+    return savepoint_of(program, backends, splits_of(form), manifest.offset, manifest.batch_id)
 
 
 @pytest.mark.timeout(240)
-def test_a_job_goes_on_elsewhere_from_its_neutral_form(tmp_path: Path) -> None:
+def test_a_job_goes_on_elsewhere_from_its_savepoint(tmp_path: Path) -> None:
     """Twice: with other key groups, partitions and stages. On the heap in between it is equal."""
     run_some(tmp_path, 0)
     spark = session_for({}, None)
     for number in (0, 1):
         base = str(tmp_path / f"checkpoints {number}")
-        form = written_and_read(export_form(spark, base, program(tmp_path, number)))
+        form = written_and_read(export_savepoint(spark, base, program(tmp_path, number)))
         following = program(tmp_path, number + 1)
         there = on_the_heap(form, following)
         for table in ("states", "timers", "splits"):
@@ -172,14 +172,14 @@ def test_a_job_goes_on_elsewhere_from_its_neutral_form(tmp_path: Path) -> None:
     env.execute("tallies")
     assert written(tmp_path / "out") == expected()
     assert not (tmp_path / "checkpoints 2" / "tallies" / "restored").exists()
-    end = export_form(spark, str(tmp_path / "checkpoints 2"), program(tmp_path, 2))
+    end = export_savepoint(spark, str(tmp_path / "checkpoints 2"), program(tmp_path, 2))
     assert all(json.loads(json.dumps(s))["ended"] for s in end.manifest.offset["sources"].values())
 
 
 def test_what_the_program_does_not_claim_is_refused(tmp_path: Path) -> None:
     run_some(tmp_path, 0)
     base = str(tmp_path / "checkpoints 0")
-    form = export_form(session_for({}, None), base, program(tmp_path, 0))
+    form = export_savepoint(session_for({}, None), base, program(tmp_path, 0))
     env = environment(tmp_path, 1)
     env.from_sequence(0, RECORDS - 1).uid("numbers").map(str).print()
     other = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "tallies")

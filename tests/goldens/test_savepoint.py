@@ -1,4 +1,4 @@
-"""The neutral forms of earlier versions, value by value."""
+"""The savepoints of earlier versions, value by value."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 
 from headrace.connector import CommitterContext
 from headrace.runtime.key_groups import key_group_of
-from headrace.runtime.neutral.form import NeutralForm
-from headrace.runtime.neutral.header import header_from_neutral
-from headrace.runtime.neutral.manifest import OperatorEntry
-from headrace.runtime.neutral.read import import_backend
-from headrace.runtime.neutral.records import SplitRecord, StateRecord, decode
-from headrace.runtime.neutral.sinks import import_sinks
 from headrace.runtime.offset import Offset
+from headrace.runtime.savepoint.header import header_from_savepoint
+from headrace.runtime.savepoint.manifest import OperatorEntry
+from headrace.runtime.savepoint.read import import_backend
+from headrace.runtime.savepoint.records import SplitRecord, StateRecord, decode
+from headrace.runtime.savepoint.savepoint import Savepoint
+from headrace.runtime.savepoint.sinks import import_sinks
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
@@ -27,11 +27,11 @@ from tests.goldens.state import GROUPS, HELD, KEYS, OFFSET
 
 
 @pytest.fixture(params=VERSIONS, ids=lambda path: path.name)
-def form(request: pytest.FixtureRequest) -> NeutralForm:
-    return state.load(request.param / "neutral")
+def form(request: pytest.FixtureRequest) -> Savepoint:
+    return state.load(request.param / "savepoint")
 
 
-def operator_of(form: NeutralForm) -> OperatorEntry:
+def operator_of(form: Savepoint) -> OperatorEntry:
     found = form.manifest.operator("sums")
     assert found is not None
     return found
@@ -39,7 +39,7 @@ def operator_of(form: NeutralForm) -> OperatorEntry:
 
 @pytest.mark.parametrize("kind", ["heap", "paged"])
 @pytest.mark.parametrize("groups", [1, 3, GROUPS, 128])
-def test_state_and_timers(form: NeutralForm, groups: int, kind: str) -> None:
+def test_state_and_timers(form: Savepoint, groups: int, kind: str) -> None:
     operator, keyed = operator_of(form), form.keyed("sums", groups)
     backends: dict[int, StateBackend] = {}
     for group, records in keyed.items():
@@ -67,7 +67,7 @@ def test_state_and_timers(form: NeutralForm, groups: int, kind: str) -> None:
     )
 
 
-def test_each_record_of_a_key(form: NeutralForm) -> None:
+def test_each_record_of_a_key(form: Savepoint) -> None:
     group = key_group_of(7, GROUPS)
     found = [
         record
@@ -106,7 +106,7 @@ def test_each_record_of_a_key(form: NeutralForm) -> None:
 
 
 @pytest.mark.parametrize("kind", ["heap", "paged"])
-def test_state_that_tasks_share(form: NeutralForm, kind: str) -> None:
+def test_state_that_tasks_share(form: Savepoint, kind: str) -> None:
     backend: StateBackend = HeapBackend() if kind == "heap" else PagedBackend(HeldPages(), 1)
     import_backend(form.shared("sums"), backend)
     shared = SharedStates()
@@ -114,7 +114,7 @@ def test_state_that_tasks_share(form: NeutralForm, kind: str) -> None:
     assert [*shared.map("rules").items()] == [*state.RULES.items()]
 
 
-def test_the_manifest(form: NeutralForm) -> None:
+def test_the_manifest(form: Savepoint) -> None:
     manifest, operator = form.manifest, operator_of(form)
     assert (manifest.job, manifest.max_parallelism, manifest.batch_id) == ("golden", GROUPS, 9)
     assert (operator.kind, operator.name, operator.uid) == ("process", "Sums", "sums")
@@ -126,24 +126,24 @@ def test_the_manifest(form: NeutralForm) -> None:
     assert Offset.from_json(manifest.offset) == OFFSET
 
 
-def test_watermarks_and_what_tasks_keep(form: NeutralForm) -> None:
-    assert header_from_neutral(form.read("watermarks"), form.read("tasks")) == state.header()
+def test_watermarks_and_what_tasks_keep(form: Savepoint) -> None:
+    assert header_from_savepoint(form.read("watermarks"), form.read("tasks")) == state.header()
 
 
-def test_what_splits_remember(form: NeutralForm) -> None:
+def test_what_splits_remember(form: Savepoint) -> None:
     (split,) = form.read("splits")
     assert isinstance(split, SplitRecord)
     assert split[:3] == ("clicks", "a", 40) and decode(split.nodes) == {"times": (3, 40)}
 
 
-def test_what_sinks_hold_back(form: NeutralForm, tmp_path: Path) -> None:
+def test_what_sinks_hold_back(form: Savepoint, tmp_path: Path) -> None:
     committer = state.sink(tmp_path).committer(CommitterContext("another", "golden"))
     import_sinks(form.read("sinks"), {"files": committer})
     committer.finish()
     assert [*job.written(tmp_path)] == HELD
 
 
-def test_no_class_of_headrace_stands_in_it(form: NeutralForm) -> None:
+def test_no_class_of_headrace_stands_in_it(form: Savepoint) -> None:
     stored = [
         value
         for name in form.manifest.parts

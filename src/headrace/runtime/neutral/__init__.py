@@ -1,1 +1,0 @@
-"""The neutral form: all of a job's state as records that no runner, stage or page owns."""
