@@ -5,12 +5,12 @@ Several programs are one job, their results named and collected together: a job 
 
 from __future__ import annotations
 
-import ast
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -69,6 +69,12 @@ def run(drawn: list[Program], mode: str, most: int) -> list[tuple[Built, dict[st
     collected: Any = together.execute_and_collect()
     with collected:
         return list(zip(built, by_name(len(drawn), collected), strict=True))
+
+
+def read(line: str) -> Any:
+    """What ``repr`` wrote: Python's and numpy's values, NaN and infinity among them."""
+    floats = {name: float(name) for name in ("nan", "inf")}
+    return eval(line, {"__builtins__": {}, "np": np, **floats})
 
 
 def by_name(programs: int, found: Any) -> list[dict[str, list[Any]]]:
@@ -139,7 +145,7 @@ def test_the_law_of_changed_programs_on_spark(
         until = cuts[number] if number < len(cuts) else None
         run_until(together, folder / "out", until)
     files = [path for path in (folder / "out").rglob("part-*") if path.is_file()]
-    found = [ast.literal_eval(line) for path in files for line in path.read_text().splitlines()]
+    found = [read(line) for path in files for line in path.read_text().splitlines()]
     for one, results in zip(built, by_name(len(drawn), found), strict=True):
         for name, flow in one.ends().items():
             flow.check(results.get(name, []))
