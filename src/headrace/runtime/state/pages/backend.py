@@ -25,7 +25,7 @@ from headrace.runtime.state.timers.leaves import LeafStore
 from headrace.runtime.state.timers.pages import TimerPages, TimerState
 
 FORMAT = 6
-"""The layout of the records; whoever changes it must still read the older ones."""
+"""The layout of the records; whoever changes it raises this. Another format is refused."""
 
 HEADER = "h"
 """The name of the record that every call reads, and most write."""
