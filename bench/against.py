@@ -2,8 +2,9 @@
 
 Each round runs every experiment with both engines, one after the other, and the next round in the
 other order, so that a machine that gets slower is slow for both. For each figure it prints this
-checkout's rate by the other's, the median over the rounds: above 1, this one is faster. ``cpu`` is
-the rate by processor time of all processes together, which a busy machine changes less.
+checkout's rate by the other's, the mean over the rounds and its interval of 95 %: above 1, this
+one is faster. ``cpu`` is the rate by processor time of all processes together, which a busy
+machine changes less.
 """
 
 from __future__ import annotations
@@ -11,18 +12,26 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import exp, inf, log, sqrt
 from pathlib import Path
-from statistics import median
+from statistics import mean, stdev
+from typing import Any
 
 from bench import processes
 from bench.contenders import CASES, CONTENDERS, size
 from bench.environments import ROOT
-from bench.measure import start, trickle
+from bench.kafka import inputs, rates
+from bench.measure import memory, start, trickle
 from bench.throughput import Plan, figures, one
 
 OWN = ("headrace",)
-RATES = ("a", "c", "d", "a-million")
+RATES = (
+    *("a", "b", "c", "d", "a-million", "join"),
+    *("windows", "windows-sliding", "windows-sessions", "windows-process", "windows-columns"),
+)
+_STUDENT = (inf, inf, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""The quantile of Student's distribution that leaves 2.5 % above it, by the number of values."""
 
 Measure = Callable[[Plan], Mapping[str, float]]
 """Gives rates by name: of records, of micro-batches, or of first outputs, per second."""
@@ -63,11 +72,44 @@ def _first_output(plan: Plan) -> Mapping[str, float]:
     return found
 
 
+def _kafka_count(plan: Plan) -> Mapping[str, float]:
+    (row,) = rates.measure(inputs.COUNT, plan)
+    return {"kafka count": _value(row, "records_per_second")}
+
+
+def _megabytes(plan: Plan) -> Mapping[str, float]:
+    """The rate, and how much of a megabyte one is of a worker's peak: here, too, more is better."""
+    (row,) = memory.measure(plan)
+    return {
+        "memory, rate": _value(row, "records_per_second"),
+        "memory": 1 / _value(row, "worker_mib"),
+    }
+
+
+def _value(row: Mapping[str, Any], name: str) -> float:
+    if "failure" in row:
+        raise UnmeasuredError(f"{row['contender']}: {row['failure']}")
+    found: float = row["values"][name]
+    return found
+
+
 MEASURES: dict[str, Measure] = {
     **{name: _rate(name) for name in RATES},
     "trickle": _small_batches,
     "start": _first_output,
+    "kafka-count": _kafka_count,
+    "memory": _megabytes,
 }
+
+
+def interval(ratios: Sequence[float]) -> tuple[float, float, float]:
+    """The geometric mean of ratios, between the ends of its interval of 95 %."""
+    logs = [*map(log, ratios)]
+    if len(logs) < 2:
+        return 0.0, exp(logs[0]), inf
+    quantile = _STUDENT[min(len(logs), len(_STUDENT) - 1)]
+    apart = quantile * stdev(logs) / sqrt(len(logs))
+    return exp(mean(logs) - apart), exp(mean(logs)), exp(mean(logs) + apart)
 
 
 def compare(checkout: Path, names: list[str], plan: Plan) -> dict[str, list[float]]:
@@ -106,8 +148,11 @@ def main() -> int:
     processes.stay_on_two_cores()
     plan = Plan(chosen.runs, chosen.scale, OWN)
     ratios = compare(chosen.checkout, chosen.experiments or [*MEASURES], plan)
-    rows = {name: {"ratio": median(found), "rounds": found} for name, found in ratios.items()}
-    print(json.dumps(rows, indent=1))
+    for name, found in ratios.items():
+        low, middle, high = interval(found)
+        print(
+            json.dumps({"figure": name, "low": low, "ratio": middle, "high": high, "rounds": found})
+        )
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
 import platform
@@ -413,6 +414,14 @@ def test_the_first_two_cores_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_setaffinity", lambda *given: chosen.append(given), raising=False)
     processes.stay_on_two_cores()
     assert chosen == [(0, [1, 3])]
+
+
+def test_a_ratio_lies_between_the_ends_of_its_interval() -> None:
+    # By hand: the logs are 0 and ±0.1, their deviation 0.1, Student's quantile of three 4.303.
+    low, ratio, high = against.interval([math.exp(-0.1), 1.0, math.exp(0.1)])
+    assert ratio == pytest.approx(1)
+    assert (math.log(low), math.log(high)) == pytest.approx((-0.2484, 0.2484), abs=1e-4)
+    assert against.interval([1.25]) == (0.0, pytest.approx(1.25), math.inf)
 
 
 def test_a_loss_is_one_in_every_try() -> None:
