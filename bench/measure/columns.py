@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from headrace.metrics.metricbase import MetricGroup
+from headrace.planner.columns import with_columns
 from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
 from headrace.runners.spark.query.wire import packed
 from headrace.runtime.block import values_of
@@ -32,6 +33,7 @@ from headrace.runtime.program import (
     ExchangeProgram,
     JobProgram,
     Settings,
+    SourceProgram,
     VertexProgram,
 )
 from headrace.runtime.user_function import UserFunction
@@ -61,9 +63,10 @@ def chain_by(selector: Any) -> Chain:
     )
     root = NodeProgram("source", "source", None, "", None, (Link("exchange", "exchange"),))
     program = ChainProgram("source", {"source": root}, (exchange,))
-    job = JobProgram("columns", "", (), ((vertex,),), (), Settings(), 1)
-    job = replace(job, partitions=PARTITIONS)
-    chain = Chain(program, job, TaskFacts(), MetricGroup(), merged_marks=False)
+    source = SourceProgram("source", "source", None, None, None, program, 1)
+    job = JobProgram("columns", "", (source,), ((vertex,),), (), Settings(), 1)
+    job = with_columns(replace(job, partitions=PARTITIONS))
+    chain = Chain(job.sources[0].chain, job, TaskFacts(), MetricGroup(), merged_marks=False)
     chain.begin(0, 0)
     return chain
 
@@ -99,15 +102,15 @@ def records_per_second(size: int, work: Callable[[], None], rounds: int) -> floa
 def measure(size: int, texts: bool, rounds: int) -> tuple[float, float, float]:
     """Records per second: columns, columns made rows at the end, rows."""
     found = batch(size, texts)
-    columns, with_columns = Columns(found), chain_by(ByColumns("key"))
-    assert with_columns.push_columns is not None
-    push_columns = with_columns.push_columns
+    columns, chain = Columns(found), chain_by(ByColumns("key"))
+    assert chain.push_columns is not None
+    push_columns = chain.push_columns
     rows = [*zip(*(column.to_pylist() for column in found.columns), strict=True)]
     with_rows = chain_by(itemgetter(0))
 
     def by_columns(read: Callable[[Any], Any]) -> None:
         push_columns(columns)
-        through_the_wire(with_columns, read)
+        through_the_wire(chain, read)
 
     def by_rows() -> None:
         with_rows.push_all(rows, None)

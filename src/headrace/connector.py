@@ -272,6 +272,14 @@ class SplitReader(ABC):
         """
         return None
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether ``read_columns`` may give columns: so the plan of a job says where they go.
+
+        By default, whether the class has a ``read_columns`` of its own.
+        """
+        return type(self).read_columns is not SplitReader.read_columns
+
     def close(self) -> None:
         """Release what the reader holds."""
 
@@ -453,6 +461,16 @@ class SinkWriter(ABC):
         Shapes: ``timestamps`` is as long as ``values``: milliseconds since the epoch, or None.
         """
 
+    def write_columns(self, chunk: ColumnChunk) -> None:
+        """Take records as columns; by default they become records, and go to ``write``.
+
+        Called where the sink ``takes_columns``; all rows are inserts. Calls of ``write`` come
+        between where some records are no columns: all of them come in the order of the records.
+        """
+        times = chunk.timestamps
+        stamps = [None] * chunk.count if times is None else times.to_pylist()
+        self.write(chunk.shape(chunk.batch), stamps)
+
     @abstractmethod
     def prepare_commit(self) -> Any | None:
         """Flush; give back what the committer needs (picklable), or None for nothing written.
@@ -550,6 +568,14 @@ class Sink(ABC):
     @abstractmethod
     def writer(self, context: WriterContext) -> SinkWriter:
         """A new writer, for one task of one micro-batch."""
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether its writers take columns (``SinkWriter.write_columns``), for less than records.
+
+        A sink with a ``record_encoder`` gets none.
+        """
+        return False
 
     def committer(self, context: CommitterContext) -> Committer:
         """A new committer; a sink that commits by task has none.

@@ -7,7 +7,7 @@ import json
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.graph.stream_graph import StreamGraph
 from headrace.planner.plan import parallelism_of, partitioning_of
-from headrace.runtime.operator import NodeProgram, Traits
+from headrace.runtime.operator import Link, NodeProgram, Traits
 from headrace.runtime.program import ChainProgram, JobProgram
 
 
@@ -45,18 +45,27 @@ def _chain_lines(program: JobProgram, chain: ChainProgram, skip_root: bool) -> l
             lines.append(f"    {node.name}{_uid(node.uid)}{_traits(node)}")
         for link in node.links:
             tag = f" (side output {link.tag!r})" if link.tag else ""
+            columns = _columns(link)
             if link.kind == "sink":
-                lines.append(f"      -> sink {sinks.index(link.target)}{tag}")
+                lines.append(f"      -> sink {sinks.index(link.target)}{tag}{columns}")
             elif link.kind == "exchange":
                 exchange = exchanges[link.target]
                 vertex = program.vertex(exchange.target)
                 tag += _input(vertex.chain.nodes[vertex.id], exchange.input)
-                lines.append(f"      -> {exchange.label} exchange -> vertex {vertex.number}{tag}")
+                label = f"{exchange.label} exchange -> vertex {vertex.number}"
+                lines.append(f"      -> {label}{tag}{columns}")
             else:
                 target = chain.nodes[link.target]
                 tag += _input(target, link.input)
-                lines.append(f"      -> {target.name} (chained){tag}")
+                lines.append(f"      -> {target.name} (chained){tag}{columns}")
     return lines
+
+
+def _columns(link: Link) -> str:
+    """Whether columns go along a link, and if not, though they could, why."""
+    if link.columns:
+        return " (columns, written as rows)" if link.rows_because else " (columns)"
+    return f" (rows: {link.rows_because})" if link.rows_because else ""
 
 
 def _input(node: NodeProgram, number: int) -> str:

@@ -25,6 +25,7 @@ from headrace.graph.transformation import (
     Transformation,
 )
 from headrace.operators.timestamps import sees_highest_only
+from headrace.planner.columns import with_columns
 from headrace.planner.combining import with_combiners
 from headrace.planner.placement import apart
 from headrace.runtime.channel import ALL_TASKS, Channel
@@ -50,6 +51,7 @@ class PlanOptions:
     chaining: bool = True
     batch: bool = False
     combining: bool = True
+    columns: bool = True
     settings: Settings = field(default_factory=Settings)
 
 
@@ -69,8 +71,12 @@ class _Draft:
 def plan(graph: StreamGraph, options: PlanOptions) -> JobProgram:
     """The program of a graph, after all passes."""
     program = _Planner(graph, options).program()
+    left_out = {
+        *(() if options.combining else (with_combiners,)),
+        *(() if options.columns else (with_columns,)),
+    }
     for improve in PASSES:
-        if options.combining or improve is not with_combiners:
+        if improve not in left_out:
             program = improve(program)
     return program
 
@@ -377,6 +383,6 @@ def _chains(program: JobProgram) -> Iterator[ChainProgram]:
 
 
 Pass = Callable[[JobProgram], JobProgram]
-PASSES: tuple[Pass, ...] = (with_fingerprint, with_combiners)
+PASSES: tuple[Pass, ...] = (with_fingerprint, with_combiners, with_columns)
 
 __all__ = ["PASSES", "PlanOptions", "plan", "with_fingerprint"]

@@ -166,6 +166,7 @@ def program_of(
             chaining=options.read(configuration, options.CHAINING),
             batch=mode == "BATCH" or (mode == "AUTOMATIC" and drain and graph.bounded),
             combining=options.read(configuration, options.COMBINING),
+            columns=options.read(configuration, options.COLUMNS),
             settings=settings,
         ),
     )

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from headrace.connector import (
+    ColumnChunk,
     CommitBy,
     Committer,
     CommitterContext,
@@ -41,6 +42,7 @@ class Writing:
     def __init__(self, sink: SinkProgram, context: WriterContext) -> None:
         place = f"micro-batch {context.batch_id}, partition {context.partition}"
         self._at_sink, self._ended = at_sink(sink, f"writing {place}"), False
+        self._takes_columns = sink.sink.takes_columns
         with self._at_sink:
             self._writer: SinkWriter = sink.sink.writer(context)
 
@@ -50,6 +52,11 @@ class Writing:
     def write(self, block: Block) -> None:
         """Write a block's records, in order."""
         with self._at_sink:
+            found: Any = block.values
+            if self._takes_columns and not isinstance(found, list) and found.kinds is None:
+                chunk = ColumnChunk(found.batch, found.shape, timestamps=found.times)
+                self._writer.write_columns(chunk)
+                return
             values, times = values_of(block), block.timestamps
             self._writer.write(values, [*times] if times else [None] * len(values))
 

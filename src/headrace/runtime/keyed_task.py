@@ -19,7 +19,7 @@ from headrace.runtime.context import TaskFacts
 from headrace.runtime.detached import copied
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
-from headrace.runtime.operator import KeyedOperator
+from headrace.runtime.operator import KeyedOperator, ProcessColumns
 from headrace.runtime.ordering.batches import batch_order, channels_of, with_watermarks
 from headrace.runtime.ordering.run import Read, Run
 from headrace.runtime.ordering.streams import stream_order
@@ -99,12 +99,9 @@ class KeyedTask:
         self._chain.cell.clocked = True
         head = self._chain.operators[vertex.chain.root]
         self._keyed = head if isinstance(head, KeyedOperator) and vertex.keyed else None
-        self._takes_columns = self._chain.push_columns is not None or (
-            self._keyed is not None
-            and count == 1
-            and root is not None
-            and root.traits.takes_columns
-        )
+        self._column_processors: tuple[ProcessColumns, ...] = ()
+        if self._keyed is not None and root is not None and root.traits.takes_columns:
+            self._column_processors = self._keyed.column_processors()
         self._timed_batches = root is not None and root.traits.timed_batches
         self._processors = () if self._keyed is None else self._keyed.processors()
         self._quiet = QuietChannels(vertex, job)
@@ -341,8 +338,8 @@ class KeyedTask:
         keys, values, timestamps, number, _ = run
         self._chain.received.n += len(values)
         if type(values) is not list:
-            if self._takes_columns:
-                self._columns(keys, values)
+            if self._column_processors or self._chain.column_pushes:
+                self._columns(keys, values, number)
                 return
             values = values.rows()
             keys = keys and [*keys]
@@ -353,13 +350,12 @@ class KeyedTask:
             return
         self._chain.push_alls[number](values, timestamps)
 
-    def _columns(self, keys: ColumnKeys, columns: Columns) -> None:
+    def _columns(self, keys: ColumnKeys, columns: Columns, number: int) -> None:
         if self._keyed is not None:
             node = self._keyed.node  # noqa: F841  for ``annotate``
-            self._keyed.process_columns(keys, columns)
+            self._column_processors[number](keys, columns)
         else:
-            assert self._chain.push_columns is not None
-            self._chain.push_columns(columns)
+            self._chain.column_pushes[number](columns)
 
     def _mark(self, mark: Mark) -> Iterator[Envelope]:
         watermarks = self._watermarks

@@ -27,16 +27,26 @@ Signal = Callable[[int, bool], None]
 class Outputs:
     """Where an operator emits: ``main``, or ``side`` by tag id (a tag nobody reads is dropped).
 
-    ``columns`` takes ``Columns`` for the main output, of an operator that takes them itself;
-    ``wants_columns``: what follows would have columns rather than rows.
+    ``columns`` takes ``Columns`` for the main output, and ``side_columns`` gives what takes them
+    for a side output, of an operator that takes columns itself; ``wants_columns``: what follows the
+    main output would have columns rather than rows.
     ``key_groups``: over how many the main output is divided, where it is a single key exchange.
     """
 
-    __slots__ = ("_sides", "columns", "key_groups", "main", "signal", "wants_columns")
+    __slots__ = (
+        "_sides",
+        "columns",
+        "columns_by_side",
+        "key_groups",
+        "main",
+        "signal",
+        "wants_columns",
+    )
 
     def __init__(self, main: Push, sides: Mapping[str, Push], signal: Signal) -> None:
         self.main = main
         self.columns: PushColumns = self._as_rows
+        self.columns_by_side: Mapping[str, PushColumns] = {}
         self.wants_columns = False
         self.key_groups = 1
         self.signal = signal
@@ -45,6 +55,14 @@ class Outputs:
     def side(self, tag_id: str) -> Push:
         """The push of a side output."""
         return self._sides.get(tag_id, drop_record)
+
+    def side_columns(self, tag_id: str) -> PushColumns:
+        """What takes columns for a side output; they become records where nobody takes columns."""
+        found = self.columns_by_side.get(tag_id)
+        if found is not None:
+            return found
+        push = self.side(tag_id)
+        return lambda columns: columns.push_rows(push)
 
     def _as_rows(self, columns: Columns) -> None:
         columns.push_rows(self.main)
@@ -62,10 +80,11 @@ class Traits:
     ``event_time``: it needs watermarks. ``assigns_time``: it replaces timestamps and watermarks.
     ``side_outputs``: it may emit to tags. ``keeps_emitted``: it keeps what it emits as its state.
     ``inputs``: how many inputs it has; a union is one. ``shared``: it keeps state that a whole
-    task shares, and that a broadcast input changes. ``takes_columns``: if its input has columns it
-    gets these (``bind_columns``, ``process_columns``). If not, or with several inputs, it gets
-    records. ``gives_rows``: its results may be rows also where it takes columns. ``gives_columns``:
-    they are columns also where it takes rows.
+    task shares, and that a broadcast input changes. ``takes_columns``: if an input has columns it
+    gets these (``bind_columns``, ``process_columns``; with several inputs ``bind_columns_inputs``,
+    ``column_processors``). If not, it gets records. ``gives_rows``: its results may be rows also
+    where it takes columns. ``gives_columns``: they are columns also where it takes rows.
+    ``side_columns``: where it takes columns, its side outputs may have columns, too.
     ``passes_columns``: it can take columns, but it gets them only if an operator after it takes
     them. ``waits``: it keeps records until something outside has answered. It gets copies of
     those that someone could still change, and after a keyed operator it has a task of its own.
@@ -88,6 +107,7 @@ class Traits:
     takes_columns: bool = False
     gives_rows: bool = False
     gives_columns: bool = False
+    side_columns: bool = False
     passes_columns: bool = False
     waits: bool = False
     timed_batches: bool = False
@@ -167,13 +187,16 @@ class Link:
     """Where an output of a node goes: to a ``node``, an ``exchange`` or a ``sink``, by its id.
 
     ``tag`` None is the main output, else a side output's id. ``input``: the number of the node's
-    input that gets the records.
+    input that gets the records. ``columns``: columns may go there; if not, records do.
+    ``rows_because``: why columns, which could come here, become records.
     """
 
     kind: str
     target: str
     tag: str | None = None
     input: int = 0
+    columns: bool = False
+    rows_because: str = ""
 
 
 @dataclass(frozen=True)
@@ -197,6 +220,9 @@ class NodeProgram:
 
 ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]
 """Takes keys (none of a broadcast input), values and timestamps (ms) of records, in order."""
+
+ProcessColumns = Callable[["ColumnKeys", "Columns"], None]
+"""Takes the keys of records and the records, as columns, in order."""
 
 
 class Operator:
@@ -238,6 +264,10 @@ class Operator:
         Called after ``bind``. It emits columns by ``outputs.columns``, rows by ``outputs.main``.
         """
         raise NotImplementedError(f"{type(self).__name__} says that it takes columns, and does not")
+
+    def bind_columns_inputs(self, outputs: Outputs) -> tuple[PushColumns, ...]:
+        """The functions that take the columns of each input; by default there is one input."""
+        return (self.bind_columns(outputs),)
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Take the input's watermark; by default it is passed on.
@@ -290,6 +320,10 @@ class KeyedOperator(Operator, ABC):
         Records come by ``process`` where a sender had rows.
         """
         raise NotImplementedError(f"{type(self).__name__} says that it takes columns, and does not")
+
+    def column_processors(self) -> tuple[ProcessColumns, ...]:
+        """The functions that take the columns of each input; by default there is one input."""
+        return (self.process_columns,)
 
     def fire(self, timer: Timer, event_time: bool) -> None:
         """A timer is due; the key is entered by the operator."""

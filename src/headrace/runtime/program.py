@@ -30,7 +30,8 @@ class ExchangeProgram:
     ``broadcast``. ``groups``: how many key groups (or subtasks) the target has; where all of them
     get every record, one stands for them. ``name`` and ``site`` are those of
     the stream that feeds it. ``input``: by which input of the target's operator the records come.
-    ``combined``: a combiner before it may send records ``WithKey``.
+    ``combined``: a combiner before it may send records ``WithKey``. ``columns``: it carries
+    columns, where they come; in the mode ``key`` those named ``key_columns`` hold the key.
     """
 
     id: str
@@ -46,15 +47,28 @@ class ExchangeProgram:
     key_type: Any = None
     input: int = 0
     combined: bool = False
+    columns: bool = False
+    key_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class ChainProgram:
-    """Operators that run in one task without an exchange between them; ``root`` comes first."""
+    """Operators that run in one task without an exchange between them; ``root`` comes first.
+
+    ``columns``: the root is given columns, where there are any.
+    """
 
     root: str
     nodes: Mapping[str, NodeProgram]
     exchanges: tuple[ExchangeProgram, ...]
+    columns: bool = False
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether columns may be somewhere in the chain."""
+        return self.columns or any(
+            link.columns for node in self.nodes.values() for link in node.links
+        )
 
     def order(self) -> list[str]:
         """Node ids, every node before those that it feeds."""

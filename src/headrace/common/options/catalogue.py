@@ -68,6 +68,12 @@ COMBINING: ConfigOption[bool] = ConfigOption(
     True,
     "Whether records are combined by key before they are sent, where the function allows it.",
 )
+COLUMNS: ConfigOption[bool] = ConfigOption(
+    "headrace.columns.enabled",
+    ValueKind.BOOLEAN,
+    True,
+    "Whether records go as columns from sources that have them to operators that take them.",
+)
 CHAINING_ACROSS_MAX_PARALLELISM: ConfigOption[bool] = ConfigOption(
     "pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
     ValueKind.BOOLEAN,

@@ -259,6 +259,11 @@ class FileReader(SplitReader):
         found = self.format.read_columns(*split_range.payload)
         return None if found is None else self._checked(split_range.payload[0], found)
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether the format has columns."""
+        return self.format.has_columns
+
     def _checked(
         self, path: str, chunks: Iterator[Chunk | ColumnChunk]
     ) -> Iterator[Chunk | ColumnChunk]:

@@ -256,6 +256,11 @@ class HybridReader(SplitReader):
         """The same as columns, where its source has them."""
         return self._of(split_range).read_columns(_range_of(split_range))
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether one of the sources has columns."""
+        return any(reader.has_columns for reader in self.readers)
+
     def close(self) -> None:
         """Close all readers."""
         for reader in self.readers:

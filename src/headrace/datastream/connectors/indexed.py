@@ -120,3 +120,8 @@ class IndexedReader(SplitReader):
             return None
         starts = range(split_range.start, end, COLUMNS_RECORDS)
         return (make(at, min(at + COLUMNS_RECORDS, end)) for at in starts)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether the records are made as columns."""
+        return self.columns is not None

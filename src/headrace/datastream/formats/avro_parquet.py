@@ -69,7 +69,7 @@ class AvroParquetFormat(ParquetFormat):
         arrow_schema_of(schema)
 
     @property
-    def _has_columns(self) -> bool:
+    def has_columns(self) -> bool:
         return False  # values may be others than those in the file
 
     def _fields(self) -> Sequence[Mapping[str, Any]]:

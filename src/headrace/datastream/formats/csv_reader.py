@@ -97,9 +97,13 @@ class CsvReaderFormat(StreamFormat):
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk] | None:
         """The rows that start in the range as columns, those of some blocks as rows."""
-        if self.is_whole(path) or not has_columns(self.schema):
+        if self.is_whole(path) or not self.has_columns:
             return None
         return self._columns(path, start, end, extent)
+
+    @property
+    def has_columns(self) -> bool:
+        return has_columns(self.schema)
 
     def _columns(
         self, path: str, start: int, end: int, extent: int

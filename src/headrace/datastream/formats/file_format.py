@@ -74,6 +74,11 @@ class FileFormat(ABC):
         """The same records, as columns where they lie so; None: they do not."""
         return None
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether ``read_columns`` may give columns."""
+        return False
+
 
 class BulkFormat(FileFormat):
     """A format that is read in batches of rows, not record by record."""

@@ -92,10 +92,10 @@ class ParquetFormat(BulkFormat):
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk] | None:
         """The rows of the range as they lie in the file, where nothing is to be made of them."""
-        return self._columns(path, start, end, extent) if self._has_columns else None
+        return self._columns(path, start, end, extent) if self.has_columns else None
 
     @property
-    def _has_columns(self) -> bool:
+    def has_columns(self) -> bool:
         return True
 
     def _columns(
@@ -186,7 +186,7 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
         return self._declared(path, row, rows, self.row_type)
 
     @property
-    def _has_columns(self) -> bool:
+    def has_columns(self) -> bool:
         # A declared type makes other values of those in the file, or finds some that do not fit.
         return not isinstance(self.row_type, RowTypeInfo)
 

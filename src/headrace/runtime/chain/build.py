@@ -10,7 +10,6 @@ from typing import Any
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.chain.counting import ChainCounts, counting
 from headrace.runtime.channel import Channel
-from headrace.runtime.columns.selectors import columns_of_exchange
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
 from headrace.runtime.exchange.endpoint import Endpoint, KeyedEndpoint
@@ -26,7 +25,7 @@ from headrace.runtime.operator import (
     Signal,
     drop_record,
 )
-from headrace.runtime.program import ChainProgram, JobProgram
+from headrace.runtime.program import ChainProgram, ExchangeProgram, JobProgram
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.user_function import open_function
@@ -69,24 +68,14 @@ class ChainParts:
         self.inputs: dict[str, NodeInputs] = {}
         self.unannounced: set[str] = set()
         self._root_inputs, self._shared = root_inputs, shared
-        self.exchanges = {
-            e.id: (KeyedEndpoint if e.id in merged else Endpoint)(
-                outbox,
-                e.stage,
-                e.target,
-                e.groups,
-                e.mode == "key",
-                e.id,
-                e.input,
-                e.mode == "broadcast",
-            )
-            for e in program.exchanges
-        }
-        specs = [node.spec for node in program.nodes.values() if node.spec is not None]
-        self.takes_columns = any(spec.traits.takes_columns for spec in specs)
-        """Whether columns may be of use in the chain, or in what it sends."""
-        self._use_columns_endpoints(merged)
+        self.exchanges = {e.id: self._exchange(e, e.id in merged) for e in program.exchanges}
         self.sinks: dict[str, Endpoint] = {}
+        self._sinks_of_columns = {
+            link.target
+            for node in program.nodes.values()
+            for link in node.links
+            if link.kind == "sink" and link.columns
+        }
         self._input_pushes: dict[str, tuple[Push, ...]] = {}
         """By node with several inputs: a push for each input."""
         self._steps: dict[str, Step | None] = {}
@@ -113,22 +102,26 @@ class ChainParts:
         self.holding = [each for each in in_order if _overrides(each, Operator.complete)]
         self.counts.register(metrics, job)
 
-    def _use_columns_endpoints(self, merged: Collection[str]) -> None:
-        for e in self.program.exchanges:
-            if e.id in merged:
-                continue
-            names = columns_of_exchange(e, self._job)
-            if names is not None:
-                # Jobs with rows start without it.
-                from headrace.runtime.columns.exchange import ColumnsEndpoint
+    def _exchange(self, program: ExchangeProgram, merged: bool) -> Endpoint:
+        """The end of the chain for an exchange; ``merged``: its senders share their watermarks."""
+        if program.columns:  # jobs with rows start without these
+            if merged:
+                from headrace.runtime.columns.keyed_exchange import KeyedColumnsEndpoint
 
-                self.takes_columns = True
-                self.exchanges[e.id] = ColumnsEndpoint(
-                    self._outbox,
-                    *(e.stage, e.target, e.groups, True, e.id, e.input),
-                    key_columns=names,
-                    partitions=self._job.partitions,
-                )
+                return KeyedColumnsEndpoint(self._outbox, program, self._job.partitions)
+            from headrace.runtime.columns.exchange import ColumnsEndpoint
+
+            return ColumnsEndpoint(self._outbox, program, self._job.partitions)
+        return (KeyedEndpoint if merged else Endpoint)(
+            self._outbox,
+            program.stage,
+            program.target,
+            program.groups,
+            program.mode == "key",
+            program.id,
+            program.input,
+            program.mode == "broadcast",
+        )
 
     def _count_parents(self) -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -313,10 +306,10 @@ class ChainParts:
         if sink_id not in self.sinks:
             stage = self._job.sink_stage
             make: type[Endpoint] = Endpoint
-            if self.takes_columns:
-                from headrace.runtime.columns.sinks import SinkEndpoint, takes_columns
+            if sink_id in self._sinks_of_columns:
+                from headrace.runtime.columns.sinks import SinkEndpoint
 
-                make = SinkEndpoint if takes_columns(self._job, sink_id) else Endpoint
+                make = SinkEndpoint
             self.sinks[sink_id] = make(self._outbox, stage, sink_id, 1, False, None)
         return self.sinks[sink_id]
 

@@ -65,8 +65,9 @@ class Chain:
         """How many records were pushed in at the root: whoever pushes them counts them."""
         self._exchanges, self._sinks = parts.exchanges, parts.sinks
         self.push_all, self.push_alls = parts.push_all, parts.push_alls
-        self.push_columns = _columns_into(parts)
-        """Takes columns at the root; None where the chain is given rows."""
+        self.column_pushes = _columns_into(parts)
+        """For each input of the root what takes columns; none where the chain is given rows."""
+        self.push_columns = self.column_pushes[0] if self.column_pushes else None
 
     @property
     def push(self) -> Push:
@@ -234,9 +235,9 @@ class Chain:
                 stack.callback(operator.close)
 
 
-def _columns_into(parts: ChainParts) -> PushColumns | None:
-    if not parts.takes_columns:
-        return None
+def _columns_into(parts: ChainParts) -> tuple[PushColumns, ...]:
+    if not parts.program.has_columns:
+        return ()
     from headrace.runtime.chain.column_paths import ColumnPaths  # jobs with rows start without it
 
-    return ColumnPaths(parts).push
+    return ColumnPaths(parts).pushes

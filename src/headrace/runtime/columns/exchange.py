@@ -1,22 +1,22 @@
-"""The end of a chain for columns: rows go to their key groups by one sort.
+"""The end of a source's chain for columns: rows go to their groups by one sort.
 
-What is gathered is sorted by key group once, when it leaves. Every group's block is a slice of the
+What is gathered is sorted by group once, when it leaves. Every group's block is a slice of the
 sorted whole. The groups of one partition lie next to each other, so what travels to a partition is
 one Arrow message (``shared``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headrace.runtime.block import Block, Envelope, Kind, Mark
+from headrace.runtime.block import ALL_GROUPS, Block, Envelope, Kind, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, joined
-from headrace.runtime.columns.keys import ColumnKeys, key_groups
+from headrace.runtime.columns.routing import routing_of
 from headrace.runtime.exchange.endpoint import Endpoint, waiting_in
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
-from headrace.runtime.key_groups import KeyGroups
+from headrace.runtime.program import ExchangeProgram
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,7 @@ class _Event(NamedTuple):
 
 
 class ColumnsEndpoint(Endpoint):
-    """Gathers columns, or rows where some come, for the key groups of a vertex.
+    """Gathers columns, or rows where some come, for the groups of a vertex.
 
     At any time it holds columns or rows, not both. When the other kind comes, what is there is put
     aside, so that a receiver reads everything in the order in which it was sent. ``records`` counts
@@ -44,23 +44,10 @@ class ColumnsEndpoint(Endpoint):
     costs, here and where they are read.
     """
 
-    def __init__(
-        self,
-        outbox: Outbox,
-        stage: int,
-        target: str,
-        groups: int,
-        keyed: bool,
-        exchange: str | None,
-        input: int,
-        *,
-        key_columns: tuple[str, ...],
-        partitions: int,
-    ) -> None:
-        super().__init__(outbox, stage, target, groups, keyed, exchange, input)
-        self._key_columns = key_columns
-        self._known = KeyGroups(groups)
-        self._side_by_side = sorted(range(groups), key=lambda group: (group % partitions, group))
+    def __init__(self, outbox: Outbox, program: ExchangeProgram, partitions: int) -> None:
+        super().__init__(*given_to_endpoint(outbox, program))
+        self._routing = routing_of(program, self)
+        self._by_group = ByGroup(self.groups, partitions)
         self._gathered: list[Columns] = []
         self._groups: list[np.ndarray[Any, Any]] = []
         self._events: list[_Event] = []
@@ -105,7 +92,7 @@ class ColumnsEndpoint(Endpoint):
 
     def push_columns(self, columns: Columns, rows: PushRows) -> None:
         """Gather columns; if these do not give the key groups, ``rows`` gets the records."""
-        groups = key_groups(ColumnKeys(columns, self._key_columns), self._known)
+        groups = self._routing.groups_of(columns)
         if groups is None:
             rows(columns.rows(), columns.timestamps and [*columns.timestamps])
             return
@@ -162,21 +149,9 @@ class ColumnsEndpoint(Endpoint):
         whole, events = joined(self._gathered), self._events
         groups = self._groups[0] if len(self._groups) == 1 else np.concatenate(self._groups)
         self._forget()
-        counts = np.bincount(groups, minlength=self.groups).tolist()
-        if self.groups > 1:
-            place = np.empty(self.groups, groups.dtype)
-            place[self._side_by_side] = np.arange(self.groups)
-            # Of numbers of one or two bytes numpy's stable sort is a radix sort.
-            whole = whole.take(np.argsort(place[groups], kind="stable"))
-        before, seen, last = {}, np.zeros(self.groups, np.int64), 0
-        for row in sorted({event.row for event in events}):
-            seen = seen + np.bincount(groups[last:row], minlength=self.groups)
-            before[row], last = seen.tolist(), row
-        start = 0
-        for group in self._side_by_side:
-            stop = start + counts[group]
-            yield from self._block(group, whole[start:stop], events, before)
-            start = stop
+        before = rows_before(groups, sorted({event.row for event in events}), self.groups)
+        for group, columns in self._by_group.slices(whole, groups):
+            yield from self._block(group, columns, events, before)
 
     def _block(
         self,
@@ -201,7 +176,7 @@ class ColumnsEndpoint(Endpoint):
             return
         self._left += len(columns)
         block = Block(
-            ColumnKeys(columns, self._key_columns),
+            self._routing.keys_of(columns),
             columns,
             columns.timestamps,
             isolated=False,
@@ -213,7 +188,61 @@ class ColumnsEndpoint(Endpoint):
             input=self.input,
         )
         if not len(columns):
-            block = block._replace(keys=[], values=[], timestamps=None)
+            block = empty_of(block, self.keyed)
         yield Envelope(
-            self.stage, group, self.target, Kind.DATA, outbox.sender, next(outbox.seq), block
+            *(self.stage, ALL_GROUPS if self.to_all else group, self.target, Kind.DATA),
+            *(outbox.sender, next(outbox.seq), block),
         )
+
+
+def given_to_endpoint(outbox: Outbox, program: ExchangeProgram) -> tuple[Any, ...]:
+    """What an ``Endpoint`` of an exchange is made of."""
+    mode = program.mode
+    return (
+        *(outbox, program.stage, program.target, program.groups, mode == "key", program.id),
+        *(program.input, mode == "broadcast"),
+    )
+
+
+def empty_of(block: Block, keyed: bool) -> Block:
+    """The same block without its (no) columns: it brings marks alone."""
+    return block._replace(keys=[] if keyed else None, values=[], timestamps=None)
+
+
+class ByGroup:
+    """Sorts rows by their groups; those of one partition lie next to each other."""
+
+    def __init__(self, groups: int, partitions: int) -> None:
+        self._groups = groups
+        self._order = sorted(range(groups), key=lambda group: (group % partitions, group))
+
+    def slices(
+        self, columns: Columns, groups: np.ndarray[Any, Any]
+    ) -> Iterator[tuple[int, Columns]]:
+        """Each group with its rows, also where it has none; ``groups``: that of each row."""
+        import numpy as np
+
+        counts = np.bincount(groups, minlength=self._groups).tolist()
+        if self._groups > 1:
+            place = np.empty(self._groups, groups.dtype)
+            place[self._order] = np.arange(self._groups)
+            # Of numbers of one or two bytes numpy's stable sort is a radix sort.
+            columns = columns.take(np.argsort(place[groups], kind="stable"))
+        start = 0
+        for group in self._order:
+            stop = start + counts[group]
+            yield group, columns[start:stop]
+            start = stop
+
+
+def rows_before(
+    groups: np.ndarray[Any, Any], rows: Sequence[int], count: int
+) -> dict[int, list[int]]:
+    """By each of these rows, in rising order, how many rows of each group come before it."""
+    import numpy as np
+
+    before, seen, last = {}, np.zeros(count, np.int64), 0
+    for row in rows:
+        seen = seen + np.bincount(groups[last:row], minlength=count)
+        before[row], last = seen.tolist(), row
+    return before

@@ -9,7 +9,6 @@ from headrace.common.timestamp_column import TimestampColumn, field_of
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
-    from headrace.runtime.program import ExchangeProgram, JobProgram
     from headrace.runtime.user_function import UserFunction
 
 
@@ -71,28 +70,10 @@ def key_columns(selector: UserFunction, key_type: TypeInformation | None) -> tup
     return key_columns_of(selector.target)
 
 
-def columns_of_exchange(program: ExchangeProgram, job: JobProgram) -> tuple[str, ...] | None:
-    """The key columns of an exchange that takes columns; None for one that takes rows.
-
-    Columns are of use if the receiver begins with an operator that takes them.
-    """
-    if program.mode != "key" or program.selector is None:
-        return None
-    names = key_columns(program.selector, program.key_type)
-    if names is None:
-        return None
-    chain = job.vertex(program.target).chain
-    head = chain.nodes[chain.root].spec
-    if head is None or head.traits.inputs > 1:
-        return None
-    return names if head.traits.takes_columns else None
-
-
 __all__ = [
     "ByColumns",
     "NamedField",
     "TimestampColumn",
-    "columns_of_exchange",
     "field_of",
     "key_columns",
     "key_columns_of",

@@ -1,29 +1,14 @@
-"""The end of a chain for columns that go to a sink: the sink's task makes rows of them."""
+"""The end of a chain for columns that go to a sink."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from headrace.connector import ServedBy
 from headrace.runtime.block import Block, Envelope, Kind
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, joined
 from headrace.runtime.exchange.endpoint import Endpoint, waiting_in
-from headrace.runtime.program import JobProgram
-
-
-def takes_columns(job: JobProgram, sink_id: str) -> bool:
-    """Whether a sink's records may travel as columns.
-
-    So it is where a task of ours gives them to it, and no encoder takes them one by one.
-    """
-    return any(
-        sink.id == sink_id
-        and sink.sink.served_by is ServedBy.TASKS
-        and sink.sink.record_encoder is None
-        for sink in job.sinks
-    )
 
 
 class SinkEndpoint(Endpoint):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from headrace.connector import ColumnChunk
 from headrace.metrics.metricbase import MetricGroup
+from headrace.planner.columns import with_columns
 from headrace.runners.spark.query.packets import (
     InMemory,
     Rows,
@@ -31,7 +33,7 @@ from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange import outbox
 from headrace.runtime.key_groups import key_group_of
-from headrace.runtime.program import VertexProgram
+from headrace.runtime.program import SourceProgram, VertexProgram
 from headrace.runtime.serialized_key import user_key
 from headrace.runtime.user_function import UserFunction
 from tests.pipelines.columns import WindowSumsSpec
@@ -55,12 +57,14 @@ def columns_of(users: Iterable[int], first: int = 0, timed: bool = True, **more:
     return Columns(batch, times=pa.array(numbers, TIMES) if timed else None)
 
 
-def chain_by(selector: Any, takes_columns: bool = True, **other: Any) -> Chain:
+def chain_by(selector: Any, takes_columns: bool = True, partitions: int = 1, **other: Any) -> Chain:
     head = WindowSumsSpec() if takes_columns else mapping(lambda value: value)
-    job = job_of((), VertexProgram(0, 1, True, GROUPS, 1, chain_of(node(0, head))))
     by_key = exchange(0, groups=GROUPS, selector=UserFunction(selector), **other)
     program = chain_of(node(1, None, to_exchange(0)), exchanges=[by_key])
-    chain = Chain(program, job, TaskFacts(), MetricGroup(), merged_marks=False)
+    source = SourceProgram("1", "source", None, None, None, program, 1)
+    job = job_of((source,), VertexProgram(0, 1, True, GROUPS, 1, chain_of(node(0, head))))
+    job = with_columns(replace(job, partitions=partitions))
+    chain = Chain(job.sources[0].chain, job, TaskFacts(), MetricGroup(), merged_marks=False)
     chain.begin(sender=3, now_ms=1000)
     chain.begin_channel("first", {})
     return chain
@@ -204,9 +208,7 @@ def test_what_a_failed_task_gathered_is_forgotten() -> None:
 
 
 def sent_columns(partitions: int = 1) -> list[Envelope]:
-    chain = chain_by(ByColumns("user"))
-    (endpoint,) = chain._exchanges.values()
-    endpoint._side_by_side = sorted(range(GROUPS), key=lambda group: (group % partitions, group))
+    chain = chain_by(ByColumns("user"), partitions=partitions)
     assert chain.push_columns is not None
     chain.push_columns(columns_of([number % 17 for number in range(200)]))
     chain.signal(99)

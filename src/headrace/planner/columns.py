@@ -1,0 +1,200 @@
+"""Where records travel as columns, and where columns become records.
+
+Columns go along a link if what gives the records may have them as columns, and what gets them takes
+columns. An operator that can pass columns on counts as taking them only where something after it
+does: otherwise records are made early, by the source, which is cheaper. The worker does what the
+links say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headrace.connector import ServedBy
+from headrace.runtime.columns.selectors import key_columns
+from headrace.runtime.operator import Link, NodeProgram, OperatorSpec
+from headrace.runtime.program import (
+    ChainProgram,
+    ExchangeProgram,
+    JobProgram,
+    SinkProgram,
+    SourceProgram,
+)
+
+
+def with_columns(program: JobProgram) -> JobProgram:
+    """The program whose links say where columns go."""
+    return _Columns(program).program()
+
+
+class _Columns:
+    """What takes columns is found from the sinks on, what gives them from the sources on."""
+
+    def __init__(self, program: JobProgram) -> None:
+        self._program = program
+        self._sinks = {sink.id: sink for sink in program.sinks}
+        self._vertices = {vertex.id: vertex for stage in program.stages for vertex in stage}
+        self._taking: set[str] = set()
+        """The nodes that take columns, or pass them on to something that does."""
+        self._given: set[str] = set()
+        """The nodes that are given columns."""
+        for vertex in reversed(self._vertices.values()):
+            self._find_takers(vertex.chain)
+        for source in program.sources:
+            self._find_takers(source.chain)
+
+    def program(self) -> JobProgram:
+        """The program whose links say where columns go."""
+        if not self._taking:
+            return self._program
+        sources = tuple(
+            replace(each, chain=self._chain(each.chain, has_columns(each)))
+            for each in self._program.sources
+        )
+        stages = tuple(
+            tuple(
+                replace(each, chain=self._chain(each.chain, each.id in self._given))
+                for each in stage
+            )
+            for stage in self._program.stages
+        )
+        return replace(self._program, sources=sources, stages=stages)
+
+    # What takes columns
+
+    def _find_takers(self, chain: ChainProgram) -> None:
+        exchanges = {exchange.id: exchange for exchange in chain.exchanges}
+        for node_id in reversed(chain.order()):
+            node = chain.nodes[node_id]
+            if self._takes(node, exchanges):
+                self._taking.add(node_id)
+
+    def _takes(self, node: NodeProgram, exchanges: dict[str, ExchangeProgram]) -> bool:
+        if node.spec is not None and node.spec.traits.takes_columns:
+            return True
+        if node.spec is not None and not node.spec.traits.passes_columns:
+            return False
+        links = (link for link in node.links if link.tag is None)
+        return any(self._obstacle(link, exchanges) == "" for link in links)
+
+    def _obstacle(self, link: Link, exchanges: dict[str, ExchangeProgram]) -> str:
+        """Why what a link leads to takes no columns; empty where it does."""
+        if link.kind == "sink":
+            return _sink_obstacle(self._sinks.get(link.target))
+        if link.kind == "node":
+            return "" if link.target in self._taking else _TAKES_RECORDS
+        exchange = exchanges[link.target]
+        vertex = self._vertices[exchange.target]
+        if exchange.target not in self._taking or exchange.input in vertex.broadcast:
+            return f"{vertex.chain.nodes[vertex.id].name} takes records"
+        if exchange.mode == "custom":
+            return "a partitioner is called with each record"
+        if exchange.mode == "key" and not key_columns_of_exchange(exchange):
+            return "the key is computed from each record"
+        return ""
+
+    # What gives columns
+
+    def _chain(self, chain: ChainProgram, begins: bool) -> ChainProgram:
+        """The chain with links that say where columns go; ``begins``: its input has columns."""
+        exchanges = {exchange.id: exchange for exchange in chain.exchanges}
+        root = chain.root in self._taking and begins
+        if root:
+            self._given.add(chain.root)
+        nodes: dict[str, NodeProgram] = {}
+        for node_id in chain.order():
+            node = chain.nodes[node_id]
+            gives = self._gives(node)
+            could = gives or (node_id == chain.root and node.spec is None and begins)
+            links = [
+                self._link(link, chain, exchanges, gives, could)
+                if link.tag is None or (gives and node.spec and node.spec.traits.side_columns)
+                else link
+                for link in node.links
+            ]
+            nodes[node_id] = replace(node, links=(*links,))
+            for link in links:
+                if link.columns and link.kind != "sink":
+                    target = link.target
+                    if link.kind == "exchange":
+                        exchange = exchanges[target]
+                        target = exchange.target
+                    self._given.add(target)
+        carrying = {
+            link.target
+            for node in nodes.values()
+            for link in node.links
+            if link.columns and link.kind == "exchange"
+        }
+        ends = tuple(
+            replace(each, columns=True, key_columns=key_columns_of_exchange(each))
+            if each.id in carrying
+            else each
+            for each in chain.exchanges
+        )
+        return replace(chain, nodes=nodes, exchanges=ends, columns=root)
+
+    def _gives(self, node: NodeProgram) -> bool:
+        if node.spec is None:
+            return node.id in self._given
+        traits = node.spec.traits
+        return traits.gives_columns or (
+            node.id in self._given and (traits.takes_columns or traits.passes_columns)
+        )
+
+    def _link(
+        self,
+        link: Link,
+        chain: ChainProgram,
+        exchanges: dict[str, ExchangeProgram],
+        gives: bool,
+        could: bool,
+    ) -> Link:
+        if not could:
+            return link
+        obstacle = self._obstacle(link, exchanges)
+        if obstacle is _TAKES_RECORDS:
+            obstacle = _obstacle_of(chain.nodes[link.target])
+        if not obstacle and gives:
+            return replace(link, columns=True)
+        if gives and link.kind == "sink" and travels_to(self._sinks.get(link.target)):
+            # They are made records in the sink's task: columns are sent for less.
+            return replace(link, columns=True, rows_because=obstacle)
+        return replace(link, rows_because=obstacle)
+
+
+_TAKES_RECORDS = "it takes records"
+
+
+def _obstacle_of(node: NodeProgram) -> str:
+    spec: OperatorSpec | None = node.spec
+    if spec is not None and spec.traits.passes_columns:
+        return f"nothing after {node.name} takes columns"
+    return f"{node.name} takes records"
+
+
+def _sink_obstacle(sink: SinkProgram | None) -> str:
+    if sink is not None and travels_to(sink) and sink.sink.takes_columns:
+        return ""
+    return f"the sink {sink.name if sink is not None else ''} takes records"
+
+
+def travels_to(sink: SinkProgram | None) -> bool:
+    """Whether columns may be sent to a sink's task: no encoder takes its records one by one."""
+    return (
+        sink is not None
+        and sink.sink.served_by is ServedBy.TASKS
+        and sink.sink.record_encoder is None
+    )
+
+
+def has_columns(source: SourceProgram) -> bool:
+    """Whether a source may give columns: its reader has them, or Spark reads a DataFrame."""
+    return source.reader is None or bool(source.reader.has_columns)
+
+
+def key_columns_of_exchange(exchange: ExchangeProgram) -> tuple[str, ...]:
+    """The columns that hold the keys of an exchange; empty where they are made of records."""
+    if exchange.mode != "key" or exchange.selector is None:
+        return ()
+    return key_columns(exchange.selector, exchange.key_type) or ()

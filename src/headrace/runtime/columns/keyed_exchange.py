@@ -1,0 +1,173 @@
+"""The end of a keyed stage's chain for columns.
+
+What the groups of a task emit, one after another, is gathered by the watermark under which it was
+emitted, and leaves in the order of watermarks, by one sort for all groups (see ``KeyedEndpoint``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from headrace.runtime.block import ALL_GROUPS, Block, Envelope, Kind, Mark
+from headrace.runtime.channel import Channel
+from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.exchange import (
+    ByGroup,
+    PushRows,
+    empty_of,
+    given_to_endpoint,
+    rows_before,
+)
+from headrace.runtime.columns.routing import routing_of
+from headrace.runtime.exchange.endpoint import KeyedEndpoint
+from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
+from headrace.runtime.program import ExchangeProgram
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_Gathered = list[tuple[Columns, "np.ndarray[Any, Any]"]]
+"""Columns, each with the groups of its rows."""
+
+
+class KeyedColumnsEndpoint(KeyedEndpoint):
+    """Gathers columns, or rows where some come, for the groups of a vertex.
+
+    At any time it holds columns or rows, not both. Where a row comes, or columns that are not like
+    the others, what is there becomes rows, up to the next drain: so what a group emits under one
+    watermark keeps its order. ``records`` counts rows only, as in ``ColumnsEndpoint``.
+    """
+
+    def __init__(self, outbox: Outbox, program: ExchangeProgram, partitions: int) -> None:
+        super().__init__(*given_to_endpoint(outbox, program))
+        self._routing = routing_of(program, self)
+        self._by_group = ByGroup(self.groups, partitions)
+        self._gathered: dict[int, _Gathered] = {}
+        self._first: Columns | None = None
+        """The first of what is gathered."""
+        self._bytes = 0
+        self._push_rows: PushRows | None = None
+
+    def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
+        """Start a task run, under the watermark of the keyed task."""
+        if not appends:
+            self._left += self._count()
+            self._forget()
+        super().begin(channel, merged, appends)
+
+    def _gathered_records(self) -> int:
+        return self._count() + super()._gathered_records()
+
+    def _count(self) -> int:
+        return sum(len(columns) for found in self._gathered.values() for columns, _ in found)
+
+    def _forget(self) -> None:
+        self._gathered, self._first, self._bytes = {}, None, 0
+
+    def buffer(self, group: int) -> Any:
+        """The open buffer of a group, for a row. Columns that wait become rows first."""
+        self._become_rows()
+        return super().buffer(group)
+
+    def weight_bytes(self) -> int:
+        """About how many bytes wait."""
+        return self._bytes or super().weight_bytes()
+
+    def push_columns(self, columns: Columns, rows: PushRows) -> None:
+        """Gather columns; ``rows`` gets the records where these must be looked at."""
+        fits = self._first is None or self._first.is_like(columns)
+        groups = self._routing.groups_of(columns) if fits and not self.records() else None
+        if groups is None:
+            self._become_rows()
+            rows(columns.rows(), columns.timestamps and [*columns.timestamps])
+            return
+        assert self.watermark is not None
+        self._push_rows = rows
+        if self._first is None:
+            self._first = columns
+        self._gathered.setdefault(self.watermark, []).append((columns, groups))
+        weight_bytes = columns.nbytes
+        self._bytes += weight_bytes
+        self.outbox.weight_bytes += weight_bytes
+        # Between two groups the task lets them leave; this is for a large one.
+        if self.outbox.weight_bytes >= 2 * BYTES_GATHERED:
+            self.outbox.relieve()
+
+    def _become_rows(self) -> None:
+        if not self._gathered:
+            return
+        gathered, push_rows, watermark = self._gathered, self._push_rows, self.watermark
+        assert push_rows is not None and watermark is not None
+        self._forget()
+        for each, found in sorted(gathered.items(), key=itemgetter(0)):
+            self._switch_to(each)
+            for columns, _ in found:
+                push_rows(columns.rows(), columns.timestamps and [*columns.timestamps])
+        self._switch_to(watermark)
+
+    def drain(self) -> Iterator[Envelope]:
+        """One block for each receiver that gets records, or the time, from the groups at work."""
+        if self._gathered:
+            yield from self._drain_columns()
+        else:
+            yield from super().drain()
+
+    def _drain_columns(self) -> Iterator[Envelope]:
+        import numpy as np
+
+        last, group_count = self._last, self.outbox.group_count
+        to_announce = {group for group, mark in self._announced.items() if mark != last}
+        parts, routes, begins = list[Columns](), list[Any](), list[tuple[int, int]]()
+        row = 0
+        for watermark, found in sorted(self._gathered.items(), key=itemgetter(0)):
+            begins.append((row, watermark))
+            for columns, groups in found:
+                parts.append(columns)
+                routes.append(groups)
+                row += len(columns)
+        self._forget()
+        whole, groups = joined(parts), routes[0] if len(routes) == 1 else np.concatenate(routes)
+        before = rows_before(groups, [at for at, _ in begins], self.groups)
+        self._left += len(whole)
+        for group, columns in self._by_group.slices(whole, groups):
+            starts = [(before[at][group], watermark) for at, watermark in begins]
+            if len(columns):
+                yield self._columns_envelope(group, columns, starts)
+            elif last is not None and group % group_count in to_announce:
+                yield self._columns_envelope(group, columns, [(0, last.watermark)])
+        self._announced.update(dict.fromkeys(to_announce, last))
+        self._empty()
+
+    def _columns_envelope(
+        self, group: int, columns: Columns, starts: list[tuple[int, int]]
+    ) -> Envelope:
+        """A group's block; ``starts``: with which of its rows each watermark begins."""
+        ends = [at for at, _ in starts[1:]] + [len(columns)]
+        under = [
+            (at, watermark)
+            for (at, watermark), end in zip(starts, ends, strict=True)
+            if end > at or not len(columns)
+        ]
+        marks = [Mark(at, self.channel, watermark) for at, watermark in under[1:]]
+        if self._last is not None:
+            marks.append(self._last._replace(position=len(columns)))
+        outbox = self.outbox
+        block = Block(
+            self._routing.keys_of(columns),
+            columns,
+            columns.timestamps,
+            isolated=False,
+            marks=marks,
+            first_watermark_ms=under[0][1],
+            now_ms=outbox.now_ms,
+            merged_channel=self.channel if self.merged else None,
+            input=self.input,
+        )
+        if not len(columns):
+            block = empty_of(block, self.keyed)
+        return Envelope(
+            *(self.stage, ALL_GROUPS if self.to_all else group, self.target, Kind.DATA),
+            *(outbox.sender, next(outbox.seq), block),
+        )

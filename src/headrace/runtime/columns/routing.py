@@ -1,0 +1,69 @@
+"""To which group each row of columns goes: by its key, or to a subtask."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.keys import ColumnKeys, key_groups
+from headrace.runtime.key_groups import KeyGroups
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from headrace.runtime.exchange.endpoint import Endpoint
+    from headrace.runtime.program import ExchangeProgram
+
+
+class Routing(ABC):
+    """Gives the groups of rows, and their keys."""
+
+    @abstractmethod
+    def groups_of(self, columns: Columns) -> np.ndarray[Any, Any] | None:
+        """The group of each row, as small integers; None where the records must be looked at."""
+
+    def keys_of(self, columns: Columns) -> ColumnKeys | None:
+        """The keys of the rows; None where they have none."""
+        return None
+
+
+class ByKey(Routing):
+    """Each row goes to the group of its key, which is in the columns ``names``."""
+
+    def __init__(self, names: tuple[str, ...], groups: int) -> None:
+        self._names, self._known = names, KeyGroups(groups)
+
+    def groups_of(self, columns: Columns) -> np.ndarray[Any, Any] | None:
+        """The key group of each row."""
+        return key_groups(ColumnKeys(columns, self._names), self._known)
+
+    def keys_of(self, columns: Columns) -> ColumnKeys:
+        """The keys of the rows."""
+        return ColumnKeys(columns, self._names)
+
+
+class ToSubtasks(Routing):
+    """Rows go to the subtasks that ``exchange.steps.subtask_step`` sends records to."""
+
+    def __init__(self, endpoint: Endpoint, mode: str) -> None:
+        self._endpoint, self._in_turn = endpoint, mode == "round-robin"
+
+    def groups_of(self, columns: Columns) -> np.ndarray[Any, Any]:
+        """The subtask of each row."""
+        import numpy as np
+
+        endpoint, count = self._endpoint, len(columns)
+        small = np.uint8 if endpoint.groups <= 1 << 8 else np.uint16
+        if not self._in_turn:
+            return np.full(count, endpoint.outbox.current_group % endpoint.groups, small)
+        first = endpoint.turn + 1 + endpoint.outbox.sender
+        endpoint.turn += count
+        return ((np.arange(count) + first) % endpoint.groups).astype(small)
+
+
+def routing_of(program: ExchangeProgram, endpoint: Endpoint) -> Routing:
+    """To which groups the rows go that an exchange carries."""
+    if program.mode == "key":
+        return ByKey(program.key_columns, program.groups)
+    return ToSubtasks(endpoint, program.mode)
