@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from headrace.common import Time, WatermarkStrategy
+from headrace.common import Time, Types, WatermarkStrategy
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.output_tag import OutputTag
 from headrace.datastream import (
@@ -21,6 +21,8 @@ from headrace.datastream import (
     ProcessFunction,
     StreamExecutionEnvironment,
 )
+from headrace.datastream.connectors.datagen import DataGeneratorSource
+from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from tests.operators.sums import ChangedSumsSpec, Changes
 from tests.pipelines.columns import adding
@@ -85,6 +87,14 @@ class Splitting(ProcessFunction):
 
 def clicks(env: StreamExecutionEnvironment, name: str = "clicks") -> DataStream:
     return env.from_collection([("a", 1)]).name(name)
+
+
+NUMBERS = Types.ROW_NAMED(["user", "amount"], [Types.LONG(), Types.LONG()])
+
+
+def numbers(env: StreamExecutionEnvironment) -> DataStream:
+    made = DataGeneratorSource.of_columns(lambda n: {"user": n % 7, "amount": n}, 10)
+    return env.from_source(made, WatermarkStrategy.no_watermarks(), "numbers")
 
 
 def chain(env: StreamExecutionEnvironment) -> DataStream:
@@ -199,6 +209,28 @@ def changelog(env: StreamExecutionEnvironment) -> DataStream:
     return stream
 
 
+def columns(env: StreamExecutionEnvironment) -> DataStream:
+    """Columns through two keyed stages, a union and a function of batches, to a sink of records."""
+    sums = numbers(env).key_by("user").sum("amount")
+    both = sums.union(numbers(env).rebalance())
+    stream = both.key_by("amount").max("user").map_batches(lambda batch: batch)
+    stream.print()
+    return stream
+
+
+def columns_end(env: StreamExecutionEnvironment) -> DataStream:
+    """Columns become records, for a reason each time."""
+    read = numbers(env)
+    read.map(lambda v: v).name("by record").print()
+    read.key_by(lambda v: v["user"]).sum("amount").name("key of a function").print()
+    read.partition_custom(lambda key, n: key % n, lambda v: v["user"]).map_batches(
+        lambda batch: batch, input_type=NUMBERS
+    ).print()
+    stream = read.assign_timestamps_and_watermarks(BY_TIME).key_by("user").sum("amount")
+    stream.sink_to(FunctionSink(lambda values: None))
+    return stream
+
+
 PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment], DataStream]] = {
     program.__name__: program
     for program in (
@@ -212,5 +244,7 @@ PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment], DataStream]] = {
         lookups,
         broadcast_state,
         changelog,
+        columns,
+        columns_end,
     )
 }

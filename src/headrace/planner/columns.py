@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from headrace.connector import ServedBy
 from headrace.runtime.columns.selectors import key_columns
-from headrace.runtime.operator import Link, NodeProgram, OperatorSpec
+from headrace.runtime.operator import Link, NodeProgram
 from headrace.runtime.program import (
     ChainProgram,
     ExchangeProgram,
@@ -38,6 +38,8 @@ class _Columns:
         """The nodes that take columns, or pass them on to something that does."""
         self._given: set[str] = set()
         """The nodes that are given columns."""
+        self._passing: set[str] = set()
+        """The nodes that would pass columns on, but nothing after them takes any."""
         for vertex in reversed(self._vertices.values()):
             self._find_takers(vertex.chain)
         for source in program.sources:
@@ -66,23 +68,28 @@ class _Columns:
         exchanges = {exchange.id: exchange for exchange in chain.exchanges}
         for node_id in reversed(chain.order()):
             node = chain.nodes[node_id]
-            if self._takes(node, exchanges):
+            if self._takes(node, chain, exchanges):
                 self._taking.add(node_id)
 
-    def _takes(self, node: NodeProgram, exchanges: dict[str, ExchangeProgram]) -> bool:
+    def _takes(
+        self, node: NodeProgram, chain: ChainProgram, exchanges: dict[str, ExchangeProgram]
+    ) -> bool:
         if node.spec is not None and node.spec.traits.takes_columns:
             return True
         if node.spec is not None and not node.spec.traits.passes_columns:
             return False
         links = (link for link in node.links if link.tag is None)
-        return any(self._obstacle(link, exchanges) == "" for link in links)
+        return any(self._obstacle(link, chain, exchanges) == "" for link in links)
 
-    def _obstacle(self, link: Link, exchanges: dict[str, ExchangeProgram]) -> str:
+    def _obstacle(
+        self, link: Link, chain: ChainProgram, exchanges: dict[str, ExchangeProgram]
+    ) -> str:
         """Why what a link leads to takes no columns; empty where it does."""
         if link.kind == "sink":
             return _sink_obstacle(self._sinks.get(link.target))
         if link.kind == "node":
-            return "" if link.target in self._taking else _TAKES_RECORDS
+            taking = link.target in self._taking
+            return "" if taking else f"{chain.nodes[link.target].name} takes records"
         exchange = exchanges[link.target]
         vertex = self._vertices[exchange.target]
         if exchange.target not in self._taking or exchange.input in vertex.broadcast:
@@ -105,9 +112,10 @@ class _Columns:
         for node_id in chain.order():
             node = chain.nodes[node_id]
             gives = self._gives(node)
-            could = gives or (node_id == chain.root and node.spec is None and begins)
+            if node_id == chain.root and node.spec is None and begins and not gives:
+                self._passing.add(node_id)
             links = [
-                self._link(link, chain, exchanges, gives, could)
+                self._link(node, link, chain, exchanges, gives)
                 if link.tag is None or (gives and node.spec and node.spec.traits.side_columns)
                 else link
                 for link in node.links
@@ -144,33 +152,28 @@ class _Columns:
 
     def _link(
         self,
+        node: NodeProgram,
         link: Link,
         chain: ChainProgram,
         exchanges: dict[str, ExchangeProgram],
         gives: bool,
-        could: bool,
     ) -> Link:
-        if not could:
+        if not gives and node.id not in self._passing:
             return link
-        obstacle = self._obstacle(link, exchanges)
-        if obstacle is _TAKES_RECORDS:
-            obstacle = _obstacle_of(chain.nodes[link.target])
-        if not obstacle and gives:
+        obstacle = self._obstacle(link, chain, exchanges)
+        if obstacle and link.kind == "node" and _passes(chain.nodes[link.target]):
+            self._passing.add(link.target)  # the reason is further on
+            return link
+        if gives and not obstacle:
             return replace(link, columns=True)
         if gives and link.kind == "sink" and travels_to(self._sinks.get(link.target)):
-            # They are made records in the sink's task: columns are sent for less.
+            # They become records in the sink's task: columns are sent for less.
             return replace(link, columns=True, rows_because=obstacle)
         return replace(link, rows_because=obstacle)
 
 
-_TAKES_RECORDS = "it takes records"
-
-
-def _obstacle_of(node: NodeProgram) -> str:
-    spec: OperatorSpec | None = node.spec
-    if spec is not None and spec.traits.passes_columns:
-        return f"nothing after {node.name} takes columns"
-    return f"{node.name} takes records"
+def _passes(node: NodeProgram) -> bool:
+    return node.spec is not None and node.spec.traits.passes_columns
 
 
 def _sink_obstacle(sink: SinkProgram | None) -> str:

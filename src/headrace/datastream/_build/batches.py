@@ -27,11 +27,10 @@ from headrace.datastream.functions import KeyedMapBatchesFunction, MapBatchesFun
 from headrace.errors import PlanError
 from headrace.graph.transformation import (
     ByKey,
+    ByPartitioner,
     CallSite,
     Edge,
-    Forward,
     SourceTransformation,
-    Transformation,
 )
 from headrace.operators.batches.keyed_map_batches import KeyedMapBatchesSpec
 from headrace.operators.batches.map_batches import MapBatchesSpec
@@ -128,7 +127,7 @@ def require_known_type(edges: Sequence[Edge], stream: str, site: CallSite) -> No
 
 def _may_have_columns(edge: Edge) -> bool:
     node = edge.source
-    if edge.tag is not None or not isinstance(edge.partitioning, Forward | ByKey):
+    if edge.tag is not None or isinstance(edge.partitioning, ByPartitioner):
         return False
     if isinstance(node, SourceTransformation):
         return not isinstance(node.source, CollectionSource)
@@ -146,22 +145,9 @@ def _may_have_columns(edge: Edge) -> bool:
 
 
 def _keeps_columns(edge: Edge) -> bool:
-    """Whether columns cross an edge to a keyed operator as columns.
-
-    They hold its keys, and do not come from a task with keys: what such a task sends are rows.
-    """
+    """Whether columns cross an edge as columns: to a keyed operator, if they hold its keys."""
     by = edge.partitioning
-    if not isinstance(by, ByKey):
-        return True
-    return key_columns(by.selector, by.key_type) is not None and not _has_keys(edge.source)
-
-
-def _has_keys(node: Transformation) -> bool:
-    """Whether a node is in a task with keys that makes no watermarks of its own."""
-    traits = node.spec.traits if node.spec is not None else None
-    if traits is None or traits.assigns_time:
-        return False
-    return traits.keyed or any(_has_keys(edge.source) for edge in node.inputs)
+    return not isinstance(by, ByKey) or key_columns(by.selector, by.key_type) is not None
 
 
 def _columns_of(declared: TypeInformation) -> tuple[Any, Sequence[TypeInformation], bool]:

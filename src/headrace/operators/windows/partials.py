@@ -39,7 +39,7 @@ _FAR = 1 << 62
 
 @dataclass(frozen=True)
 class PartialRows:
-    """Makes a ``Combined`` of one key for each partial result, as it is sent.
+    """Makes a ``Combined`` of one key for each partial result.
 
     ``keys``: the key columns. ``fields``, ``computed`` and ``records``, where records are held: the
     columns of these, the one that is computed, and what makes records of columns.
@@ -57,7 +57,11 @@ class PartialRows:
         return (*self.keys, *others)
 
     def __call__(self, batch: Any) -> list[Any]:
-        """The records of a batch."""
+        """The records of a batch, as a receiver reads them."""
+        return [Combined(pane, count, (held,)) for _, pane, held, count in self.held(batch)]
+
+    def to_send(self, batch: Any) -> list[Any]:
+        """The same with their keys, as they go to an exchange."""
         rows = self.held(batch)
         return [WithKey(key, Combined(pane, count, (held,))) for key, pane, held, count in rows]
 

@@ -68,9 +68,7 @@ class ColumnPaths:
     def _into(self, link: Link) -> PushColumns:
         parts, rows = self._parts, self._parts.rows_into(link)
         if not link.columns:
-            return lambda columns: rows(
-                columns.rows(), columns.timestamps and [*columns.timestamps]
-            )
+            return lambda columns: rows(*columns.rows_to_send())
         if link.kind == "node":
             return self._into_operator(parts.program.nodes[link.target])[link.input]
         if link.kind == "sink":

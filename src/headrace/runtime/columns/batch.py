@@ -136,10 +136,23 @@ class Columns:
                     row.set_row_kind(_KINDS[kind])
         return rows
 
+    def rows_to_send(self) -> tuple[list[Any], list[int | None] | None]:
+        """Fresh records for what follows, and their timestamps.
+
+        What a combiner gives for columns goes on to an exchange with its key (``to_send`` of its
+        shape), as what it gives for records does.
+        """
+        to_send = getattr(self.shape, "to_send", None)
+        timestamps = self.timestamps
+        return (
+            self.rows() if to_send is None else to_send(self.batch),
+            None if timestamps is None else [*timestamps],
+        )
+
     def push_rows(self, push: Callable[[Any, int | None], None]) -> None:
-        """Call a function with each record and its timestamp."""
-        timestamps = self.timestamps or [None] * len(self)
-        for value, timestamp in zip(self.rows(), timestamps, strict=True):
+        """Call a function with each record, as it is sent, and its timestamp."""
+        rows, timestamps = self.rows_to_send()
+        for value, timestamp in zip(rows, timestamps or [None] * len(rows), strict=True):
             push(value, timestamp)
 
     def take(self, order: np.ndarray[Any, Any]) -> Columns:

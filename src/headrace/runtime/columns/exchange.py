@@ -94,7 +94,7 @@ class ColumnsEndpoint(Endpoint):
         """Gather columns; if these do not give the key groups, ``rows`` gets the records."""
         groups = self._routing.groups_of(columns)
         if groups is None:
-            rows(columns.rows(), columns.timestamps and [*columns.timestamps])
+            rows(*columns.rows_to_send())
             return
         if self._gathered and not self._gathered[-1].is_like(columns):
             self._put_columns_aside()

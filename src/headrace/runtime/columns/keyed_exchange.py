@@ -35,9 +35,9 @@ _Gathered = list[tuple[Columns, "np.ndarray[Any, Any]"]]
 class KeyedColumnsEndpoint(KeyedEndpoint):
     """Gathers columns, or rows where some come, for the groups of a vertex.
 
-    At any time it holds columns or rows, not both. Where a row comes, or columns that are not like
-    the others, what is there becomes rows, up to the next drain: so what a group emits under one
-    watermark keeps its order. ``records`` counts rows only, as in ``ColumnsEndpoint``.
+    At any time it holds columns or rows, not both. When the other kind comes, or columns that are
+    not like those, what is there is put aside, as blocks: what a group emits under one watermark is
+    read in the order of its blocks. ``records`` counts rows only, as in ``ColumnsEndpoint``.
     """
 
     def __init__(self, outbox: Outbox, program: ExchangeProgram, partitions: int) -> None:
@@ -45,10 +45,8 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
         self._routing = routing_of(program, self)
         self._by_group = ByGroup(self.groups, partitions)
         self._gathered: dict[int, _Gathered] = {}
-        self._first: Columns | None = None
-        """The first of what is gathered."""
+        self._last_columns: Columns | None = None
         self._bytes = 0
-        self._push_rows: PushRows | None = None
 
     def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
         """Start a task run, under the watermark of the keyed task."""
@@ -64,12 +62,17 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
         return sum(len(columns) for found in self._gathered.values() for columns, _ in found)
 
     def _forget(self) -> None:
-        self._gathered, self._first, self._bytes = {}, None, 0
+        self._gathered, self._last_columns, self._bytes = {}, None, 0
 
     def buffer(self, group: int) -> Any:
-        """The open buffer of a group, for a row. Columns that wait become rows first."""
-        self._become_rows()
+        """The open buffer of a group, for a row. Columns that wait are put aside first."""
+        if self._gathered:
+            self._put_aside()
         return super().buffer(group)
+
+    def _put_aside(self) -> None:
+        for envelope in self.drain():
+            self.outbox.overflow.put(envelope)
 
     def weight_bytes(self) -> int:
         """About how many bytes wait."""
@@ -77,16 +80,15 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
 
     def push_columns(self, columns: Columns, rows: PushRows) -> None:
         """Gather columns; ``rows`` gets the records where these must be looked at."""
-        fits = self._first is None or self._first.is_like(columns)
-        groups = self._routing.groups_of(columns) if fits and not self.records() else None
+        groups = self._routing.groups_of(columns)
         if groups is None:
-            self._become_rows()
-            rows(columns.rows(), columns.timestamps and [*columns.timestamps])
+            rows(*columns.rows_to_send())
             return
+        last = self._last_columns
+        if self.records() or (last is not None and not last.is_like(columns)):
+            self._put_aside()
         assert self.watermark is not None
-        self._push_rows = rows
-        if self._first is None:
-            self._first = columns
+        self._last_columns = columns
         self._gathered.setdefault(self.watermark, []).append((columns, groups))
         weight_bytes = columns.nbytes
         self._bytes += weight_bytes
@@ -94,18 +96,6 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
         # Between two groups the task lets them leave; this is for a large one.
         if self.outbox.weight_bytes >= 2 * BYTES_GATHERED:
             self.outbox.relieve()
-
-    def _become_rows(self) -> None:
-        if not self._gathered:
-            return
-        gathered, push_rows, watermark = self._gathered, self._push_rows, self.watermark
-        assert push_rows is not None and watermark is not None
-        self._forget()
-        for each, found in sorted(gathered.items(), key=itemgetter(0)):
-            self._switch_to(each)
-            for columns, _ in found:
-                push_rows(columns.rows(), columns.timestamps and [*columns.timestamps])
-        self._switch_to(watermark)
 
     def drain(self) -> Iterator[Envelope]:
         """One block for each receiver that gets records, or the time, from the groups at work."""

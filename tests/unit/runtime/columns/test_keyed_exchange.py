@@ -1,0 +1,151 @@
+"""Columns after a keyed stage: receivers read what they would read of rows, by watermark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.metrics.metricbase import MetricGroup
+from headrace.planner.columns import with_columns
+from headrace.runtime.block import Envelope, values_of
+from headrace.runtime.chain.chain import Chain
+from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.keyed_exchange import KeyedColumnsEndpoint
+from headrace.runtime.columns.selectors import ByColumns
+from headrace.runtime.context import TaskFacts
+from headrace.runtime.program import SourceProgram, VertexProgram
+from headrace.runtime.user_function import UserFunction
+from tests.pipelines.columns import DoubleSpec, WindowSumsSpec
+from tests.unit.runtime.columns.test_columns_exchange import columns_of
+from tests.unit.runtime.programs import chain_of, exchange, job_of, node, to_exchange
+from tests.unit.runtime.test_joined_groups import read, received
+
+GROUPS, HOMES = 5, 4
+WATERMARKS = (10, 20, 30)
+
+USERS = st.lists(st.integers(-3, 12), min_size=1, max_size=8)
+DEEDS = st.lists(
+    st.one_of(
+        st.tuples(st.just("columns"), USERS),
+        st.tuples(st.just("columns"), USERS),
+        st.tuples(st.just("others"), USERS),
+        st.tuples(st.just("row"), USERS),
+        st.tuples(st.just("next"), st.none()),
+        st.tuples(st.just("drain"), st.none()),
+    ),
+    max_size=10,
+)
+RUNS = st.lists(st.tuples(st.integers(0, HOMES - 1), DEEDS), min_size=1, max_size=4)
+
+
+def chain_after_keys(mode: str = "key", spec: Any = None, partitions: int = 1) -> Chain:
+    """The chain of a keyed stage, as a source's whose watermarks are those of its task."""
+    spec = spec or (WindowSumsSpec() if mode == "key" else DoubleSpec())
+    selector = {"selector": UserFunction(ByColumns("user"))} if mode == "key" else {}
+    after = exchange(0, groups=GROUPS, mode=mode, **selector)
+    program = chain_of(node(1, None, to_exchange(0)), exchanges=[after])
+    source = SourceProgram("1", "source", None, None, None, program, 1)
+    vertex = VertexProgram(0, 1, mode == "key", GROUPS, 1, chain_of(node(0, spec)))
+    job = with_columns(replace(job_of((source,), vertex), partitions=partitions))
+    return Chain(job.sources[0].chain, job, TaskFacts(), MetricGroup(), merged_marks=True)
+
+
+def sent(chain: Chain, runs: Iterable[tuple[int, list[Any]]], as_columns: bool) -> list[Envelope]:
+    envelopes: list[Envelope] = []
+    first = 0
+    for number, (current_group, deeds) in enumerate(runs):
+        watermarks = iter(WATERMARKS)
+        chain.begin(number, 7, current_group, HOMES, 0, number > 0)
+        for what, users in deeds:
+            if what == "next":
+                if (watermark := next(watermarks, None)) is not None:
+                    chain.signal(watermark)
+            elif what == "drain":
+                envelopes += chain.drain()
+            else:
+                more = {"other": ["x"] * len(users)} if what == "others" else {}
+                columns = columns_of(users, first, **more)
+                first += len(users)
+                if what == "row" or not as_columns:
+                    columns.push_rows(chain.push)
+                else:
+                    assert chain.push_columns is not None
+                    chain.push_columns(columns)
+        for watermark in watermarks:
+            chain.signal(watermark)
+    return [*envelopes, *chain.drain()]
+
+
+@settings(max_examples=60)
+@given(RUNS, st.integers(1, 3))
+def test_receivers_read_what_they_would_read_of_rows(runs: list[Any], partitions: int) -> None:
+    columns, rows = (chain_after_keys(partitions=partitions) for _ in range(2))
+    assert isinstance(columns._exchanges["0"], KeyedColumnsEndpoint)
+    found = received(sent(columns, runs, as_columns=True))
+    expected = received(sent(rows, runs, as_columns=False))
+    assert {group: read(blocks) for group, blocks in found.items()} == {
+        group: read(blocks) for group, blocks in expected.items()
+    }
+    assert columns._exchanges["0"].n == rows._exchanges["0"].n
+    assert not columns.waiting() and not columns.is_full
+
+
+def records_of(envelopes: Iterable[Envelope]) -> dict[int, list[Any]]:
+    found: dict[int, list[Any]] = {}
+    for envelope in envelopes:
+        block = envelope.payload
+        assert block.keys is None
+        found.setdefault(envelope.group, []).extend(values_of(block))
+    return found
+
+
+@pytest.mark.parametrize("mode", ["forward", "round-robin", "broadcast"])
+def test_subtasks_are_those_of_rows(mode: str) -> None:
+    runs = [(1, [("columns", [1, 2, 3, 4])]), (3, [("columns", [5, 6]), ("columns", [7])])]
+    # Rows of one task run at a time: how records are dealt out begins anew with each.
+    for run in runs:
+        columns, rows = chain_after_keys(mode), chain_after_keys(mode)
+        found = records_of(sent(columns, [run], as_columns=True))
+        expected = records_of(sent(rows, [run], as_columns=False))
+        assert found == expected and sum(map(len, found.values())) in (3, 4)
+
+
+def test_columns_wait_for_more_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = chain_after_keys()
+    chain.begin(1, 7, 0, HOMES, 0, False)
+    assert chain.push_columns is not None
+    chain.push_columns(columns_of(range(100)))
+    assert chain.waiting() == 0 and not chain.is_full
+    monkeypatch.setattr("headrace.runtime.columns.keyed_exchange.BYTES_GATHERED", 1000)
+    monkeypatch.setattr("headrace.runtime.chain.chain.BYTES_GATHERED", 1000)
+    chain.push_columns(columns_of(range(100), 100))
+    assert chain.outbox.overflow and chain.is_full
+    assert sum(len(envelope.payload.values) for envelope in chain.drain()) == 200
+
+
+def test_what_a_failed_call_gathered_is_forgotten() -> None:
+    chain = chain_after_keys()
+    chain.begin(1, 7, 0, HOMES, 0, False)
+    assert chain.push_columns is not None
+    chain.push_columns(columns_of([1, 2]))
+    chain.begin(1, 7, 0, HOMES, 0, False)
+    assert not [*chain.drain()]
+    assert chain._exchanges["0"].n == 2, "they were sent before the call failed"
+
+
+def test_keys_that_columns_cannot_give_are_those_of_rows() -> None:
+    chain = chain_after_keys()
+    chain.begin(1, 7, 0, HOMES, 0, False)
+    assert chain.push_columns is not None
+    chain.push_columns(columns_of([7]))
+    chain.push_columns(Columns(pa.record_batch({"user": pa.array([[1], [2]]), "n": [1, 2]})))
+    blocks = [envelope.payload for envelope in chain.drain()]
+    found = [value["n"] for block in blocks for value in values_of(block)]
+    assert sorted(found) == [0, 1, 2]
+    assert any(isinstance(block.values, list) and block.values for block in blocks)
