@@ -72,7 +72,7 @@ REDUCTIONS = [
 
 
 @pytest.mark.parametrize(
-    ("source", "keyed"), [(of_csv, False), (of_csv, True), (of_columns, False)]
+    ("source", "keyed"), [(of_csv, False), (of_csv, True), (of_columns, False), (of_columns, True)]
 )
 @pytest.mark.parametrize(("key", "call", "field"), REDUCTIONS)
 def test_a_batch_gives_what_a_stream_gives_last(
@@ -113,12 +113,13 @@ def test_a_field_may_be_given_by_its_position(mode: Any, tmp_path: Path) -> None
 
 
 def test_sums_that_are_rows_whatever_the_mode_are_refused() -> None:
-    """Keys that are called for, and what a task with keys sends to other keys."""
+    """Keys that are called for, in the first keyed stage and in the second."""
     rows = stream_of(of_columns(Path()), False)
     with pytest.raises(PlanError, match="needs the type of the records"):
         rows.key_by(lambda row: row["name"]).sum("n").map_batches(described)
+    sums = rows.key_by("name").sum("n")
     with pytest.raises(PlanError, match="needs the type of the records"):
-        rows.key_by("name").sum("n").key_by("name").map_batches(lambda key, batch: batch)
+        sums.key_by(lambda row: row["name"]).map_batches(lambda key, batch: batch)
 
 
 def test_what_a_csv_holds_is_known(tmp_path: Path) -> None:
