@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.connector import (
+    ColumnChunk,
     CommitBy,
     Committer,
     CommitterContext,
@@ -39,6 +40,10 @@ class SinkContract(ABC):
     @abstractmethod
     def published(self, folder: Path) -> list[Any]:
         """What a reader sees, in any order: equal to the records that were written."""
+
+    def columns(self, count: int) -> ColumnChunk | None:
+        """The same records as columns, for a sink that takes them."""
+        return None
 
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
@@ -124,6 +129,24 @@ class SinkContract(ABC):
         committer.commit(3, [])
         committer.finish()
         self.check(folder, values)
+        committer.finish()
+        self.check(folder, values)
+
+    def test_columns_are_written_as_their_records(self, sink: Sink, folder: Path) -> None:
+        """Columns and records in turn: what is published is the same."""
+        chunk = self.columns(10)
+        assert (chunk is not None) == sink.takes_columns, "columns() gives what the sink takes"
+        if chunk is None:
+            return
+        values, writer = self.values(10), self.writer(sink, 0)
+        for start, stop in ((0, 3), (5, 10)):
+            part = chunk.batch.slice(start, stop - start)
+            times = None if chunk.timestamps is None else chunk.timestamps[start:stop]
+            writer.write_columns(ColumnChunk(part, chunk.shape, timestamps=times))
+            if start == 0:
+                writer.write(values[3:5], [None] * 2)
+        committer = self.committer(sink)
+        committer.commit(0, [pickle.loads(pickle.dumps(writer.prepare_commit()))])
         committer.finish()
         self.check(folder, values)
 

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 
 from headrace.common.serialization import BulkWriterFactory
 from headrace.common.typeinfo import RowTypeInfo
+from headrace.connector import ColumnChunk
+from headrace.datastream.formats.arrow_columns import fitting
 from headrace.datastream.formats.arrow_types import arrow_schema, arrow_values
 from headrace.datastream.formats.csv_fields import fields_of
 from headrace.datastream.formats.file_format import refuse_hadoop
@@ -48,21 +50,28 @@ class ParquetWriterFactory(BulkWriterFactory):
     row_type: Any
     utc_timestamp: bool = False
     compression: str = "zstd"
+    takes_columns = True
 
     def create(self, file: IO[bytes]) -> ParquetWriter:
         """A writer into an open file."""
         schema = arrow_schema(self.row_type, self.utc_timestamp)
-        coerce = self.row_type.coercer() if isinstance(self.row_type, RowTypeInfo) else None
-        return ParquetWriter(schema, coerce, file, self.compression)
+        declared = self.row_type if isinstance(self.row_type, RowTypeInfo) else None
+        return ParquetWriter(schema, declared, file, self.compression)
 
 
 class ParquetWriter:
     """Writes records into one file, a row group at a time."""
 
-    def __init__(self, schema: Any, coerce: Any, file: IO[bytes], compression: str) -> None:
-        self._schema, self._coerce = schema, coerce
+    def __init__(
+        self, schema: Any, declared: RowTypeInfo | None, file: IO[bytes], compression: str
+    ) -> None:
+        self._schema, self._declared = schema, declared
+        self._coerce = None if declared is None else declared.coercer()
         self._writer = pq.ParquetWriter(file, schema, compression=compression)
         self._rows: list[Sequence[Any]] = []
+        self._batches: list[Any] = []
+        self._gathered = 0
+        """How many rows wait in the batches; there are either rows or batches."""
 
     def write(self, values: Sequence[Any]) -> None:
         """Add records.
@@ -70,6 +79,8 @@ class ParquetWriter:
         Raises:
             TypeMismatchError: a value does not fit its column.
         """
+        if self._batches:
+            self._flush()
         names, coerce = tuple(self._schema.names), self._coerce
         if coerce is not None:
             self._rows += [coerce(value) for value in values]
@@ -78,19 +89,41 @@ class ParquetWriter:
         if len(self._rows) >= ROW_GROUP_ROWS:
             self._flush()
 
+    def write_columns(self, chunk: ColumnChunk) -> None:
+        """Add records as columns; as records where the file would hold something else of these.
+
+        Raises:
+            TypeMismatchError: a value does not fit its column.
+        """
+        batch = fitting(chunk, self._schema, self._declared)
+        if batch is None:
+            self.write(chunk.shape(chunk.batch))
+            return
+        if self._rows:
+            self._flush()
+        self._batches.append(batch)
+        self._gathered += batch.num_rows
+        if self._gathered >= ROW_GROUP_ROWS:
+            self._flush()
+
     def finish(self) -> None:
         """Complete the file; the caller closes it."""
-        if self._rows:
+        if self._rows or self._batches:
             self._flush()
         self._writer.close()
 
     def discard(self) -> None:
         """Let go of the file, whose content does not matter any more."""
-        self._rows = []
+        self._rows, self._batches, self._gathered = [], [], 0
         # pyarrow would close it when it is collected, into a file that is closed by then.
         self._writer.close()
 
     def _flush(self) -> None:
+        if self._batches:
+            (batch,) = pa.Table.from_batches(self._batches).combine_chunks().to_batches()
+            self._writer.write_batch(batch)
+            self._batches, self._gathered = [], 0
+            return
         columns = list(zip(*self._rows, strict=True))
         arrays = [
             arrow_values(field, column) for field, column in zip(self._schema, columns, strict=True)

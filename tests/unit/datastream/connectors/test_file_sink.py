@@ -12,13 +12,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from headrace.common.serialization import Encoder
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.connector import CommitterContext, Sink, WriterContext
+from headrace.connector import ColumnChunk, CommitterContext, Sink, WriterContext
 from headrace.datastream.connectors.file_system import (
     BucketAssigner,
     FileCompactor,
@@ -35,6 +36,7 @@ from headrace.datastream.formats.csv import CsvBulkWriters, CsvEncoder, CsvSchem
 from headrace.datastream.formats.json import JsonLinesEncoder
 from headrace.datastream.formats.parquet import ParquetBulkWriters
 from headrace.errors import JobError, PlanError, TypeMismatchError, UnsupportedError
+from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.testing.contracts import SinkContract
 
 ROWS = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
@@ -151,6 +153,15 @@ class TestParquet(SinkContract):
 
     def values(self, count: int) -> list[Any]:
         return [Row(id=index, name=None if index % 4 else str(index)) for index in range(count)]
+
+    def columns(self, count: int) -> ColumnChunk:
+        batch = pa.record_batch(
+            {
+                "id": pa.array(range(count), pa.int32()),
+                "name": pa.array([None if index % 4 else str(index) for index in range(count)]),
+            }
+        )
+        return ColumnChunk(batch, NAMED_ROWS)
 
     def published(self, folder: Path) -> list[Any]:
         rows = []

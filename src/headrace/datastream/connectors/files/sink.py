@@ -72,6 +72,12 @@ class FileSink(Sink):
         """True: files that are not complete are held back."""
         return True
 
+    @property
+    def takes_columns(self) -> bool:
+        """Whether the format does, and all records go to one folder."""
+        one_folder = type(self.bucket_assigner) is BasePathBucketAssigner
+        return one_folder and bool(getattr(self.writer_factory, "takes_columns", False))
+
     @staticmethod
     def for_row_format(base_path: str, encoder: RowEncoder) -> RowFormatBuilder:
         """A sink that writes record by record: ``Encoder``, ``JsonLinesEncoder``, ``CsvEncoder``.

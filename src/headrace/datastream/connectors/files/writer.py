@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from headrace.common.local_files import LocalFiles
 from headrace.common.serialization import Encoder
-from headrace.connector import SinkWriter, WriterContext
+from headrace.connector import ColumnChunk, SinkWriter, WriterContext
 from headrace.datastream.connectors.files.committer import StagedFile
 from headrace.datastream.connectors.files.rolling import BasePathBucketAssigner, BucketAssigner
 
@@ -32,7 +32,8 @@ class RowEncoder(Protocol):
 class BulkWriter(Protocol):
     """Writes the records of one file.
 
-    It may also have ``discard()``, called in place of ``finish`` when the file is not wanted.
+    It may also have ``discard()``, called in place of ``finish`` when the file is not wanted; and,
+    if its factory has ``takes_columns``, ``write_columns(chunk)`` for a ``ColumnChunk``.
     """
 
     def write(self, values: Sequence[Any]) -> None:
@@ -84,6 +85,11 @@ class FileWriter(SinkWriter):
             by_bucket.setdefault(bucket_of(value, timestamp), []).append(value)
         for bucket, taken in by_bucket.items():
             self._file(bucket).write(taken)
+
+    def write_columns(self, chunk: ColumnChunk) -> None:
+        """Write records as columns; such a sink has one folder only."""
+        if chunk.count:
+            self._file("").write_columns(chunk)
 
     def prepare_commit(self) -> tuple[StagedFile, ...] | None:
         """Complete and sync all files; None when nothing was written."""
@@ -154,6 +160,11 @@ class _OpenFile:
         elif self.encode is not None:
             self.file.write(self.encode(values))
         self.records += len(values)
+
+    def write_columns(self, chunk: ColumnChunk) -> None:
+        bulk: Any = self.bulk
+        bulk.write_columns(chunk)
+        self.records += chunk.count
 
     def discard(self) -> None:
         try:
