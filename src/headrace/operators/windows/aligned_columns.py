@@ -6,6 +6,7 @@ the tables of rows, where it finds what earlier micro-batches left, or rows.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -30,17 +31,33 @@ MOST_PARTIALS = 1 << 19
 """So many are kept as columns; where there are more, all go to the tables."""
 
 
-class ColumnWindowOperator(AlignedWindowOperator):
-    """Merges columns of partial results. ``fold``: what comes of records."""
+class WaitingColumns(AlignedWindowOperator):
+    """Keeps columns until their windows fire, all that are due at once.
 
-    def __init__(self, windowing: Windowing, grid: Grid, fold: Fold) -> None:
+    What is open at the end of a micro-batch goes to the tables.
+    """
+
+    def __init__(self, windowing: Windowing, grid: Grid) -> None:
         super().__init__(windowing, grid)
-        self._fold_of_columns = fold
-        self._waiting: list[Any] = []
-        """Batches of partial results whose windows have not fired."""
-        self._partials: Partials | None = None
         self._reached_ms: int | None = None
         """A watermark that has come: its windows fire, with others, when the micro-batch ends."""
+
+    @property
+    @abstractmethod
+    def _has_columns(self) -> bool:
+        """Whether columns wait."""
+
+    @abstractmethod
+    def _drop_columns(self) -> None:
+        """Forget the columns that wait."""
+
+    @abstractmethod
+    def _to_tables(self) -> None:
+        """The columns that wait go to the tables."""
+
+    @abstractmethod
+    def _fire_waiting(self, watermark: int) -> None:
+        """Fire the windows of columns that are due, and those of tables between them."""
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process`` and ``process_columns``."""
@@ -50,9 +67,8 @@ class ColumnWindowOperator(AlignedWindowOperator):
     def restore(self, state: Any | None) -> None:
         """A call begins; what one that failed has left is dropped."""
         super().restore(state)
-        self._waiting, self._reached_ms = [], None
-
-    # Records
+        self._reached_ms = None
+        self._drop_columns()
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
@@ -61,6 +77,60 @@ class ColumnWindowOperator(AlignedWindowOperator):
         self._catch_up()
         self._to_tables()
         super().process(keys, values, timestamps)
+
+    def complete(self) -> None:
+        """The micro-batch ends: what is due fires, and what is open goes to the tables."""
+        self._catch_up()
+        self._to_tables()
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Let a watermark wait where columns do: then all that is due fires at once.
+
+        What comes after it for a window that it ends is late all the same.
+        """
+        self._signal = signal
+        if self._has_columns and not idle and watermark < MAX_WATERMARK:
+            self._reached_ms = watermark
+        else:
+            self._reached_ms = None  # this one is later
+            super().watermark(watermark, idle, signal)
+
+    def _catch_up(self) -> None:
+        """Fire what the watermark that waits has ended."""
+        if self._reached_ms is not None:
+            reached_ms, self._reached_ms = self._reached_ms, None
+            super().watermark(reached_ms, False, self._signal)
+
+    def _advance(self, watermark: int) -> None:
+        """Fire what is due in the order of time, from columns and tables."""
+        self._fire_waiting(watermark)
+        super()._advance(watermark)
+
+    def _fire_tables(self, start: int) -> None:
+        """Fire the window of a table, and all before it."""
+        end_ms = start + self._grid.size_ms - 1
+        super()._advance(end_ms)
+        self._reached = max(self._reached, end_ms)
+
+
+class ColumnWindowOperator(WaitingColumns):
+    """Merges columns of partial results. ``fold``: what comes of records."""
+
+    def __init__(self, windowing: Windowing, grid: Grid, fold: Fold) -> None:
+        super().__init__(windowing, grid)
+        self._fold_of_columns = fold
+        self._waiting: list[Any] = []
+        """Batches of partial results whose windows have not fired."""
+        self._partials: Partials | None = None
+
+    @property
+    def _has_columns(self) -> bool:
+        return bool(self._waiting)
+
+    def _drop_columns(self) -> None:
+        self._waiting = []
+
+    # Records
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         """Keep partial results, those that were sent, or those of the records that were."""
@@ -117,13 +187,7 @@ class ColumnWindowOperator(AlignedWindowOperator):
         self._waiting = [batch.take(pa.array(order))]
         return self._waiting[0]
 
-    def complete(self) -> None:
-        """The micro-batch ends: what is due fires, and what is open goes to the tables."""
-        self._catch_up()
-        self._to_tables()
-
     def _to_tables(self) -> None:
-        """What waits goes to the tables."""
         waiting, self._waiting = self._waiting, []
         for batch in waiting:
             self._put(batch)
@@ -144,26 +208,7 @@ class ColumnWindowOperator(AlignedWindowOperator):
 
     # Firing
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
-        """Let a watermark wait where columns do: then all that is due fires at once.
-
-        What comes after it for a window that it ends is late all the same.
-        """
-        self._signal = signal
-        if self._waiting and not idle and watermark < MAX_WATERMARK:
-            self._reached_ms = watermark
-        else:
-            self._reached_ms = None  # this one is later
-            super().watermark(watermark, idle, signal)
-
-    def _catch_up(self) -> None:
-        """Fire what the watermark that waits has ended."""
-        if self._reached_ms is not None:
-            reached_ms, self._reached_ms = self._reached_ms, None
-            super().watermark(reached_ms, False, self._signal)
-
-    def _advance(self, watermark: int) -> None:
-        """Fire what is due in the order of time, from columns and tables."""
+    def _fire_waiting(self, watermark: int) -> None:
         merged = self._merge_up()
         if merged is not None:
             panes = _panes(merged)
@@ -171,12 +216,11 @@ class ColumnWindowOperator(AlignedWindowOperator):
             if due:
                 self._waiting = [merged.slice(due)] if due < merged.num_rows else []
                 self._fire_columns(merged.slice(0, due))
-        super()._advance(watermark)
 
     def _fire_columns(self, batch: Any) -> None:
         """Fire windows of a batch that is sorted by pane, and those of tables between them."""
         self._tables.attach(self.cell.backend)
-        size_ms, done = self._grid.size_ms, 0
+        done = 0
         panes = _panes(batch)
         for start in sorted(self._tables.starts()):
             first = int(panes.searchsorted(start, "left"))
@@ -185,8 +229,7 @@ class ColumnWindowOperator(AlignedWindowOperator):
             stop = int(panes.searchsorted(start, "right"))
             self._emit_columns(batch.slice(done, first - done))
             self._put(batch.slice(first, stop - first))
-            super()._advance(start + size_ms - 1)
-            self._reached = max(self._reached, start + size_ms - 1)
+            self._fire_tables(start)
             done = stop
         self._emit_columns(batch.slice(done))
 

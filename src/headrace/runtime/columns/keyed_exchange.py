@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from headrace.runtime.block import ALL_GROUPS, Block, Envelope, Kind, Mark
+from headrace.runtime.block import ALL_GROUPS, Block, BlockBuffer, Envelope, Kind, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, joined
 from headrace.runtime.columns.exchange import (
@@ -21,7 +21,7 @@ from headrace.runtime.columns.exchange import (
     rows_before,
 )
 from headrace.runtime.columns.routing import routing_of
-from headrace.runtime.exchange.endpoint import KeyedEndpoint
+from headrace.runtime.exchange.endpoint import KeyedEndpoint, waiting_in
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
 from headrace.runtime.program import ExchangeProgram
 
@@ -33,11 +33,11 @@ _Gathered = list[tuple[Columns, "np.ndarray[Any, Any]"]]
 
 
 class KeyedColumnsEndpoint(KeyedEndpoint):
-    """Gathers columns, or rows where some come, for the groups of a vertex.
+    """Gathers columns and rows for the groups of a vertex.
 
-    At any time it holds columns or rows, not both. When the other kind comes, or columns that are
-    not like those, what is there is put aside, as blocks: what a group emits under one watermark is
-    read in the order of its blocks. ``records`` counts rows only, as in ``ColumnsEndpoint``.
+    Rows leave before columns. So what a group emits under one watermark keeps its order, if it is
+    rows and then columns; where it is not, or columns come that are not like the others, all that
+    is there is put aside, as blocks. ``records`` counts rows only, as in ``ColumnsEndpoint``.
     """
 
     def __init__(self, outbox: Outbox, program: ExchangeProgram, partitions: int) -> None:
@@ -47,9 +47,14 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
         self._gathered: dict[int, _Gathered] = {}
         self._last_columns: Columns | None = None
         self._bytes = 0
+        self._gave_columns: set[tuple[int, int]] = set()
+        """Which groups have columns here, under which watermarks."""
+        self._before_columns: list[BlockBuffer | None] | None = None
+        """The buffers of the present watermark while columns come: a row asks for one again."""
 
     def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
         """Start a task run, under the watermark of the keyed task."""
+        self._open_rows()
         if not appends:
             self._left += self._count()
             self._forget()
@@ -63,20 +68,41 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
 
     def _forget(self) -> None:
         self._gathered, self._last_columns, self._bytes = {}, None, 0
+        self._gave_columns.clear()
+
+    def _switch_to(self, watermark: int) -> None:
+        if watermark != self.watermark:
+            self._open_rows()
+        super()._switch_to(watermark)
+
+    def _close_rows(self) -> None:
+        """No row goes into a buffer any more without a call of ``buffer``."""
+        if self._before_columns is None and any(self.buffers):
+            self._before_columns = [*self.buffers]
+            self.buffers[:] = [None] * self.groups
+
+    def _open_rows(self) -> None:
+        if self._before_columns is not None:
+            self.buffers[:], self._before_columns = self._before_columns, None
 
     def buffer(self, group: int) -> Any:
-        """The open buffer of a group, for a row. Columns that wait are put aside first."""
-        if self._gathered:
+        """The open buffer of a group, for a row."""
+        if (self.outbox.current_group, self.watermark) in self._gave_columns:
             self._put_aside()
+        self._open_rows()
         return super().buffer(group)
 
     def _put_aside(self) -> None:
         for envelope in self.drain():
             self.outbox.overflow.put(envelope)
 
+    def records(self) -> int:
+        """How many rows wait."""
+        return super().records() + waiting_in(self._before_columns or ())
+
     def weight_bytes(self) -> int:
         """About how many bytes wait."""
-        return self._bytes or super().weight_bytes()
+        return self._bytes + super().weight_bytes()
 
     def push_columns(self, columns: Columns, rows: PushRows) -> None:
         """Gather columns; ``rows`` gets the records where these must be looked at."""
@@ -84,11 +110,12 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
         if groups is None:
             rows(*columns.rows_to_send())
             return
-        last = self._last_columns
-        if self.records() or (last is not None and not last.is_like(columns)):
+        if self._last_columns is not None and not self._last_columns.is_like(columns):
             self._put_aside()
         assert self.watermark is not None
+        self._close_rows()
         self._last_columns = columns
+        self._gave_columns.add((self.outbox.current_group, self.watermark))
         self._gathered.setdefault(self.watermark, []).append((columns, groups))
         weight_bytes = columns.nbytes
         self._bytes += weight_bytes
@@ -99,10 +126,11 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
 
     def drain(self) -> Iterator[Envelope]:
         """One block for each receiver that gets records, or the time, from the groups at work."""
+        self._open_rows()
+        if self.records() or not self._gathered:
+            yield from super().drain()
         if self._gathered:
             yield from self._drain_columns()
-        else:
-            yield from super().drain()
 
     def _drain_columns(self) -> Iterator[Envelope]:
         import numpy as np
