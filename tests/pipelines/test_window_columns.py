@@ -16,7 +16,12 @@ from hypothesis import strategies as st
 from headrace.common import Configuration, Duration, Types, WatermarkStrategy
 from headrace.common.time import Time
 from headrace.common.types import Row
-from headrace.datastream import DataStream, ProcessWindowFunction, StreamExecutionEnvironment
+from headrace.datastream import (
+    DataStream,
+    OutputTag,
+    ProcessWindowFunction,
+    StreamExecutionEnvironment,
+)
 from headrace.datastream.aggregates import Aggregates, Count, Max, Mean, Min, Sum
 from headrace.datastream.connectors import indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
@@ -326,3 +331,40 @@ def test_rows_have_the_names() -> None:
     records = [(1, 5, "x", 1), (1, None, "y", 2)]
     (row,) = run_pipeline(windows(records, "key")).only
     assert row == Row(records=2, values=1, total=5, low=5, high=5, mean=5.0, last="y", first="x")
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 1 << 20), st.lists(st.integers(1, 12), max_size=12))
+def test_late_columns_go_to_the_side_output(seed: int, cuts: list[int]) -> None:
+    """As columns, where what reads them takes columns: the same records as with columns off."""
+    chance = random.Random(seed)
+    records = [
+        (chance.randrange(3), number, "x", 3 * number - chance.choice([0, 0, 0, 30]))
+        for number in range(60)
+    ]
+    types = Types.ROW_NAMED(
+        ["key", "value", "name", "at"], [Types.LONG(), Types.LONG(), Types.STRING(), Types.LONG()]
+    )
+    given: list[str] = []
+
+    def noted(batch: pa.RecordBatch) -> pa.RecordBatch:
+        given.append(type(batch).__name__)
+        return batch
+
+    found: list[Any] = []
+    for enabled in (True, False):
+        settings = {
+            "headrace.columns.enabled": str(enabled).lower(),
+            "headrace.watermark.chunk-records": "7",
+        }
+        env = StreamExecutionEnvironment(Configuration.from_dict(settings))
+        times = TIMES.with_timestamp_assigner("at")
+        stream = env.from_source(source(records, INTS, INTS), times, "records")
+        late = OutputTag("late")
+        sums = stream.key_by("key").window(TUMBLING).side_output_late_data(late)
+        total = sums.aggregate(Aggregates(total=Sum("value")))
+        beside = total.get_side_output(late).map_batches(noted, types, input_type=types)
+        results = run_pipeline({"sums": total, "late": beside}, cuts=cuts)
+        found.append([sorted(map(repr, results[name])) for name in ("sums", "late")])
+    assert found[0] == found[1]
+    assert len(found[0][1]) == 0 or given

@@ -15,6 +15,7 @@ from headrace.datastream import (
     AsyncDataStream,
     CoMapFunction,
     DataStream,
+    JoinFields,
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
@@ -24,6 +25,7 @@ from headrace.datastream import (
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from headrace.datastream.window import TumblingEventTimeWindows
 from tests.operators.sums import ChangedSumsSpec, Changes
 from tests.pipelines.columns import adding
 
@@ -92,9 +94,10 @@ def clicks(env: StreamExecutionEnvironment, name: str = "clicks") -> DataStream:
 NUMBERS = Types.ROW_NAMED(["user", "amount"], [Types.LONG(), Types.LONG()])
 
 
-def numbers(env: StreamExecutionEnvironment) -> DataStream:
+def numbers(env: StreamExecutionEnvironment, timed: bool = False) -> DataStream:
     made = DataGeneratorSource.of_columns(lambda n: {"user": n % 7, "amount": n}, 10)
-    return env.from_source(made, WatermarkStrategy.no_watermarks(), "numbers")
+    by_time = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner("amount")
+    return env.from_source(made, by_time if timed else WatermarkStrategy.no_watermarks(), "numbers")
 
 
 def chain(env: StreamExecutionEnvironment) -> DataStream:
@@ -218,6 +221,19 @@ def columns(env: StreamExecutionEnvironment) -> DataStream:
     return stream
 
 
+def columns_join(env: StreamExecutionEnvironment) -> DataStream:
+    """A windowed join of columns, also with a plain function, and late columns beside windows."""
+    first, second = numbers(env, timed=True), numbers(env, timed=True)
+    windows = TumblingEventTimeWindows.of(Time.seconds(1))
+    join = first.join(second).where("user").equal_to("user").window(windows)
+    stream = join.apply(JoinFields(["user"], ["amount"]))
+    stream.key_by("user").sum("amount").print()
+    join.apply(lambda one, two: one).print()
+    sums = first.key_by("user").window(windows).side_output_late_data(LATE).sum("amount")
+    sums.get_side_output(LATE).map_batches(lambda batch: batch, input_type=NUMBERS).print()
+    return stream
+
+
 def columns_end(env: StreamExecutionEnvironment) -> DataStream:
     """Columns become records, for a reason each time."""
     read = numbers(env)
@@ -245,6 +261,7 @@ PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment], DataStream]] = {
         broadcast_state,
         changelog,
         columns,
+        columns_join,
         columns_end,
     )
 }

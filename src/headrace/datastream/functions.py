@@ -36,6 +36,7 @@ from headrace.datastream._functions.function import Function, KeyedStateStore, R
 from headrace.datastream._functions.joins import (
     CoGroupFunction,
     FlatJoinFunction,
+    JoinFields,
     JoinFunction,
     ProcessJoinFunction,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "Function",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
+    "JoinFields",
     "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",

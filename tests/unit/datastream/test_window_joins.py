@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from headrace.common import Duration, Types, WatermarkStrategy
+from headrace.common import Duration, Row, Types, WatermarkStrategy
 from headrace.common.time import Time
 from headrace.datastream import (
     CoGroupFunction,
     FlatJoinFunction,
+    JoinFields,
     JoinFunction,
     OutputTag,
     RuntimeContext,
@@ -218,3 +219,62 @@ def test_what_is_refused() -> None:
             call(7)
         with pytest.raises(PlanError, match="of one environment"):
             call(StreamExecutionEnvironment().from_collection([1]))
+
+
+# JoinFields
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"user": "ann", "n": 1}, {"user": "ann", "clicks": 7}),
+        (Row(user="ann", n=1), Row(user="ann", clicks=7)),
+    ],
+)
+def test_fields_of_both_records_become_a_row(first: Any, second: Any) -> None:
+    function = JoinFields(["user"], {"number": "clicks"})
+    assert function.join(first, second) == Row(user="ann", number=7)
+    assert function.join(first, None) == Row(user="ann", number=None)
+    assert JoinFields("user").join(first, None) == Row(user="ann")
+    assert repr(function) == "JoinFields({'user': 'user'}, {'number': 'clicks'})"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (((), ()), "has no field"),
+        ((["user"], ["user"]), "two fields of a join are called 'user'"),
+        ((["user", "user"], ()), "two fields of a join are called 'user'"),
+        (([0], ()), "takes names of fields, not 0"),
+        (((), {"n": 1}), "takes names of fields, not 1"),
+    ],
+)
+def test_fields_of_a_join_that_are_refused(fields: Any, message: str) -> None:
+    with pytest.raises(PlanError, match=message):
+        JoinFields(*fields)
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        TWO_MS,
+        SlidingEventTimeWindows.of(Time.milliseconds(4), Time.milliseconds(2)),
+        EventTimeSessionWindows.with_gap(Time.milliseconds(2)),
+    ],
+)
+def test_fields_can_be_joined_in_windows_of_any_kind(windows: Any) -> None:
+    def pairs(function: Any) -> Counter[Any]:
+        env = StreamExecutionEnvironment()
+        first, second = (
+            env.from_collection(
+                [{"k": n % 2, name: n, "at": n} for n in range(9)]
+            ).assign_timestamps_and_watermarks(
+                WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner("at")
+            )
+            for name in ("a", "b")
+        )
+        join = first.join(second).where("k").equal_to("k").window(windows)
+        return Counter(map(repr, run_pipeline(join.apply(function)).only))
+
+    found = pairs(JoinFields(["k", "a"], ["b"]))
+    assert found == pairs(lambda one, two: Row(k=one["k"], a=one["a"], b=two["b"])) and found

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from headrace.common.timestamp_column import field_of
+from headrace.common.types import row_of
 from headrace.datastream._functions.function import Function
+from headrace.errors import PlanError
+from headrace.operators.joins.fields import JoinedField
+
+FieldNames = Iterable[str] | Mapping[str, str]
 
 
 class JoinFunction(Function):
@@ -15,6 +21,65 @@ class JoinFunction(Function):
     @abstractmethod
     def join(self, first: Any, second: Any) -> Any:
         """The result for a pair. In an as-of join ``second`` is None if no record matches."""
+
+
+class JoinFields(JoinFunction):
+    """A row of fields of both records: ``JoinFields(["user", "amount"], ["clicks"])``.
+
+    ``first`` and ``second``: names of fields; or a mapping, from the name that a field gets to the
+    name that it has: ``{"paid": "amount"}``. It can be used wherever a ``JoinFunction`` can, on
+    records of any kind that have the fields. Without a second record its fields are None.
+
+    In a join of tumbling windows, where both streams come as columns and are keyed by name, pairs
+    are found in the columns, and come as columns.
+
+    Raises:
+        PlanError: no field is given, or two have one name.
+    """
+
+    def __init__(self, first: FieldNames = (), second: FieldNames = ()) -> None:
+        self.fields = tuple(
+            JoinedField(name, side, field)
+            for side, given in enumerate((first, second))
+            for name, field in _named(given)
+        )
+        names = self.names = tuple(each.name for each in self.fields)
+        if not names:
+            raise PlanError("JoinFields() has no field", hint='JoinFields(["user"], ["clicks"])')
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise PlanError(
+                f"two fields of a join are called {twice[0]!r}",
+                hint=f"give one of them another name: {{'other_{twice[0]}': {twice[0]!r}}}",
+            )
+
+    def join(self, first: Any, second: Any) -> Any:
+        """A ``Row``."""
+        sides = first, second
+        return row_of(
+            self.names,
+            [
+                None if sides[side] is None else field_of(sides[side], name)
+                for _, side, name in self.fields
+            ],
+        )
+
+    def __repr__(self) -> str:
+        sides = ({n: f for n, s, f in self.fields if s == side} for side in range(2))
+        return f"JoinFields({', '.join(map(repr, sides))})"
+
+
+def _named(given: FieldNames) -> Iterable[tuple[str, str]]:
+    if isinstance(given, str):
+        given = [given]
+    pairs = given.items() if isinstance(given, Mapping) else [(name, name) for name in given]
+    for pair in pairs:
+        if not all(isinstance(name, str) for name in pair):
+            raise PlanError(
+                f"JoinFields() takes names of fields, not {pair[1]!r}",
+                hint='JoinFields(["user"], ["clicks"])',
+            )
+    return pairs
 
 
 class FlatJoinFunction(Function):

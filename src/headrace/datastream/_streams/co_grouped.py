@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.time import TimeAmount
@@ -13,8 +13,10 @@ from headrace.datastream._build.user_functions import user_function
 from headrace.datastream._functions.joins import (
     CoGroupFunction,
     FlatJoinFunction,
+    JoinFields,
     JoinFunction,
 )
+from headrace.datastream._streams.interval_join import edges_of_both
 from headrace.datastream._streams.tagged import (
     CoGroupWindow,
     FlatJoinWindow,
@@ -26,6 +28,9 @@ from headrace.datastream._streams.tagged import (
 from headrace.datastream._streams.windowed import WindowedStream
 from headrace.datastream.window import Evictor, Trigger, WindowAssigner
 from headrace.errors import PlanError
+from headrace.operators.windows.contents import Elements, WindowCall
+from headrace.operators.windows.join import WindowJoinSpec, can_join
+from headrace.operators.windows.spec import WindowSpec
 from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
@@ -107,7 +112,23 @@ class WindowJoin:
             windows.evictor(self._evictor)
         if self._lateness is not None:
             windows.allowed_lateness(self._lateness)
+        if type(func) is JoinFields and self._wrap is _pairs:
+            found = self._of_two_inputs(func, windows._spec_of(_applied(function)), output_type)
+            if found is not None:
+                return found
         return windows.apply(function, output_type)
+
+    def _of_two_inputs(
+        self, func: JoinFields, spec: WindowSpec, output_type: TypeInformation | None
+    ) -> DataStream | None:
+        """The join as an operator of two inputs; None for windows that it does not have."""
+        assert self._key is not None and self._other_key is not None
+        if not can_join(spec):
+            return None
+        given = {each.name: getattr(spec, each.name) for each in fields(spec)}
+        joining = WindowJoinSpec(**given, fields=func.fields, tags=(tag_one, tag_two))
+        inputs = edges_of_both(self._key, self._other_key)
+        return self._key._add(joining, call_site(), "apply", output_type, inputs=inputs)
 
     def _tagged(self) -> KeyedStream:
         """One stream of the records of both, by their keys."""
@@ -147,6 +168,12 @@ def joined(first: DataStream, second: DataStream) -> WindowJoin:
 def co_grouped(first: DataStream, second: DataStream) -> WindowJoin:
     """A join whose function gets the records of a window as two groups, one for each stream."""
     return WindowJoin(first, second, _groups)
+
+
+def _applied(function: CoGroupWindow) -> Elements:
+    """What is kept of the windows that a function gets."""
+    call = WindowCall(UserFunction(function, "apply"), with_key=True, with_context=False)
+    return Elements(call)
 
 
 def _pairs(func: Any, stream: DataStream) -> CoGroupWindow:

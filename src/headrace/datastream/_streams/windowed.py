@@ -213,16 +213,7 @@ class _Windowed:
         output_type: TypeInformation | None = None,
         kept_type: TypeInformation | None = None,
     ) -> DataStream:
-        assigner, trigger = self._window_assigner, self._trigger_in_use()
-        evictor = self._evictor
-        spec = WindowSpec(
-            UserFunction(assigner, "assign_windows"),
-            UserFunction(trigger, "on_element"),
-            contents,
-            None if evictor is None else UserFunction(evictor, "evict_before"),
-            self._allowed_lateness,
-            self._late_data_output_tag,
-        )
+        assigner, spec = self._window_assigner, self._spec_of(contents)
         stream = self._stream._described()
         for given in (spec.assigner, spec.trigger, spec.evictor):
             if given is not None:
@@ -233,6 +224,17 @@ class _Windowed:
         names = ", ".join(type(function.target).__name__ for function in contents.functions)
         shown = self._window_trigger or assigner.get_default_trigger(None)
         return made.set_description(f"{self._kind}({assigner}, {type(shown).__name__}, {names})")
+
+    def _spec_of(self, contents: Contents) -> WindowSpec:
+        evictor = self._evictor
+        return WindowSpec(
+            UserFunction(self._window_assigner, "assign_windows"),
+            UserFunction(self._trigger_in_use(), "on_element"),
+            contents,
+            None if evictor is None else UserFunction(evictor, "evict_before"),
+            self._allowed_lateness,
+            self._late_data_output_tag,
+        )
 
     def _trigger_in_use(self) -> Trigger[Any, Any]:
         assigner, trigger = self._window_assigner, self._window_trigger

@@ -10,11 +10,12 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.output_tag import OutputTag
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.common.windows import TimeWindow
 from headrace.operators.aggregates.aggregate import Fold
 from headrace.operators.windows.aligned import AlignedWindowOperator
-from headrace.operators.windows.grid import Grid
+from headrace.operators.windows.grid import Grid, panes_of
 from headrace.operators.windows.windowing import Windowing
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Outputs, Signal
@@ -135,6 +136,7 @@ class ColumnWindowOperator(WaitingColumns):
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         """Keep partial results, those that were sent, or those of the records that were."""
         from headrace.operators.windows.partials import COUNT, partials_of
+        from headrace.runtime.columns.keys import ColumnKeys
 
         partials = partials_of(self._fold_of_columns, keys.names, self._grid, columns)
         if partials != self._partials:
@@ -143,6 +145,11 @@ class ColumnWindowOperator(WaitingColumns):
         if columns.shape == partials.shape:
             batch = columns.batch
         else:
+            if self._windowing.late_tag is not None:
+                columns = self._in_time(columns, self._windowing.late_tag)
+                keys = ColumnKeys(columns, keys.names)
+                if not len(columns):
+                    return
             taken = partials.taken(columns)
             if taken is None:
                 times = columns.timestamps
@@ -156,6 +163,19 @@ class ColumnWindowOperator(WaitingColumns):
             batch = _where(batch, ~late)
         if batch.num_rows:
             self._keep(batch)
+
+    def _in_time(self, columns: Columns, tag: OutputTag) -> Columns:
+        """The records that are not late; the late ones go to the side output."""
+        panes = panes_of(columns.times, self._grid.pane_ms, self._grid.offset_ms)
+        if panes is None:
+            return columns  # they are looked at one by one
+        late = panes <= self.cell.watermark - self._grid.size_ms + 1
+        if not late.any():
+            return columns
+        import numpy as np
+
+        self._outputs.side_columns(tag.tag_id)(columns.take(np.flatnonzero(late)))
+        return columns.take(np.flatnonzero(~late))
 
     def _keep(self, batch: Any) -> None:
         waiting = self._waiting

@@ -5,9 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.operators.windows.windowing import Windowing
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Numbers = np.ndarray[Any, Any]
+
+_FAR = 1 << 62
+"""Timestamps beyond this could not be divided into panes within 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,23 @@ class Grid:
     def overlaps(self) -> bool:
         """True when a moment can be in several windows."""
         return self.slide_ms < self.size_ms
+
+
+def panes_of(times: Any | None, pane_ms: int, offset_ms: int) -> Numbers | None:
+    """Where the pane of each timestamp (an Arrow array of int64, ms) starts.
+
+    None where there are no timestamps, some are missing, or one is out of reach.
+    """
+    import pyarrow.compute as pc
+
+    if times is None or times.null_count or not len(times):
+        return None
+    ends = pc.min_max(times)
+    if ends["min"].as_py() < -_FAR or ends["max"].as_py() > _FAR:
+        return None
+    found: Numbers = times.to_numpy()
+    panes: Numbers = found - (found - offset_ms) % pane_ms
+    return panes
 
 
 def grid_of(windowing: Windowing) -> Grid | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.operators.aggregates.aggregate import FieldAggregate, Fold, OfRecords
 from headrace.operators.aggregates.kernels import ROWS, column_of, grouped
 from headrace.operators.windows.combined import Combined
-from headrace.operators.windows.grid import Grid
+from headrace.operators.windows.grid import Grid, panes_of
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.exactness import (
     MOST,
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 PANE = "__headrace_pane"
 COUNT = "__headrace_count"
 _AGGREGATE = "__headrace_aggregate_"
-_FAR = 1 << 62
-"""Timestamps beyond this could not be divided into panes within 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -123,18 +121,11 @@ class Partials:
     def panes(self, columns: Columns) -> Any | None:
         """Where the pane of each record starts; None where the records must be looked at."""
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        times = columns.times
-        if times is None or times.null_count or not len(columns):
-            return None
         if columns.kinds is not None or type(columns.shape) not in (Dicts, NamedRows):
             return None
-        ends = pc.min_max(times)
-        if ends["min"].as_py() < -_FAR or ends["max"].as_py() > _FAR:
-            return None
-        found = times.to_numpy()
-        return pa.array(found - (found - self.offset_ms) % self.pane_ms)
+        found = panes_of(columns.times, self.pane_ms, self.offset_ms)
+        return None if found is None else pa.array(found)
 
     def made(self, taken: Sequence[Taken]) -> Any:
         """The partial results of records: one for each key and pane, as a record batch."""

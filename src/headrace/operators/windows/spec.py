@@ -59,6 +59,7 @@ class WindowSpec(Windowing, OperatorSpec):
             keeps_emitted=True,
             takes_columns=self.fold is not None,
             gives_rows=True,
+            side_columns=True,
         )
 
     @property
@@ -67,9 +68,7 @@ class WindowSpec(Windowing, OperatorSpec):
         grid = grid_of(self)
         if grid is None or grid.size_ms != grid.slide_ms:
             return None
-        if self.allowed_lateness_ms or self.late_tag is not None:
-            return None
-        return fold_in(self.contents)
+        return None if self.allowed_lateness_ms else fold_in(self.contents)
 
     @property
     def label(self) -> str:
