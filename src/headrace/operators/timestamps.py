@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -57,10 +57,18 @@ def _made_by(factory: Any) -> Any:
 
 @dataclass(frozen=True)
 class TimestampsSpec(OperatorSpec):
-    """Timestamps and watermarks by a ``WatermarkStrategy``; those of the input are replaced."""
+    """Timestamps and watermarks by a ``WatermarkStrategy``; those of the input are replaced.
+
+    ``silent``: no watermark is emitted but the last one.
+    """
 
     strategy: WatermarkStrategy
+    silent: bool = False
     kind = "timestamps"
+
+    def in_batch(self) -> TimestampsSpec:
+        """Without watermarks before the end."""
+        return replace(self, silent=True)
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
@@ -102,14 +110,13 @@ class TimestampsOperator(Operator, WatermarkOutput):
         self._generator: Any = None
         self._last = MIN_WATERMARK
         self._idle = False
-        self._silent = False
+        self._silent = spec.silent
         self._timeout_ms = spec.strategy.idle_timeout_ms
         self._active_ms: int | None = None
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
-        """Prepare for records. In a batch no watermark is emitted except the last one."""
+        """Prepare for records."""
         super().open(node, context, cell)
-        self._silent = context.is_batch
         self.restore(None)
         self._is_users = not sees_highest_only(type(self._generator))
 

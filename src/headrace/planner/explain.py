@@ -84,6 +84,7 @@ def _traits(node: NodeProgram) -> str:
             ("event-time timers", traits.event_timers),
             ("processing-time timers", traits.processing_timers),
             ("watermarks", traits.assigns_time),
+            ("last results only", traits.emits == "last"),
         )
         if present
     ]

@@ -25,6 +25,7 @@ from headrace.graph.transformation import (
     Transformation,
 )
 from headrace.operators.timestamps import sees_highest_only
+from headrace.planner.batches import for_batches
 from headrace.planner.columns import with_columns
 from headrace.planner.combining import with_combiners
 from headrace.planner.placement import apart
@@ -383,6 +384,6 @@ def _chains(program: JobProgram) -> Iterator[ChainProgram]:
 
 
 Pass = Callable[[JobProgram], JobProgram]
-PASSES: tuple[Pass, ...] = (with_fingerprint, with_combiners, with_columns)
+PASSES: tuple[Pass, ...] = (with_fingerprint, for_batches, with_combiners, with_columns)
 
 __all__ = ["PASSES", "PlanOptions", "plan", "with_fingerprint"]

@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import WatermarkStrategy
@@ -90,6 +90,7 @@ class Traits:
     those that someone could still change, and after a keyed operator it has a task of its own.
     ``timed_batches``: in a batch it gets watermarks between timestamps, as in a stream; others get
     none before the end.
+    ``emits``: a result for each record, or only the last one of each key, when the input has ended.
     ``operator_state``: its ``state`` belongs to its instances, the subtasks, and not to keys; it
     must be the head of a vertex.
     """
@@ -112,6 +113,7 @@ class Traits:
     waits: bool = False
     timed_batches: bool = False
     operator_state: bool = False
+    emits: Literal["each", "last"] = "each"
 
 
 class OperatorSpec(ABC):
@@ -147,7 +149,14 @@ class OperatorSpec(ABC):
         """
         return None
 
-    def combiner(self, selector: UserFunction, key_type: Any, is_batch: bool) -> Combiner | None:
+    def in_batch(self) -> OperatorSpec:
+        """The spec for a batch: its input ends, and comes in the order of time, so nothing is late.
+
+        By default the same: an operator does in a batch what it does in a stream.
+        """
+        return self
+
+    def combiner(self, selector: UserFunction, key_type: Any) -> Combiner | None:
         """What may put records together before a key exchange; None: every record must be sent.
 
         ``selector`` and ``key_type`` give a record's key.

@@ -84,6 +84,7 @@ class _Harness:
         broadcast: Iterable[int],
     ) -> None:
         site = call_site()
+        spec = spec.in_batch() if batch else spec
         for function in spec.functions:
             require_sendable(function, type(self).__name__, "the harness", site)
         self.clock = clock or ManualClock()

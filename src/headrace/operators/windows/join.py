@@ -66,7 +66,7 @@ class WindowJoinSpec(WindowSpec):
     def label(self) -> str:
         return "WindowJoin"
 
-    def combiner(self, selector: UserFunction, key_type: Any, is_batch: bool) -> Combiner | None:
+    def combiner(self, selector: UserFunction, key_type: Any) -> Combiner | None:
         """None: every record must be sent."""
         return None
 
