@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 import headrace
-from headrace.common import Configuration, WatermarkStrategy
+from headrace.common import Configuration, Time, Types, WatermarkStrategy
 from headrace.connector import Source
-from headrace.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from headrace.datastream import JoinFields, RuntimeExecutionMode, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
-from headrace.datastream.connectors.file_system import FileSource
+from headrace.datastream.connectors.file_system import FileSink, FileSource
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
-from headrace.datastream.formats.parquet import ParquetFormat
+from headrace.datastream.formats.parquet import ParquetBulkWriters, ParquetFormat
+from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.runners.spark.startup.session import session_for
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.testing import run_pipeline
@@ -120,3 +125,51 @@ def test_csv_is_summed_as_columns(spark: SparkSession, tmp_path: Path) -> None:
         results = found(sums.map(lambda row: (row["user"], row["amount"])))
         assert len(results) == (997 if mode is RuntimeExecutionMode.BATCH else count)
         assert dict(results) == wanted  # sorted, so the last sum of each user
+
+
+@pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
+def test_columns_travel_through_stages_and_a_join_into_parquet(
+    spark: SparkSession, mode: str, tmp_path: Path
+) -> None:
+    """What Parquet files hold, by several micro-batches, is what nested loops give."""
+    count = 400
+    env = StreamExecutionEnvironment(
+        Configuration.from_dict(
+            {
+                "execution.runtime-mode": mode,
+                "parallelism.default": "2",
+                "headrace.source.max-records-per-batch": "60",
+                "headrace.watermark.chunk-records": "16",
+            }
+        )
+    )
+    first, second = (
+        env.from_source(DataGeneratorSource.of_columns(partial(_sides, by), count), _BY_AT, "s")
+        for by in (7, 11)
+    )
+    windows = TumblingEventTimeWindows.of(Time.milliseconds(20))
+    pairs = first.join(second).where("user").equal_to("user").window(windows)
+    sums = pairs.apply(JoinFields(["user", "n"], {"other": "n"})).key_by("other").sum("n")
+    rows = Types.ROW_NAMED(["user", "n", "other"], [Types.LONG()] * 3)
+    folder = tmp_path / "out"
+    sums.sink_to(
+        FileSink.for_bulk_format(str(folder), ParquetBulkWriters.for_row_type(rows)).build()
+    )
+    env.execute()
+    one, two = (pa.record_batch(_sides(by, np.arange(count))).to_pylist() for by in (7, 11))
+    totals: Counter[int] = Counter()
+    for left in one:
+        for right in two:
+            if left["user"] == right["user"] and left["at"] // 20 == right["at"] // 20:
+                totals[right["n"]] += left["n"]
+    files = [path for path in folder.iterdir() if path.is_file()]
+    found = [row for path in files for row in pq.read_table(path).to_pylist()]
+    last = {other: max(r["n"] for r in found if r["other"] == other) for other in totals}
+    assert last == dict(totals)
+
+
+def _sides(by: int, indexes: Any) -> dict[str, Any]:
+    return {"user": indexes * by % 13, "n": indexes * 10 + 1, "at": indexes}
+
+
+_BY_AT = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner("at")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from headrace.errors import CheckpointError
 
@@ -19,11 +19,7 @@ VALUE, REDUCING, AGGREGATING, LIST, MAP = "value", "reducing", "aggregating", "l
 TIMES = "times"
 """A buffer of records by timestamp, which an operator itself keeps."""
 
-SINGLE = "single value"
-"""A kind that older formats stored for value, reducing and aggregating state alike."""
-
 _ANY_TYPE = "PICKLED_BYTE_ARRAY"
-_EXPIRED_BEFORE = " that expires"
 
 
 class StateKind(NamedTuple):
@@ -38,10 +34,6 @@ class StateKind(NamedTuple):
         """How it lies in an entry: ``value``, ``list``, ``map`` (a dict) or ``times``."""
         return self.kind if self.kind in (LIST, MAP, TIMES) else VALUE
 
-    def stored(self) -> tuple[str, str | None, bool]:
-        """A plain tuple, which names no class of Headrace when it is pickled."""
-        return self.kind, self.type, self.expires
-
     def __str__(self) -> str:
         words = [self.kind]
         if self.type is not None:
@@ -50,19 +42,10 @@ class StateKind(NamedTuple):
         return " ".join(words)
 
 
-def stored_kind(found: Any) -> StateKind:
-    """The kind from what is stored: a tuple, or the text of an older format."""
-    if not isinstance(found, str):
-        return StateKind(*found)
-    kind = found.removesuffix(_EXPIRED_BEFORE)
-    return StateKind(SINGLE if kind == VALUE else kind, None, found.endswith(_EXPIRED_BEFORE))
-
-
 def is_compatible(before: StateKind, now: StateKind) -> bool:
     """True when a state stored as ``before`` can be read as ``now``."""
-    same_kind = now.layout == VALUE if before.kind == SINGLE else before.kind == now.kind
     return (
-        same_kind
+        before.kind == now.kind
         and before.expires == now.expires
         and (
             before.type is None

@@ -19,12 +19,13 @@ from headrace.runtime.state.backend import (
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.entries import EntryPages
-from headrace.runtime.state.pages.space import KINDS_OF_NONE, NO_PAGES, PagedEntries, SpaceState
+from headrace.runtime.state.pages.schemas import NO_SCHEMAS, Schemas
+from headrace.runtime.state.pages.space import NO_PAGES, PagedEntries, SpaceState
 from headrace.runtime.state.pages.tables import PagedTables
 from headrace.runtime.state.timers.leaves import LeafStore
 from headrace.runtime.state.timers.pages import TimerPages, TimerState
 
-FORMAT = 6
+FORMAT = 7
 """The layout of the records; whoever changes it raises this. Another format is refused."""
 
 HEADER = "h"
@@ -131,7 +132,7 @@ class PagedBackend(StateBackend):
         plain = self._plain.flush()
         if self._namespaced is not None:
             self._namespaced_stored = self._namespaced.flush()
-            if self._namespaced_stored == (NO_PAGES, KINDS_OF_NONE):
+            if self._namespaced_stored == (NO_PAGES, NO_SCHEMAS):
                 self._namespaced_stored = None
         self._event_state = self._events.flush()
         self._processing_state = self._processing.flush()
@@ -142,7 +143,7 @@ class PagedBackend(StateBackend):
             self._namespaced_stored,
             self._tables.flush(),
         )
-        if rest == (NO_PAGES, KINDS_OF_NONE, None, None, None, None):
+        if rest == (NO_PAGES, NO_SCHEMAS, None, None, None, None):
             self._next_id = 0  # nothing is stored, so no id is taken
             if not self._header:
                 if self._stored is not None:
@@ -156,7 +157,7 @@ class PagedBackend(StateBackend):
 
     def _space(self, prefix: str, hash_of: Callable[[Any], int]) -> PagedEntries:
         def make_pages(
-            table: PageTable, kinds: dict[str, StateKind], changed: set[Any]
+            table: PageTable, kinds: dict[str, StateKind], changed: set[Any], schemas: Schemas
         ) -> EntryPages:
             return EntryPages(
                 self._store,
@@ -167,6 +168,7 @@ class PagedBackend(StateBackend):
                 kinds,
                 self._new_id,
                 changed,
+                schemas,
                 self.owner,
             )
 
@@ -192,14 +194,14 @@ class PagedBackend(StateBackend):
             self._next_id,
             header,
             sizes,
-            kinds,
+            schemas,
             self._event_state,
             self._processing_state,
             self._namespaced_stored,
             tables,
         ) = found
         self._header = pickle.loads(header)
-        self._plain.set_stored(sizes, kinds)
+        self._plain.set_stored(sizes, schemas)
         if tables is not None:
             self._tables.set_stored(tables)
         if self._namespaced is not None and self._namespaced_stored is not None:

@@ -6,7 +6,6 @@ import pickle
 from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapping, ValuesView
 from typing import Any
 
-from headrace.errors import CheckpointError
 from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.plain import is_plain
 from headrace.runtime.state.backend import MISSING, PageStore
@@ -55,14 +54,8 @@ class BucketedMap(MutableMapping[Any, Any]):
     __slots__ = ("_length", "_pages", "id")
 
     def __init__(self, store: PageStore, ref: tuple[Any, ...], page_bytes: int) -> None:
-        _, id_, count, size_bytes, entries, *odd = ref
+        _, id_, count, size_bytes, entries = ref
         self.id: int = id_
-        if any(odd):
-            raise CheckpointError(
-                "a map has keys that were stored before they went by their serialized form",
-                where={"record": f"m{self.id}"},
-                hint="start without this checkpoint, or with the version that wrote it",
-            )
         table = PageTable(count, size_bytes, entries)
         self._pages = BucketPages(store, f"m{self.id}.", table, page_bytes)
         self._length: int = entries

@@ -7,42 +7,32 @@ of the price (docs/adr/0010-cost-per-record.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.state.backend import MISSING, Entry
-from headrace.runtime.state.kinds import LIST, MAP, TIMES, VALUE, StateKind, stored_kind
+from headrace.runtime.state.kinds import LIST, MAP, TIMES, VALUE
+from headrace.runtime.state.pages.schemas import Schema
 from headrace.runtime.state.time_buffer import TimeBuffer
-
-StoredKind = tuple[str, str | None, bool] | str
-"""A ``StateKind`` as a plain tuple; older formats have a text."""
-
-Shape = tuple[tuple[str, StoredKind], ...]
-"""The declared states as pairs (slot, kind), in the order of their names."""
 
 _MOST_ITEMS = 64
 """A list or map of more may be on its way to records of its own, so it is pickled alone."""
 
 
-def shape_of(kinds: Mapping[str, StateKind]) -> Shape:
-    """The shape of entries whose slots were declared so."""
-    return tuple((slot, kinds[slot].stored()) for slot in sorted(kinds))
-
-
-def layout_of(shape: Shape) -> list[tuple[str, str]]:
+def layout_of(schema: Schema) -> list[tuple[str, str]]:
     """Each slot with how its value lies in an entry; equal layouts are stored alike."""
-    return [(slot, stored_kind(kind).layout) for slot, kind in shape]
+    return [(slot, kind.layout) for slot, kind in schema]
 
 
-def compactor(shape: Shape) -> Callable[[Entry], Any]:
+def compactor(schema: Schema) -> Callable[[Entry], Any]:
     """A function that gives the compact form of an entry, or ``MISSING`` where it has none."""
-    if not shape or any(kind == TIMES for _, kind in layout_of(shape)):
+    if not schema or any(kind == TIMES for _, kind in layout_of(schema)):
         # Buffers are pickled alone: what is compact is read with every other key's.
         return lambda entry: MISSING
-    if len(shape) > 1:
-        return _compactor_of_many(shape)
-    ((slot, kind),) = layout_of(shape)
+    if len(schema) > 1:
+        return _compactor_of_many(schema)
+    ((slot, kind),) = layout_of(schema)
     compact_value = _COMPACT[kind]
 
     def compact(entry: Entry) -> Any:
@@ -59,13 +49,13 @@ def compactor(shape: Shape) -> Callable[[Entry], Any]:
     return compact_atoms if kind == VALUE else compact
 
 
-def expander(shape: Shape) -> Callable[[Any], Entry]:
+def expander(schema: Schema) -> Callable[[Any], Entry]:
     """A function that makes an entry from its compact form; they share nothing changeable."""
-    if len(shape) > 1:
-        return _expander_of_many(shape)
-    if not shape:
+    if len(schema) > 1:
+        return _expander_of_many(schema)
+    if not schema:
         return lambda stored: stored  # nothing is compact
-    ((slot, kind),) = layout_of(shape)
+    ((slot, kind),) = layout_of(schema)
     expand_value = _EXPAND.get(kind)
     if expand_value is None:
         return lambda stored: {slot: stored}
@@ -73,18 +63,18 @@ def expander(shape: Shape) -> Callable[[Any], Entry]:
     return lambda stored: {slot: own(stored)}
 
 
-def holds_containers(shape: Shape) -> bool:
+def holds_containers(schema: Schema) -> bool:
     """True when something in an entry's compact form could be changed in place."""
-    return any(kind in _EXPAND for _, kind in layout_of(shape))
+    return any(kind in _EXPAND for _, kind in layout_of(schema))
 
 
-def packer(shape: Shape) -> Callable[[Entry], Any] | None:
+def packer(schema: Schema) -> Callable[[Entry], Any] | None:
     """A function that gives what of an entry is pickled, if it is pickled alone.
 
     None where that is the entry itself. An entry with buffers by time is a tuple, by the order of
     its states: names, and references to a class, would be most of what a small one costs.
     """
-    slots = [(slot, kind == TIMES) for slot, kind in layout_of(shape)]
+    slots = [(slot, kind == TIMES) for slot, kind in layout_of(schema)]
     if not any(timed for _, timed in slots):
         return None
     known = {slot for slot, _ in slots}.issuperset
@@ -104,9 +94,9 @@ def packer(shape: Shape) -> Callable[[Entry], Any] | None:
     return packed
 
 
-def unpacker(shape: Shape) -> Callable[[tuple[Any, ...]], Entry]:
+def unpacker(schema: Schema) -> Callable[[tuple[Any, ...]], Entry]:
     """A function that gives the entry of what ``packer`` gave."""
-    slots = [(slot, kind == TIMES) for slot, kind in layout_of(shape)]
+    slots = [(slot, kind == TIMES) for slot, kind in layout_of(schema)]
 
     def unpacked(values: tuple[Any, ...]) -> Entry:
         return {
@@ -118,9 +108,9 @@ def unpacker(shape: Shape) -> Callable[[tuple[Any, ...]], Entry]:
     return unpacked
 
 
-def _compactor_of_many(shape: Shape) -> Callable[[Entry], Any]:
-    slots = [(slot, _COMPACT[kind]) for slot, kind in layout_of(shape)]
-    known = {slot for slot, _ in shape}.issuperset
+def _compactor_of_many(schema: Schema) -> Callable[[Entry], Any]:
+    slots = [(slot, _COMPACT[kind]) for slot, kind in layout_of(schema)]
+    known = {slot for slot, _ in schema}.issuperset
 
     def compact(entry: Entry) -> Any:
         if not known(entry):
@@ -140,8 +130,8 @@ def _compactor_of_many(shape: Shape) -> Callable[[Entry], Any]:
     return compact
 
 
-def _expander_of_many(shape: Shape) -> Callable[[Any], Entry]:
-    slots = [(slot, _EXPAND.get(kind)) for slot, kind in layout_of(shape)]
+def _expander_of_many(schema: Schema) -> Callable[[Any], Entry]:
+    slots = [(slot, _EXPAND.get(kind)) for slot, kind in layout_of(schema)]
 
     def expanded(stored: Any) -> Entry:
         return {

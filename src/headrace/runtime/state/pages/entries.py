@@ -7,27 +7,30 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
+from headrace.errors import CheckpointError
 from headrace.runtime.block import pickled_plain
 from headrace.runtime.state.backend import Entry, PageStore
 from headrace.runtime.state.fields import check_fields
-from headrace.runtime.state.kinds import StateKind, check_state, stored_kind
+from headrace.runtime.state.kinds import StateKind, check_state
 from headrace.runtime.state.page import Page, PageTable, Stored, required
 from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
 from headrace.runtime.state.pages.chunked_list import ChunkedList, remove_list
 from headrace.runtime.state.pages.chunked_times import ChunkedTimes, remove_times
 from headrace.runtime.state.pages.compact import (
-    Shape,
     compactor,
     expander,
     holds_containers,
     layout_of,
     packer,
-    shape_of,
     unpacker,
 )
 from headrace.runtime.state.pages.hashed import HashedPages
+from headrace.runtime.state.pages.schemas import Schema, Schemas, schema_of
 from headrace.runtime.state.refusals import refusal_of
 from headrace.runtime.state.time_buffer import TimeBuffer
+
+PAGE_FORMAT = 1
+"""How a page's bytes are laid out; another format is refused."""
 
 SPILL_PAGES = 4
 """An entry of more than this many pages' bytes moves out of its page."""
@@ -59,11 +62,13 @@ class EntryPages(HashedPages):
         kinds: dict[str, StateKind],
         new_id: Callable[[], int],
         changed: set[Any],
+        schemas: Schemas,
         owner: str | None = None,
     ) -> None:
         super().__init__(store, prefix, table, page_bytes, changed)
         self.hash_of = hash_of
         self._kinds = kinds
+        self._schemas = schemas
         self._owner = owner
         self.reshape()
         self._new_id = new_id
@@ -75,33 +80,49 @@ class EntryPages(HashedPages):
     def reshape(self) -> None:
         """Take note of the states declared since; not once pages were read."""
         if not self._pages:
-            self._shape = shape_of(self._kinds)
-            self.compact = compactor(self._shape)
-            self.expanded = expander(self._shape)
-            self.watched = holds_containers(self._shape)
-            self._pack = packer(self._shape)
-            self._unpack = unpacker(self._shape)
+            self._schema = schema_of(self._kinds)
+            self.compact = compactor(self._schema)
+            self.expanded = expander(self._schema)
+            self.watched = holds_containers(self._schema)
+            self._pack = packer(self._schema)
+            self._unpack = unpacker(self._schema)
 
     def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
-        """What lies in a page, compact and pickled; entries of another shape are pickled here."""
-        shape, plain, packed = pickle.loads(data)
-        if shape != self._shape:
-            for slot, before in shape:
+        """What lies in a page, compact and pickled; entries of another schema are pickled here.
+
+        Raises:
+            CheckpointError: the page has another format, or a schema that nobody knows.
+        """
+        found: Any = pickle.loads(data)
+        if type(found) is not tuple or len(found) != 4 or found[0] != PAGE_FORMAT:
+            format_ = found[0] if type(found) is tuple and found else found
+            raise CheckpointError(
+                f"a page of keyed state has the format {str(format_)[:40]!r}, this version reads"
+                f" {PAGE_FORMAT}",
+                where={"operator": str(self._owner)},
+                hint="go on with the version of Headrace that wrote it, or start anew with"
+                " headrace run --fresh",
+            )
+        _, number, plain, packed = found
+        schema = self._schemas.schema(number, self._owner)
+        if schema != self._schema:
+            for slot, before in schema:
                 now = self._kinds.get(slot)
                 if now is not None:
-                    check_state(slot, stored_kind(before), now, self._owner)
-            if layout_of(shape) != layout_of(self._shape):
-                expanded = expander(shape)
-                if packer(shape) is not None:
-                    packed = {key: _named(stored, shape) for key, stored in packed.items()}
+                    check_state(slot, before, now, self._owner)
+            if layout_of(schema) != layout_of(self._schema):
+                expanded = expander(schema)
+                if packer(schema) is not None:
+                    packed = {key: _named(stored, schema) for key, stored in packed.items()}
                 packed |= {key: pickle.dumps(expanded(value), 5) for key, value in plain.items()}
                 plain = {}
         return plain, packed
 
     def written(self, page: Page) -> bytes:
-        """A page's bytes, which tell the shape of its entries."""
+        """A page's bytes: its format, the number of its schema, and its entries."""
         samples = islice(page.plain.items(), 1)
-        return pickled_plain((self._shape, page.plain, page.packed), samples)
+        number = self._schemas.number_of(self._schema)
+        return pickled_plain((PAGE_FORMAT, number, page.plain, page.packed), samples)
 
     def freeze(self, key: Any, value: Entry, old: Stored | None) -> Stored:
         """The entry, pickled alone, or ``(rest, refs)``.
@@ -162,7 +183,7 @@ class EntryPages(HashedPages):
     def values_of(self, slot: str) -> Iterator[tuple[Any, Any]]:
         """Every key with the value of the only slot, to be read only."""
         for page in self._each_page():
-            if page.live or [name for name, _ in self._shape] != [slot]:
+            if page.live or [name for name, _ in self._schema] != [slot]:
                 for key in [*{**page.plain, **page.packed, **page.live}]:
                     if self._holds(page, key):
                         yield key, self.fetch(key)[slot]
@@ -289,7 +310,7 @@ class EntryPages(HashedPages):
         return id_
 
 
-def _named(stored: Stored, shape: Shape) -> Stored:
+def _named(stored: Stored, schema: Schema) -> Stored:
     """An entry that was pickled alone, with the names of its states."""
     found = pickle.loads(stored) if isinstance(stored, bytes) else None
-    return pickle.dumps(unpacker(shape)(found), 5) if type(found) is tuple else stored
+    return pickle.dumps(unpacker(schema)(found), 5) if type(found) is tuple else stored

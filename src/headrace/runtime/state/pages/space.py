@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from headrace.runtime.state.backend import Entry, EntrySpace, Values
 from headrace.runtime.state.kinds import StateKind, check_state
 from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.entries import EntryPages
+from headrace.runtime.state.pages.schemas import NO_SCHEMAS, Schemas
 from headrace.runtime.state.pages.values import PagedValues
 
 SpaceState = tuple[int, int, int, int, int]
@@ -17,11 +17,7 @@ SpaceState = tuple[int, int, int, int, int]
 
 NO_PAGES: SpaceState = (1, 0, 0, 1, 0)
 
-KINDS_OF_NONE = "{}"
-"""The kinds of no state, as JSON: slot to ``[kind, type, expires]``. A text, as the bytes of a
-pickled dictionary depend on which objects it shares, and an equal header is not written again."""
-
-MakePages = Callable[[PageTable, dict[str, StateKind], set[Any]], EntryPages]
+MakePages = Callable[[PageTable, dict[str, StateKind], set[Any], Schemas], EntryPages]
 
 
 class PagedEntries(EntrySpace):
@@ -41,8 +37,8 @@ class PagedEntries(EntrySpace):
         self._make_pages = make_pages
         self._owner = owner
         self._kinds: dict[str, StateKind] = {}
+        self._schemas = Schemas()
         self._stored_kinds: dict[str, StateKind] = {}
-        self._kinds_text = KINDS_OF_NONE
         self._live = _LiveEntries(self)
         self._changed: set[Any] = set()
         self._view: PagedValues | None = None
@@ -51,14 +47,12 @@ class PagedEntries(EntrySpace):
         self.enter = self._live.__getitem__
         self.changed = self._changed.add
 
-    def set_stored(self, state: SpaceState, kinds: str) -> None:
+    def set_stored(self, state: SpaceState, schemas: str) -> None:
         """Take what the header says, and compare the kinds with those declared."""
         self._state = state
-        self._kinds_text = kinds
-        if kinds != KINDS_OF_NONE:
-            self._stored_kinds = {
-                slot: StateKind(*kind) for slot, kind in json.loads(kinds).items()
-            }
+        if schemas != NO_SCHEMAS:
+            self._schemas.set_stored(schemas)
+            self._stored_kinds = self._schemas.kinds()
         for slot in self._kinds:
             self._check(slot)
 
@@ -133,7 +127,8 @@ class PagedEntries(EntrySpace):
             self._open_header()
             count, size_bytes, entries, grain, regret = self._state
             table = PageTable(count, size_bytes, entries, grain=grain, regret=regret)
-            pages = self._opened = self._make_pages(table, self._kinds, self._changed)
+            pages = self._make_pages(table, self._kinds, self._changed, self._schemas)
+            self._opened = pages
         return pages
 
     @property
@@ -152,13 +147,10 @@ class PagedEntries(EntrySpace):
             self._live.clear()
             table = pages.table
             self._state = (table.count, table.size_bytes, table.entries, table.grain, table.regret)
-            self._note({**self._stored_kinds, **self._kinds} if table.entries else {})
-        return self._state, self._kinds_text
-
-    def _note(self, kinds: dict[str, StateKind]) -> None:
-        if kinds != self._stored_kinds:
-            self._stored_kinds = kinds
-            self._kinds_text = json.dumps(kinds, sort_keys=True)
+            if self._state == NO_PAGES:
+                self._schemas.clear()
+            self._stored_kinds = self._schemas.kinds()
+        return self._state, self._schemas.text
 
 
 class _LiveEntries(dict[Any, Entry]):

@@ -7,10 +7,11 @@ from typing import Any
 
 from headrace.runtime.state.backend import NamespaceTables
 from headrace.runtime.state.kinds import StateKind
-from headrace.runtime.state.pages.space import KINDS_OF_NONE, NO_PAGES, PagedEntries, SpaceState
+from headrace.runtime.state.pages.schemas import NO_SCHEMAS
+from headrace.runtime.state.pages.space import NO_PAGES, PagedEntries, SpaceState
 
 TablesState = tuple[str, tuple[tuple[Any, int, SpaceState], ...]]
-"""For the header: the kinds of all tables, and each one's namespace, id and pages."""
+"""For the header: the schemas of all tables, and each one's namespace, id and pages."""
 
 
 class PagedTables(NamespaceTables):
@@ -29,13 +30,13 @@ class PagedTables(NamespaceTables):
         self._make_space = make_space
         self._new_id = new_id
         self._declared: dict[str, StateKind] = {}
-        self._kinds_text = KINDS_OF_NONE
+        self._schemas = NO_SCHEMAS
         self._stored: dict[Any, tuple[int, SpaceState]] = {}
         self._open: dict[Any, tuple[int, PagedEntries]] = {}
 
     def set_stored(self, state: TablesState) -> None:
         """Take what the header says, and compare the kinds with those declared."""
-        self._kinds_text, tables = state
+        self._schemas, tables = state
         self._stored = {namespace: (id_, space) for namespace, id_, space in tables}
         if self._declared:
             self._template()
@@ -85,17 +86,19 @@ class PagedTables(NamespaceTables):
     def flush(self) -> TablesState | None:
         """Write what changed; the result belongs into the header."""
         for namespace, (id_, space) in self._open.items():
-            state, kinds = space.flush()
+            state, schemas = space.flush()
             if state == NO_PAGES:
                 self._stored.pop(namespace, None)
             else:
                 self._stored[namespace] = id_, state
-                self._kinds_text = kinds
+                # All go on from the same ones, and write under one schema.
+                self._schemas = max(self._schemas, schemas, key=len)
         self._open.clear()
         if not self._stored:
+            self._schemas = NO_SCHEMAS
             return None
         tables = ((namespace, *known) for namespace, known in self._stored.items())
-        return self._kinds_text, tuple(tables)
+        return self._schemas, tuple(tables)
 
     def _template(self) -> PagedEntries:
         """A space of the declared and the stored kinds, which must go together."""
@@ -105,5 +108,5 @@ class PagedTables(NamespaceTables):
         space = self._make_space(prefix)
         for slot, kind in self._declared.items():
             space.declare(slot, kind)
-        space.set_stored(state, self._kinds_text)
+        space.set_stored(state, self._schemas)
         return space

@@ -1,0 +1,71 @@
+"""The schemas under which the pages of a space were written, by the number that a page has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.errors import CheckpointError
+from headrace.runtime.state.kinds import StateKind
+
+Schema = tuple[tuple[str, StateKind], ...]
+"""The declared states as pairs (name, kind), in the order of their names."""
+
+NO_SCHEMAS = "[]"
+"""The schemas of no pages, as JSON: a list of schemas, each of ``[name, [kind, type, expires]]``.
+It is a text, as an equal header is then equal to the byte, and not written again."""
+
+
+def schema_of(kinds: Mapping[str, StateKind]) -> Schema:
+    """The schema of entries whose states were declared so."""
+    return tuple((name, kinds[name]) for name in sorted(kinds))
+
+
+class Schemas:
+    """What pages may have been written under, in the order in which it came up.
+
+    Pages of several schemas can lie side by side: each says its own by its number. A number means
+    the same as long as there is a page.
+    """
+
+    def __init__(self) -> None:
+        self._known: list[Schema] = []
+        self.text = NO_SCHEMAS
+
+    def set_stored(self, text: str) -> None:
+        """Take what the header says."""
+        self.text = text
+        self._known = [
+            tuple((name, StateKind(*kind)) for name, kind in schema) for schema in json.loads(text)
+        ]
+
+    def clear(self) -> None:
+        """Forget all: no page is left."""
+        self._known, self.text = [], NO_SCHEMAS
+
+    def number_of(self, schema: Schema) -> int:
+        """The number of a schema; a new one gets the next."""
+        if schema not in self._known:
+            self._known.append(schema)
+            self.text = json.dumps(self._known)
+        return self._known.index(schema)
+
+    def schema(self, number: Any, owner: str | None) -> Schema:
+        """The schema of a number that was read from a page.
+
+        Raises:
+            CheckpointError: the header knows no such schema.
+        """
+        if type(number) is int and 0 <= number < len(self._known):
+            return self._known[number]
+        raise CheckpointError(
+            "a page of keyed state was written under a schema that its header does not have",
+            where={"operator": str(owner), "schema": repr(number), "known": str(len(self._known))},
+            hint="the checkpoint is damaged: go on from a copy, or start anew with"
+            " headrace run --fresh",
+        )
+
+    def kinds(self) -> dict[str, StateKind]:
+        """The kind of each state that pages may hold, as it was declared last."""
+        return {name: kind for schema in self._known for name, kind in schema}
