@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.errors import TypeMismatchError
 from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.building import takeable
 from headrace.runtime.columns.shapes import Shape
 
 
@@ -77,7 +78,9 @@ class ResultColumns:
         names, schema = batch.schema.names, self.schema
         if len(set(names)) < len(names):
             raise TypeMismatchError(f"results have a column twice: {', '.join(names)}")
-        if schema is None or batch.schema.equals(schema):
+        if schema is None:
+            return takeable(batch)
+        if batch.schema.equals(schema):
             return batch
         if self.by_name:
             different = sorted({*names} ^ {*schema.names})

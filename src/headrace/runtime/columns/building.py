@@ -25,7 +25,35 @@ def of_chunk(chunk: ColumnChunk) -> Columns:
     if chunk.row_kind is not None:
         kinds = _kinds_in(batch, chunk.row_kind)
         batch = batch.drop_columns([chunk.row_kind])
-    return Columns(batch, chunk.shape, chunk.timestamps, kinds)
+    return Columns(takeable(batch), chunk.shape, chunk.timestamps, kinds)
+
+
+def takeable(batch: Any) -> Any:
+    """The same values in arrays that Arrow can take rows of, and put one after another.
+
+    It cannot do so with views, and with runs. Of dictionaries that have a null it cannot make one,
+    and it counts this null as a value.
+    """
+    for number, field in enumerate(batch.schema):
+        made = _takeable(batch.column(number))
+        if made is not None:
+            batch = batch.set_column(number, field.name, made)
+    return batch
+
+
+def _takeable(column: Any) -> Any | None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        return column.dictionary_decode() if column.dictionary.null_count else None
+    if types.is_run_end_encoded(kind):
+        return pc.run_end_decode(column)
+    if types.is_string_view(kind):
+        return column.cast(pa.large_string())
+    return column.cast(pa.large_binary()) if types.is_binary_view(kind) else None
 
 
 def _kinds_in(batch: Any, name: str) -> Kinds:
