@@ -23,9 +23,9 @@ How = Literal["count", "sum", "min", "max"]
 MOST = (1 << 63) - 1
 """No integer of 64 bits is further from 0, but for one."""
 
-MISFITS = (TypeError, ValueError, OverflowError, ArithmeticError)
-"""What Arrow and numpy raise for a value that does not fit a column (pyarrow's errors are
-``ValueError`` and ``TypeError``)."""
+MISFITS = (TypeError, ValueError, OverflowError, ArithmeticError, NotImplementedError)
+"""What Arrow and numpy raise for a value that does not fit a column, or for a type that they cannot
+make of Python's values, as unions."""
 
 
 def equal_alike(kind: Any) -> bool:

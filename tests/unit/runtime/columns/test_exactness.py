@@ -10,6 +10,7 @@ import pytest
 
 from headrace.runtime.columns.exactness import (
     How,
+    equal_array,
     have_exact_keys,
     numbers_by_group,
     numbers_in_turn,
@@ -59,3 +60,10 @@ def test_keys_are_there_and_compare_as_in_python() -> None:
     assert have_exact_keys(schema, ("id", "name"))
     assert not have_exact_keys(schema, ("id", "price"))
     assert not have_exact_keys(schema, ("id", "missing"))
+
+
+def test_no_array_of_a_type_that_arrow_cannot_make() -> None:
+    """Its errors are no ``ValueError``: folds of columns with unions go on with rows."""
+    ints, texts = pa.array([1, 2]), pa.array(["a", "b"])
+    union = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [ints, texts])
+    assert equal_array(union.to_pylist(), union.type) is None
