@@ -24,14 +24,12 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import Writing, served_by_committer
 from headrace.runners.spark.query.dataframes import has_dataframes
 from headrace.runners.spark.query.packets import (
-    InMemory,
-    envelopes_in,
     payload_bytes,
     payload_of,
 )
 from headrace.runners.spark.query.spill import SpilledEnvelopes
 from headrace.runners.spark.query.traffic import Traffic
-from headrace.runners.spark.query.wire import Row, rows_of
+from headrace.runners.spark.query.wire import rows_of
 from headrace.runners.spark.query.worker import (
     ProgramRef,
     WorkerJob,
@@ -72,7 +70,8 @@ def writes_where_it_reads(program: JobProgram) -> bool:
 
 def written(job: WorkerJob, sender: int, envelopes: Iterable[Envelope], batch: int) -> Envelope:
     """Write what a task has read; what it says to the committers, on its way to them."""
-    with _sinks(job, batch, in_order=True) as sinks:
+    kept: SpilledEnvelopes[str] = SpilledEnvelopes()
+    with contextlib.closing(kept), _sinks(job, batch, kept, in_order=True) as sinks:
         for envelope in envelopes:
             sinks.take(envelope)
     message = sinks.message
@@ -81,16 +80,16 @@ def written(job: WorkerJob, sender: int, envelopes: Iterable[Envelope], batch: i
 
 def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -> SentMessage:
     """Write one task's records to every sink, unless the task that read them has done it."""
-    rows = chain.from_iterable(map(rows_of, batches))
-    first = next(rows, None)
-    if first is not None:
-        for envelope in envelopes_in(InMemory(first.payload), first.stage):
-            if envelope.kind == Kind.WRITTEN:
-                return SentMessage(payload_bytes(envelope))
-        rows = chain([first], rows)
-    with _sinks(worker_job(ref), batch, in_order=False) as sinks:
-        for row in rows:
-            sinks.open(row)
+    kept: SpilledEnvelopes[str] = SpilledEnvelopes()
+    with contextlib.closing(kept):
+        rows = chain.from_iterable(map(rows_of, batches))
+        envelopes = chain.from_iterable(kept.open(row.payload, row.stage) for row in rows)
+        first = next(envelopes, None)
+        if first is not None and first.kind == Kind.WRITTEN:  # then it is the only one
+            return SentMessage(payload_bytes(first))
+        with _sinks(worker_job(ref), batch, kept, in_order=False) as sinks:
+            for envelope in chain([] if first is None else [first], envelopes):
+                sinks.take(envelope, kept.keep)
     return SentMessage(pickle.dumps(sinks.message, 5))
 
 
@@ -100,24 +99,24 @@ _Keep = Callable[[str, Envelope], None]
 class _Sinks:
     """What one task has for the sinks: it is taken, written, and told of in ``message``.
 
-    ``stack`` closes what is open when the task is over.
+    ``kept``: where envelopes wait; whoever made it closes it. ``stack`` closes what else is open
+    when the task is over.
     """
 
     def __init__(
-        self, job: WorkerJob, batch: int, in_order: bool, stack: contextlib.ExitStack
+        self,
+        job: WorkerJob,
+        batch: int,
+        kept: SpilledEnvelopes[str],
+        in_order: bool,
+        stack: contextlib.ExitStack,
     ) -> None:
         self._job, self._batch, self._in_order, self._stack = job, batch, in_order, stack
         self._open: dict[str, Writing] = {}
-        self._kept: SpilledEnvelopes[str] = SpilledEnvelopes()
-        stack.callback(self._kept.close)
+        self._kept = kept
         self._metrics = MetricGroup()
         self._traffic = Traffic(job.program, self._metrics)
         self.message = TaskMessage()
-
-    def open(self, row: Row) -> None:
-        """Take the envelopes of a packet."""
-        for envelope in self._kept.open(row.payload, row.stage):
-            self.take(envelope, self._kept.keep)
 
     def take(self, envelope: Envelope, keep: _Keep | None = None) -> None:
         """Take what comes; ``keep`` keeps it for a sink."""
@@ -164,7 +163,9 @@ class _Sinks:
 
 
 @contextlib.contextmanager
-def _sinks(job: WorkerJob, batch: int, in_order: bool) -> Iterator[_Sinks]:
+def _sinks(
+    job: WorkerJob, batch: int, kept: SpilledEnvelopes[str], in_order: bool
+) -> Iterator[_Sinks]:
     """Takes the records of one task; at the end each sink's are written, by (sender, seq).
 
     ``in_order``: they come in an order that is always the same. Then they are written as they come,
@@ -172,7 +173,7 @@ def _sinks(job: WorkerJob, batch: int, in_order: bool) -> Iterator[_Sinks]:
     what is read or computed.
     """
     with contextlib.ExitStack() as stack:
-        sinks = _Sinks(job, batch, in_order, stack)
+        sinks = _Sinks(job, batch, kept, in_order, stack)
         yield sinks
         sinks.end()
 
