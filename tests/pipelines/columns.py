@@ -65,6 +65,38 @@ class _Double(Operator):
 
 
 @dataclass(frozen=True)
+class DoubleKeyedSpec(OperatorSpec):
+    """Doubles the field ``amount``, at the head of a keyed stage."""
+
+    traits = Traits(keyed=True, takes_columns=True)
+    kind = "double-keyed"
+
+    @property
+    def label(self) -> str:
+        return "DoubleKeyed"
+
+    def build(self) -> Operator:
+        return _DoubleKeyed()
+
+
+class _DoubleKeyed(StatefulOperator):
+    def bind(self, outputs: Outputs) -> Push:
+        double = _Double()
+        self._rows, self._columns = double.bind(outputs), double.bind_columns(outputs)
+        return self.push_keyed
+
+    def process(self, keys: Any, values: Any, timestamps: Any) -> None:
+        for value, timestamp in zip(values, timestamps or [None] * len(values), strict=True):
+            self._rows(value, timestamp)
+
+    def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
+        self._columns(columns)
+
+    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+        raise AssertionError("it sets none")
+
+
+@dataclass(frozen=True)
 class WindowSumsSpec(OperatorSpec):
     """The sum of ``amount`` by key and 100 ms; a row that is deleted counts against it.
 

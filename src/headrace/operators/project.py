@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from headrace.runtime.loops import Step
-from headrace.runtime.operator import Operator, OperatorSpec
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Traits
+
+if TYPE_CHECKING:
+    from headrace.runtime.columns.batch import Columns, PushColumns
 
 
 @dataclass(frozen=True)
@@ -13,6 +17,7 @@ class ProjectSpec(OperatorSpec):
     """The fields at ``indexes``, in that order, as a tuple."""
 
     indexes: tuple[int, ...]
+    traits = Traits(passes_columns=True, gives_rows=True)
     kind = "project"
 
     @property
@@ -32,3 +37,30 @@ class ProjectOperator(Operator):
     def step(self) -> Step:
         fields = ", ".join(f"value[{int(index)}]" for index in self._spec.indexes)
         return Step(("node = $node", f"value = ({fields},)"), {"node": self.node})
+
+    def bind_columns(self, outputs: Outputs) -> PushColumns:
+        push_row = self.bind(outputs)
+
+        def push(columns: Columns) -> None:
+            picked = self._picked(columns)
+            if picked is None:
+                columns.push_rows(push_row)
+            else:
+                outputs.columns(picked)
+
+        return push
+
+    def _picked(self, columns: Columns) -> Columns | None:
+        """The fields of columns; None where they are not found by their positions."""
+        import pyarrow as pa
+
+        from headrace.runtime.columns.batch import Columns
+        from headrace.runtime.columns.shapes import NamedRows, Tuples
+
+        batch, indexes = columns.batch, self._spec.indexes
+        fits = type(columns.shape) in (NamedRows, Tuples)
+        if not fits or not all(0 <= index < batch.num_columns for index in indexes):
+            return None
+        names = [f"f{number}" for number in range(len(indexes))]  # as of tuples in batches
+        found = pa.RecordBatch.from_arrays([*map(batch.column, indexes)], names=names)
+        return Columns(found, Tuples(), columns.times)

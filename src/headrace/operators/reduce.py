@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 SLOT = RESERVED_NAMES + "reduce"
 
+FEW_RECORDS = 96
+"""Fewer records than this are reduced one by one: the calls of numpy and pyarrow for a block cost
+about as much (docs/adr/0038-columns-travel.md)."""
+
 _EMITTED = 10_000
 """So many values are emitted at once at the end of a batch."""
 
@@ -127,7 +131,7 @@ class ReduceOperator(StatefulOperator):
                 down(value, timestamp)
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
-        """Reduce the records of a block of columns: as columns where these suffice.
+        """Reduce the records of a block of columns: as columns where these suffice and pay.
 
         If not, records are reduced, and their results are made columns for those who want them.
         """
@@ -138,7 +142,9 @@ class ReduceOperator(StatefulOperator):
         only_last, backend = self._only_last, self.cell.backend
         if self._outputs.wants_columns:
             self._reduced = ReducedColumns.like(columns, fold)
-        reduced = ColumnsReduction(fold, SLOT).of(keys, columns, backend, only_last)
+        reduced = None
+        if len(columns) >= FEW_RECORDS:
+            reduced = ColumnsReduction(fold, SLOT).of(keys, columns, backend, only_last)
         if reduced is None:
             stamps = columns.timestamps
             made: list[tuple[Any, int | None]] = []

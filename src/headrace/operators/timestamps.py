@@ -86,6 +86,15 @@ class TimestampsSpec(OperatorSpec):
     def label(self) -> str:
         return "Timestamps/Watermarks"
 
+    @property
+    def why_rows(self) -> str:
+        strategy = self.strategy
+        if not sees_highest_only(_made_by(strategy.generator_factory)):
+            return "a watermark generator of the user sees each record"
+        if strategy.idle_timeout_ms is not None:
+            return "idleness is found record by record"
+        return "the timestamp is computed from each record"
+
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
         """What comes."""
         return union(inputs)

@@ -27,6 +27,31 @@ def with_columns(program: JobProgram) -> JobProgram:
     return _Columns(program).program()
 
 
+def without_columns(program: JobProgram) -> JobProgram:
+    """The program without columns, whose links say where there would be some."""
+
+    def chain(found: ChainProgram) -> ChainProgram:
+        nodes = {
+            node_id: replace(node, links=(*map(_turned_off, node.links),))
+            for node_id, node in found.nodes.items()
+        }
+        exchanges = tuple(replace(e, columns=False, key_columns=()) for e in found.exchanges)
+        return replace(found, nodes=nodes, exchanges=exchanges, columns=False)
+
+    found = with_columns(program)
+    sources = tuple(replace(each, chain=chain(each.chain)) for each in found.sources)
+    stages = tuple(
+        tuple(replace(each, chain=chain(each.chain)) for each in stage) for stage in found.stages
+    )
+    return replace(found, sources=sources, stages=stages)
+
+
+def _turned_off(link: Link) -> Link:
+    return replace(
+        link, columns=False, rows_because="columns are turned off" if link.columns else ""
+    )
+
+
 class _Columns:
     """What takes columns is found from the sinks on, what gives them from the sources on."""
 
@@ -88,12 +113,13 @@ class _Columns:
         if link.kind == "sink":
             return _sink_obstacle(self._sinks.get(link.target))
         if link.kind == "node":
-            taking = link.target in self._taking
-            return "" if taking else f"{chain.nodes[link.target].name} takes records"
+            return "" if link.target in self._taking else _why_rows(chain.nodes[link.target])
         exchange = exchanges[link.target]
         vertex = self._vertices[exchange.target]
-        if exchange.target not in self._taking or exchange.input in vertex.broadcast:
-            return f"{vertex.chain.nodes[vertex.id].name} takes records"
+        if exchange.target not in self._taking:
+            return _why_rows(vertex.chain.nodes[vertex.id])
+        if exchange.mode == "broadcast" and vertex.keyed:
+            return "what is broadcast has no keys"
         if exchange.mode == "custom":
             return "a partitioner is called with each record"
         if exchange.mode == "key" and not key_columns_of_exchange(exchange):
@@ -170,6 +196,10 @@ class _Columns:
             # They become records in the sink's task: columns are sent for less.
             return replace(link, columns=True, rows_because=obstacle)
         return replace(link, rows_because=obstacle)
+
+
+def _why_rows(node: NodeProgram) -> str:
+    return (node.spec.why_rows if node.spec is not None else "") or f"{node.name} takes records"
 
 
 def _passes(node: NodeProgram) -> bool:

@@ -26,7 +26,7 @@ from headrace.graph.transformation import (
 )
 from headrace.operators.timestamps import sees_highest_only
 from headrace.planner.batches import for_batches
-from headrace.planner.columns import with_columns
+from headrace.planner.columns import with_columns, without_columns
 from headrace.planner.combining import with_combiners
 from headrace.planner.placement import apart
 from headrace.runtime.channel import ALL_TASKS, Channel
@@ -72,12 +72,10 @@ class _Draft:
 def plan(graph: StreamGraph, options: PlanOptions) -> JobProgram:
     """The program of a graph, after all passes."""
     program = _Planner(graph, options).program()
-    left_out = {
-        *(() if options.combining else (with_combiners,)),
-        *(() if options.columns else (with_columns,)),
-    }
     for improve in PASSES:
-        if improve not in left_out:
+        if improve is with_columns and not options.columns:
+            program = without_columns(program)
+        elif options.combining or improve is not with_combiners:
             program = improve(program)
     return program
 

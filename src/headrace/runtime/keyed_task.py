@@ -21,6 +21,7 @@ from headrace.runtime.exchange.outbox import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator, ProcessColumns
 from headrace.runtime.ordering.batches import batch_order, channels_of, with_watermarks
+from headrace.runtime.ordering.column_runs import as_rows
 from headrace.runtime.ordering.run import Read, Run
 from headrace.runtime.ordering.streams import stream_order
 from headrace.runtime.program import JobProgram, VertexProgram
@@ -177,7 +178,7 @@ class KeyedTask:
                 else:
                     self._records(step)
                     if chain.is_full:
-                        yield from chain.drain()
+                        yield from chain.drain(early=True)
             chain.complete()
             chain.tick()
             if self._watermarks.current >= MAX_WATERMARK and not header.get("finished"):
@@ -199,8 +200,10 @@ class KeyedTask:
             header["nodes"] = nodes
         backend.flush()
         self._measure(task.group, backend)
-        if not chain.merged or chain.waiting() >= _FEW_RECORDS or chain.is_full:
+        if not chain.merged:
             yield from chain.drain()
+        elif chain.waiting() >= _FEW_RECORDS or chain.is_full:
+            yield from chain.drain(early=True)
         else:
             yield from chain.drain_sinks()
 
@@ -315,7 +318,13 @@ class KeyedTask:
         shared = self._shared
         assert shared is not None
         values: Any = run.values
-        if not self._chain.outbox.object_reuse:
+        if not isinstance(values, list) and self._chain.column_pushes:
+            self._chain.column_pushes[run.input](values)
+            return
+        if not isinstance(values, list):
+            run = as_rows(run)
+            values = run.values
+        elif not self._chain.outbox.object_reuse:
             values = [*map(copied, values)]  # others of the task's groups may get them, too
         self._chain.cell.key = self._chain.cell.entry = None
         self._chain.cell.event_ms = None
@@ -341,9 +350,7 @@ class KeyedTask:
             if self._column_processors or self._chain.column_pushes:
                 self._columns(keys, values, number)
                 return
-            values = values.rows()
-            keys = keys and [*keys]
-            timestamps = timestamps and [*timestamps]
+            keys, values, timestamps, *_ = as_rows(run)
         if self._keyed is not None:
             assert keys is not None
             self._processors[number](keys, values, timestamps)

@@ -138,6 +138,11 @@ class OperatorSpec(ABC):
         """The user functions inside, for checks at build time."""
         return ()
 
+    @property
+    def why_rows(self) -> str:
+        """Why columns become records before it, in a few words, where it does not take columns."""
+        return ""
+
     def accepts(self, input: int) -> ChangelogMode | None:
         """Of which kinds the rows of an input may be; None, the default: of any."""
         return None

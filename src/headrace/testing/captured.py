@@ -8,8 +8,7 @@ from typing import Any
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import Watermark, WatermarkOutput
-from headrace.runtime.columns.batch import Columns, PushColumns
-from headrace.runtime.columns.keys import ColumnKeys
+from headrace.runtime.columns.batch import PushColumns
 from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
@@ -20,6 +19,7 @@ from headrace.runtime.operator import (
     OperatorSpec,
     Outputs,
     ProcessBlock,
+    ProcessColumns,
     Signal,
     Traits,
 )
@@ -168,13 +168,13 @@ class CapturedOperator(KeyedOperator):
         """What takes the blocks of each input."""
         return self._keyed.processors() if isinstance(self._inner, KeyedOperator) else ()
 
-    def bind_columns(self, outputs: Outputs) -> PushColumns:
-        """The operator's push of columns, with its output captured."""
-        return self._inner.bind_columns(CapturingOutputs(self._captured, self._signal))
+    def bind_columns_inputs(self, outputs: Outputs) -> tuple[PushColumns, ...]:
+        """The pushes of columns of its inputs, with its output captured."""
+        return self._inner.bind_columns_inputs(CapturingOutputs(self._captured, self._signal))
 
-    def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
-        """Hand on the records of a block of columns."""
-        self._keyed.process_columns(keys, columns)
+    def column_processors(self) -> tuple[ProcessColumns, ...]:
+        """What takes the blocks of columns of each input."""
+        return self._keyed.column_processors()
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None

@@ -142,6 +142,7 @@ class SourceContract(ABC):
             found = reader.read_columns(split_range)
             if found is None:
                 continue
+            assert reader.has_columns, "it gives columns, so the plan must know of them"
             assert _flat(found) == _flat(reader.read(split_range))
 
     def test_a_micro_batch_planned_again_is_the_same(

@@ -103,7 +103,7 @@ class CsvReaderFormat(StreamFormat):
 
     @property
     def has_columns(self) -> bool:
-        return has_columns(self.schema)
+        return has_columns(self.schema) and not self.multiline
 
     def _columns(
         self, path: str, start: int, end: int, extent: int

@@ -199,12 +199,15 @@ class Chain:
         found = sum(endpoint.weight_bytes() for endpoint in endpoints)
         return max(outbox.weight_bytes, found) >= BYTES_GATHERED
 
-    def drain(self) -> Iterator[Envelope]:
-        """Give out what was gathered."""
+    def drain(self, early: bool = False) -> Iterator[Envelope]:
+        """Give out what was gathered; ``early``: but for what gains by waiting for more."""
         yield from self.outbox.overflow.take()
         self.outbox.weight_bytes = 0
         for endpoint in self._exchanges.values():
-            yield from endpoint.drain()
+            if early and endpoint.gains_by_waiting:
+                self.outbox.weight_bytes += endpoint.weight_bytes()
+            else:
+                yield from endpoint.drain()
         yield from self._drain_sinks()
 
     def drain_sinks(self) -> Iterator[Envelope]:

@@ -104,6 +104,11 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
         """About how many bytes wait."""
         return self._bytes + super().weight_bytes()
 
+    @property
+    def gains_by_waiting(self) -> bool:
+        """True for columns until they are many bytes: few make as many blocks as many do."""
+        return 0 < self._bytes < BYTES_GATHERED and not self.records()
+
     def push_columns(self, columns: Columns, rows: PushRows) -> None:
         """Gather columns; ``rows`` gets the records where these must be looked at."""
         groups = self._routing.groups_of(columns)
@@ -135,8 +140,7 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
     def _drain_columns(self) -> Iterator[Envelope]:
         import numpy as np
 
-        last, group_count = self._last, self.outbox.group_count
-        to_announce = {group for group, mark in self._announced.items() if mark != last}
+        last, announces = self._last, self._to_announce()
         parts, routes, begins = list[Columns](), list[Any](), list[tuple[int, int]]()
         row = 0
         for watermark, found in sorted(self._gathered.items(), key=itemgetter(0)):
@@ -153,10 +157,9 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
             starts = [(before[at][group], watermark) for at, watermark in begins]
             if len(columns):
                 yield self._columns_envelope(group, columns, starts)
-            elif last is not None and group % group_count in to_announce:
+            elif last is not None and self._hears_from(group, announces):
                 yield self._columns_envelope(group, columns, [(0, last.watermark)])
-        self._announced.update(dict.fromkeys(to_announce, last))
-        self._empty()
+        self._announced_to(announces)
 
     def _columns_envelope(
         self, group: int, columns: Columns, starts: list[tuple[int, int]]

@@ -120,6 +120,11 @@ class Endpoint:
         sample = [buffer.values[-1] for buffer in open_now[:: len(open_now) // 2 + 1]]
         return sum(map(bytes_of, sample)) * self.records() // len(sample) if sample else 0
 
+    @property
+    def gains_by_waiting(self) -> bool:
+        """Whether what is gathered should wait for more, if it need not leave."""
+        return False
+
     def drain(self) -> Iterator[Envelope]:
         """Everything gathered, as envelopes; the buffers are empty afterwards."""
         for group, buffer in enumerate(self.buffers):
@@ -212,8 +217,7 @@ class KeyedEndpoint(Endpoint):
 
         Receivers without a record get the time from the group of their own number.
         """
-        last, group_count = self._last, self.outbox.group_count
-        to_announce = {group for group, mark in self._announced.items() if mark != last}
+        last, announces = self._last, self._to_announce()
         assert self.watermark is not None
         by_watermark = {**self._buffers_by_watermark, self.watermark: self.buffers}
         in_order = [found for _, found in sorted(by_watermark.items(), key=itemgetter(0))]
@@ -221,11 +225,23 @@ class KeyedEndpoint(Endpoint):
             found = [buffer for each in in_order if (buffer := each[group]) is not None]
             for buffers in in_order:
                 buffers[group] = None
-            if not found and last is not None and group % group_count in to_announce:
+            if not found and last is not None and self._hears_from(group, announces):
                 found = [BlockBuffer(last.watermark)]
             if found:
                 yield self._envelope(group, self._in_one_buffer(found))
-        self._announced.update(dict.fromkeys(to_announce, last))
+        self._announced_to(announces)
+
+    def _to_announce(self) -> set[int]:
+        """The groups at work in whose name the last mark must be sent."""
+        return {group for group, mark in self._announced.items() if mark != self._last}
+
+    def _hears_from(self, group: int, announces: set[int]) -> bool:
+        """Whether a receiver without a record gets the time from one of these groups."""
+        return group % self.outbox.group_count in announces
+
+    def _announced_to(self, announces: set[int]) -> None:
+        """All has left, and the last mark with it."""
+        self._announced.update(dict.fromkeys(announces, self._last))
         self._empty()
 
     def _in_one_buffer(self, buffers: list[BlockBuffer]) -> BlockBuffer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from operator import itemgetter, le
 from typing import Any
 
@@ -14,6 +14,9 @@ from headrace.runtime.ordering.runs import one_run, put_together
 
 RECORDS_BETWEEN = 512
 """So many records of a batch are read from one watermark to the next, or a few more."""
+
+_SHORT = 16
+"""Columns that would be cut into runs of fewer records than this are read as rows."""
 
 
 def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Read]:
@@ -90,6 +93,12 @@ def _inputs_by_time(inputs: Iterable[Run]) -> Iterator[Run]:
     # A sort that keeps the order of equals merges sequences that are in order in linear time.
     turns = [(stamp, number) for number, stamps in enumerate(moments) for stamp in stamps]
     turns.sort(key=itemgetter(0))
+    if not all(isinstance(run.values, list) for run in runs):
+        pieces = 1 + sum(one[1] != other[1] for one, other in pairwise(turns))
+        if pieces * _SHORT > len(turns):
+            from headrace.runtime.ordering.column_runs import as_rows
+
+            runs = [*map(as_rows, runs)]
     at = [0] * len(runs)
     for number, found in groupby(turns, key=itemgetter(1)):
         start = at[number]

@@ -39,6 +39,16 @@ def columns_by_time(run: Run) -> Run:
     return _run(columns, _key_columns(run), run.input)
 
 
+def as_rows(run: Run) -> Run:
+    """A run of columns as rows."""
+    values = run.values
+    if isinstance(values, list):
+        return run
+    keys = None if run.keys is None else [*run.keys]
+    timestamps = None if run.timestamps is None else [*run.timestamps]
+    return run._replace(keys=keys, values=values.rows(), timestamps=timestamps)
+
+
 def _key_columns(run: Run) -> tuple[str, ...] | None:
     return run.keys.names if isinstance(run.keys, ColumnKeys) else None
 

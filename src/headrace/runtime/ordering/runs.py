@@ -29,12 +29,13 @@ def one_run(runs: list[Run]) -> Run:
     """The records of several runs of one input, one after another, as one run."""
     if len(runs) == 1:
         return runs[0]
-    if not isinstance(runs[0].values, list):
-        from headrace.runtime.ordering.column_runs import columns_together
+    if not all(isinstance(run.values, list) for run in runs):
+        from headrace.runtime.ordering.column_runs import as_rows, columns_together
 
         together = columns_together(runs)
         if together is not None:
             return together
+        runs = [*map(as_rows, runs)]
     keys: list[Any] = []
     values: list[Any] = []
     timestamps: list[int | None] = []

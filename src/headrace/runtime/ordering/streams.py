@@ -24,7 +24,7 @@ from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.ordering.run import Read, Run
-from headrace.runtime.ordering.runs import put_together
+from headrace.runtime.ordering.runs import one_run, put_together
 
 Reached = Mapping[Any, tuple[int, bool]]
 """Channel to (watermark in ms, idle): where each stood before the micro-batch."""
@@ -85,23 +85,26 @@ def one_lane(blocks: Sequence[Block], senders: Sequence[int], reached: Reached) 
     Records keep their channels, so that they can be merged with what others sent.
     """
     watermarks = {channel: watermark for channel, (watermark, _) in reached.items()}
-    values: list[Any] = []
-    stamps: list[int | None] = []
+    runs: list[Run] = []
+    count = 0
     marks: list[Mark] = []
     openings: list[tuple[int, Channel]] = []
     lanes = _lanes_of(blocks, senders, watermarks)
     opened = _opened(lanes)
     for channel, item in _by_watermark(lanes, watermarks):
         if isinstance(item, Mark):
-            marks.append(item._replace(position=len(values)))
+            marks.append(item._replace(position=count))
             continue
         run = opened.read(item)
         if isinstance(channel, Channel) and (not openings or openings[-1][1] != channel):
-            openings.append((len(values), channel))
-        values += run.values
-        stamps += [None] * len(run.values) if run.timestamps is None else run.timestamps
+            openings.append((count, channel))
+        runs.append(run)
+        count += len(run.values)
     now_ms = max((block.now_ms for block in blocks), default=0)
-    return Block(None, values, stamps, False, marks, None, now_ms, openings=(*openings,))
+    whole = one_run(runs) if runs else Run(None, [], None, 0)
+    return Block(
+        None, whole.values, whole.timestamps, False, marks, None, now_ms, openings=(*openings,)
+    )
 
 
 class _OpenedBlocks:

@@ -9,7 +9,7 @@ from headrace.runtime.state.backend import Entry, EntrySpace, Values
 from headrace.runtime.state.kinds import StateKind, check_state
 from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.entries import EntryPages
-from headrace.runtime.state.pages.schemas import NO_SCHEMAS, Schemas
+from headrace.runtime.state.pages.schemas import NO_SCHEMAS, Schemas, schema_of
 from headrace.runtime.state.pages.values import PagedValues
 
 SpaceState = tuple[int, int, int, int, int]
@@ -149,6 +149,9 @@ class PagedEntries(EntrySpace):
             self._state = (table.count, table.size_bytes, table.entries, table.grain, table.regret)
             if self._state == NO_PAGES:
                 self._schemas.clear()
+            elif self._kinds:
+                # A state that was asked for late lies in pages of the schema before it.
+                self._schemas.number_of(schema_of(self._kinds))
             self._stored_kinds = self._schemas.kinds()
         return self._state, self._schemas.text
 
