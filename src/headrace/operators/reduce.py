@@ -12,7 +12,15 @@ from headrace.operators.combine import CombineSpec
 from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
-from headrace.runtime.operator import Combiner, NodeProgram, Operator, OperatorSpec, Outputs, Traits
+from headrace.runtime.operator import (
+    Combiner,
+    Emits,
+    NodeProgram,
+    Operator,
+    OperatorSpec,
+    Outputs,
+    Traits,
+)
 from headrace.runtime.state.backend import RESERVED_NAMES, StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction
@@ -32,13 +40,14 @@ _EMITTED = 10_000
 class ReduceSpec(OperatorSpec):
     """``function(value1, value2)`` gives the reduced value; a function object may keep keyed state.
 
-    A stream emits the value after every record, a batch only the last one of each key.
-    ``associative``: it may reduce what was reduced before, and keeps no state.
+    ``associative``: it may reduce what was reduced before, and keeps no state. ``emits``: the value
+    after each record, or at the end of the input the last one of each key.
     """
 
     function: UserFunction
     operation: str = "Reduce"
     associative: bool = False
+    emits: Emits = "each"
     kind = "reduce"
 
     @property
@@ -63,9 +72,9 @@ class ReduceSpec(OperatorSpec):
     def build(self) -> Operator:
         return ReduceOperator(self)
 
-    def combiner(self, selector: UserFunction, key_type: Any, is_batch: bool) -> Combiner | None:
-        """In a batch, where only the last value of a key counts."""
-        if not is_batch or not self.associative:
+    def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
+        """Where only the last value of a key is emitted."""
+        if self.emits != "last" or not self.associative:
             return None
         return Combiner(CombineSpec(selector, self.function, key_type), self)
 
@@ -75,6 +84,7 @@ class ReduceOperator(StatefulOperator):
 
     def __init__(self, spec: ReduceSpec) -> None:
         self._spec = spec
+        self._only_last = spec.emits == "last"
         self._reduced: ReducedColumns | None = None
         """Makes columns of results; None where nobody wants columns, or none came so far."""
 
@@ -101,7 +111,7 @@ class ReduceOperator(StatefulOperator):
     ) -> None:
         # Only an object is opened, and could have asked for state.
         cell, may_use_state = self.cell, self._spec.function.method is not None
-        backend, only_last = self.cell.backend, self.context.is_batch
+        backend, only_last = self.cell.backend, self._only_last
         reduce, enter, changed = self._spec.function.bound(), backend.enter, backend.changed
         node = self.node  # noqa: F841
         for key, value, timestamp in zip(
@@ -127,7 +137,7 @@ class ReduceOperator(StatefulOperator):
 
         fold = self._spec.fold
         assert fold is not None, "only such a reduction takes columns"
-        only_last, backend = self.context.is_batch, self.cell.backend
+        only_last, backend = self._only_last, self.cell.backend
         if self._outputs.wants_columns:
             self._reduced = ReducedColumns.like(columns, fold)
         reduced = ColumnsReduction(fold, SLOT).of(keys, columns, backend, only_last)
@@ -154,7 +164,12 @@ class ReduceOperator(StatefulOperator):
             self._down(value, timestamp)
 
     def finish(self, backend: StateBackend) -> None:
-        """Emit the last value of each key: as columns if the records were, as in a stream."""
+        """Emit the last value of each key, if only those are emitted.
+
+        As columns if the records were, as after each record.
+        """
+        if not self._only_last:
+            return
         keys = list(backend.keys())
         for start in range(0, len(keys), _EMITTED):
             self._emit([backend.enter(key)[SLOT] for key in keys[start : start + _EMITTED]])

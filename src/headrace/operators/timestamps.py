@@ -27,7 +27,15 @@ from headrace.errors import PlanError
 from headrace.runtime.columns.selectors import timestamp_column_of
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push, Step
-from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.operator import (
+    Emits,
+    NodeProgram,
+    Operator,
+    OperatorSpec,
+    Outputs,
+    Signal,
+    Traits,
+)
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.watermarks import before_the_end
 
@@ -57,9 +65,13 @@ def _made_by(factory: Any) -> Any:
 
 @dataclass(frozen=True)
 class TimestampsSpec(OperatorSpec):
-    """Timestamps and watermarks by a ``WatermarkStrategy``; those of the input are replaced."""
+    """Timestamps and watermarks by a ``WatermarkStrategy``; those of the input are replaced.
+
+    ``emits``: each watermark, or only the last one, which is that of the input's end.
+    """
 
     strategy: WatermarkStrategy
+    emits: Emits = "each"
     kind = "timestamps"
 
     @cached_property
@@ -102,14 +114,13 @@ class TimestampsOperator(Operator, WatermarkOutput):
         self._generator: Any = None
         self._last = MIN_WATERMARK
         self._idle = False
-        self._silent = False
+        self._silent = spec.emits == "last"
         self._timeout_ms = spec.strategy.idle_timeout_ms
         self._active_ms: int | None = None
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
-        """Prepare for records. In a batch no watermark is emitted except the last one."""
+        """Prepare for records."""
         super().open(node, context, cell)
-        self._silent = context.is_batch
         self.restore(None)
         self._is_users = not sees_highest_only(type(self._generator))
 

@@ -78,6 +78,8 @@ def _traits(node: NodeProgram) -> str:
         )
         if present
     ]
+    if node.spec is not None and node.spec.emits == "last":
+        words.append("emits last results")
     if node.gives is not None and node.gives != ChangelogMode.insert_only():
         words.append(f"changelog {node.gives.short}")
     return f"  {{{', '.join(words)}}}" if words else ""

@@ -26,6 +26,7 @@ from headrace.graph.transformation import (
 )
 from headrace.operators.timestamps import sees_highest_only
 from headrace.planner.combining import with_combiners
+from headrace.planner.last_results import with_last_results
 from headrace.planner.placement import apart
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.operator import Link, NodeProgram
@@ -377,6 +378,6 @@ def _chains(program: JobProgram) -> Iterator[ChainProgram]:
 
 
 Pass = Callable[[JobProgram], JobProgram]
-PASSES: tuple[Pass, ...] = (with_fingerprint, with_combiners)
+PASSES: tuple[Pass, ...] = (with_fingerprint, with_last_results, with_combiners)
 
 __all__ = ["PASSES", "PlanOptions", "plan", "with_fingerprint"]

@@ -60,11 +60,6 @@ class TaskContext:
         self.shared: SharedStates | None = None
         """State that the whole task shares; None for an operator without a broadcast input."""
 
-    @property
-    def is_batch(self) -> bool:
-        """True where only final results count."""
-        return self._facts.is_batch
-
     def get_task_name(self) -> str:
         """The operator's name."""
         return self._name

@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import WatermarkStrategy
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Signal = Callable[[int, bool], None]
 """Takes a watermark (ms) and whether its stream is idle."""
+
+Emits = Literal["each", "last"]
+"""Which results an operator emits: each one, or only the last (of each key, if it is keyed)."""
 
 
 class Outputs:
@@ -102,6 +105,13 @@ class OperatorSpec(ABC):
     kind: ClassVar[str] = "operator"
     """What the operator is, for checkpoints: it stays when the class is renamed or moved."""
 
+    emits: Emits | None = None
+    """Which of its results it emits; None where there is no choice.
+
+    A spec with a choice has this as a field. A program says "each", the planner asks for the last
+    where only those count.
+    """
+
     @property
     @abstractmethod
     def label(self) -> str:
@@ -127,10 +137,15 @@ class OperatorSpec(ABC):
         """
         return None
 
-    def combiner(self, selector: UserFunction, key_type: Any, is_batch: bool) -> Combiner | None:
+    def emitting_last(self) -> Self:
+        """The same, emitting only its last results; itself where it has no choice."""
+        return self if self.emits is None else replace(self, emits="last")  # type: ignore[type-var]
+
+    def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
         """What may put records together before a key exchange; None: every record must be sent.
 
-        ``selector`` and ``key_type`` give a record's key.
+        ``selector`` and ``key_type`` give a record's key. ``by_time``: the operator gets all
+        records in the order of their timestamps, whatever order they are sent in; none is late.
         """
         return None
 
