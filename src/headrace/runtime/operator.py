@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.runtime.context import TaskContext
+from headrace.runtime.loops import ProcessBlock as ProcessBlock
 from headrace.runtime.loops import Push, Step, calling, pushing
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
@@ -33,12 +34,15 @@ class Outputs:
     ``columns`` takes ``Columns`` for the main output, of an operator that takes them itself;
     ``wants_columns``: what follows would have columns rather than rows.
     ``key_groups``: over how many the main output is divided, where it is a single key exchange.
+    ``row``: gives the steps that the main output's records go through, for an operator that
+    generates a loop over a chunk.
     """
 
-    __slots__ = ("_sides", "columns", "key_groups", "main", "signal", "wants_columns")
+    __slots__ = ("_sides", "columns", "key_groups", "main", "row", "signal", "wants_columns")
 
     def __init__(self, main: Push, sides: Mapping[str, Push], signal: Signal) -> None:
         self.main = main
+        self.row: Callable[[], Sequence[Step]] = self._calling_main
         self.columns: PushColumns = self._as_rows
         self.wants_columns = False
         self.key_groups = 1
@@ -48,6 +52,9 @@ class Outputs:
     def side(self, tag_id: str) -> Push:
         """The push of a side output."""
         return self._sides.get(tag_id, drop_record)
+
+    def _calling_main(self) -> Sequence[Step]:
+        return (calling(self.main),)
 
     def _as_rows(self, columns: Columns) -> None:
         columns.push_rows(self.main)
@@ -208,10 +215,6 @@ class NodeProgram:
     links: tuple[Link, ...]
     kind: str = "operator"
     gives: ChangelogMode | None = None
-
-
-ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]
-"""Takes keys (none of a broadcast input), values and timestamps (ms) of records, in order."""
 
 
 class Operator:

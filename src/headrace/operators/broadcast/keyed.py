@@ -10,7 +10,7 @@ from typing import Any
 from headrace.errors import NotKeyedError
 from headrace.operators.broadcast.plain import states_of
 from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap
-from headrace.operators.connected.keyed import keyed_taker, keyed_traits
+from headrace.operators.connected.keyed import keyed_traits
 from headrace.operators.emission import SURELY_RESULTS, look_at_results
 from headrace.operators.keyed_process import (
     KeyedContext,
@@ -125,25 +125,21 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
         super().open(node, context, cell)
         self._states = states_of(context, self._declared, node)
 
+    def contexts(self) -> tuple[KeyedContext, TimerContext]:
+        """What the function sees with a record, and with a timer."""
+        states = self._states
+        return ReadingContext(self.cell, states), ReadingTimerContext(self.cell, states)
+
     def bind(self, outputs: Outputs) -> Push:
-        """Keyed operators take blocks; see ``processors``."""
+        """Generate the loop of the keyed side."""
         push = super().bind(outputs)
-        self._context = ReadingContext(self.cell, self._states)
-        self._timer_context = ReadingTimerContext(self.cell, self._states)
         self._writing = WritingContext(self.context, self.cell, self._states, self._emit_now)
-        self._take = keyed_taker(self, self._element, self._context, outputs)
         self._broadcast_element = self._spec.function.target.process_broadcast_element
         return push
 
-    def process(
-        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
-    ) -> None:
-        """Take records of the keyed side."""
-        self._take(keys, values, timestamps)
-
     def processors(self) -> tuple[ProcessBlock, ...]:
         """What takes the blocks of each input."""
-        return self._take, self.process_broadcast
+        return *super().processors(), self.process_broadcast
 
     def process_broadcast(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None

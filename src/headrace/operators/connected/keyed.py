@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from headrace.common.output_tag import OutputTag
 from headrace.operators.connected.elements import (
     Element,
     flat_map_elements,
     map_elements,
     process_elements,
 )
-from headrace.operators.emission import SURELY_RESULTS, look_at_results, side_sender
+from headrace.operators.emission import results_step
 from headrace.operators.inspection import inspect_function
-from headrace.operators.keyed_process import KeyedContext, KeyedProcessOperator, KeyedProcessSpec
-from headrace.runtime.loops import Push
-from headrace.runtime.operator import KeyedOperator, Operator, Outputs, ProcessBlock, Traits
+from headrace.operators.keyed_process import KeyedProcessOperator, KeyedProcessSpec
+from headrace.runtime.loops import Step
+from headrace.runtime.operator import Operator, Outputs, Traits
 from headrace.runtime.user_function import UserFunction
 
 
@@ -98,54 +96,11 @@ class KeyedCoProcessOperator(KeyedProcessOperator):
         super().__init__(spec)
         self._elements = spec.elements
 
-    def bind(self, outputs: Outputs) -> Push:
-        """Keyed operators take blocks; see ``processors``."""
-        push = super().bind(outputs)
+    def steps(self, outputs: Outputs) -> tuple[Step, ...]:
+        """The call of each input's method."""
         first, second = self._elements()
-        self._takers = (
-            keyed_taker(self, first, self._context, outputs),
-            keyed_taker(self, second, self._context, outputs),
+        context = self._context
+        return (
+            results_step(self.node, first, context, outputs),
+            results_step(self.node, second, context, outputs),
         )
-        return push
-
-    def process(
-        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
-    ) -> None:
-        """Take records of the first input."""
-        self._takers[0](keys, values, timestamps)
-
-    def processors(self) -> tuple[ProcessBlock, ...]:
-        """What takes the blocks of each input."""
-        return self._takers
-
-
-def keyed_taker(
-    operator: KeyedOperator, element: Element, context: KeyedContext, outputs: Outputs
-) -> ProcessBlock:
-    """What gives each record of a block to a method, under its key, and emits what comes of it."""
-    cell, main, to_side = operator.cell, outputs.main, side_sender(outputs)
-
-    def take(keys: list[Any], values: list[Any], timestamps: list[int | None] | None) -> None:
-        enter, node = cell.look_up, operator.node  # noqa: F841
-        for key, value, timestamp in zip(
-            keys, values, timestamps or [None] * len(values), strict=True
-        ):
-            cell.key = key
-            cell.entry = enter(key)
-            cell.event_ms = context._timestamp = timestamp
-            results = element(value, context)
-            if results is not None:
-                if type(results) not in SURELY_RESULTS:
-                    look_at_results(results)
-                for result in results:
-                    # As in ``emitter``, written out: it spares a call per record.
-                    if (
-                        type(result) is tuple
-                        and len(result) == 2
-                        and isinstance(result[0], OutputTag)
-                    ):
-                        to_side(result, timestamp)
-                    else:
-                        main(result, timestamp)
-
-    return take
