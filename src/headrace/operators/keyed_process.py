@@ -25,6 +25,7 @@ class KeyedProcessSpec(OperatorSpec):
 
     function: UserFunction
     kind = "keyed-process"
+    label = "KeyedProcess"
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
@@ -38,14 +39,6 @@ class KeyedProcessSpec(OperatorSpec):
             event_time=uses.event_timers,
             side_outputs=True,
         )
-
-    @property
-    def label(self) -> str:
-        return "KeyedProcess"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
 
     def build(self) -> Operator:
         return KeyedProcessOperator(self)

@@ -26,14 +26,7 @@ class ProcessSpec(OperatorSpec):
     function: UserFunction
     traits = Traits(side_outputs=True)
     kind = "process"
-
-    @property
-    def label(self) -> str:
-        return "Process"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
+    label = "Process"
 
     def build(self) -> Operator:
         return ProcessOperator(self)

@@ -14,10 +14,7 @@ class ProjectSpec(OperatorSpec):
 
     indexes: tuple[int, ...]
     kind = "project"
-
-    @property
-    def label(self) -> str:
-        return "Projection"
+    label = "Projection"
 
     def build(self) -> Operator:
         return ProjectOperator(self)

@@ -67,10 +67,6 @@ class ReduceSpec(OperatorSpec):
     def label(self) -> str:
         return self.operation
 
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
-
     def build(self) -> Operator:
         return ReduceOperator(self)
 

@@ -73,6 +73,7 @@ class TimestampsSpec(OperatorSpec):
     strategy: WatermarkStrategy
     emits: Emits = "each"
     kind = "timestamps"
+    label = "Timestamps/Watermarks"
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
@@ -85,10 +86,6 @@ class TimestampsSpec(OperatorSpec):
             assigns_time=True,
             passes_columns=passes and sees_highest_only(_made_by(strategy.generator_factory)),
         )
-
-    @property
-    def label(self) -> str:
-        return "Timestamps/Watermarks"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
         """What comes."""

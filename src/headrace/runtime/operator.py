@@ -122,7 +122,7 @@ class OperatorSpec(ABC):
     @property
     @abstractmethod
     def label(self) -> str:
-        """The operator's default name, such as ``Map`` or ``KeyedProcess``."""
+        """The operator's default name, such as ``Map``; for most an attribute of the class."""
 
     @abstractmethod
     def build(self) -> Operator:
@@ -130,8 +130,9 @@ class OperatorSpec(ABC):
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
-        """The user functions inside, for checks at build time."""
-        return ()
+        """The user functions inside, to be checked, opened and closed: by default, its fields."""
+        values = (getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]
+        return tuple(value for value in values if isinstance(value, UserFunction))
 
     def accepts(self, input: int) -> ChangelogMode | None:
         """Of which kinds the rows of an input may be; None, the default: of any."""

@@ -33,15 +33,12 @@ class KeyedBroadcastProcessSpec(KeyedProcessSpec):
 
     states: tuple[DeclaredMap, ...] = ()
     kind = "keyed-broadcast-process"
+    label = "Keyed-Co-Process-Broadcast"
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
         """What the function's code uses. It is read once, since that takes milliseconds."""
         return keyed_traits(self.function, shared=True)
-
-    @property
-    def label(self) -> str:
-        return "Keyed-Co-Process-Broadcast"
 
     def build(self) -> Operator:
         return KeyedBroadcastProcessOperator(self)

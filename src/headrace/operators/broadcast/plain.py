@@ -26,14 +26,7 @@ class BroadcastProcessSpec(OperatorSpec):
     states: tuple[DeclaredMap, ...]
     traits = Traits(inputs=2, side_outputs=True, shared=True)
     kind = "broadcast-process"
-
-    @property
-    def label(self) -> str:
-        return "Co-Process-Broadcast"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
+    label = "Co-Process-Broadcast"
 
     def build(self) -> Operator:
         return BroadcastProcessOperator(self)

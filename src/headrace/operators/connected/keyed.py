@@ -39,15 +39,12 @@ class KeyedCoProcessSpec(KeyedProcessSpec):
     """``function.target`` has ``process_element1``, ``process_element2``, perhaps ``on_timer``."""
 
     kind = "keyed-co-process"
+    label = "Keyed Co-Process"
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
         """What the function's code uses. It is read once, since that takes milliseconds."""
         return keyed_traits(self.function)
-
-    @property
-    def label(self) -> str:
-        return "Keyed Co-Process"
 
     def elements(self) -> tuple[Element, Element]:
         """What is called for the records of each input."""
@@ -62,11 +59,8 @@ class KeyedCoMapSpec(KeyedCoProcessSpec):
     """``function.target`` has ``map1(value)`` and ``map2``, and may use keyed state."""
 
     kind = "keyed-co-map"
+    label = "Co-Map"
     traits = Traits(keyed=True, state=True, side_outputs=True, inputs=2)
-
-    @property
-    def label(self) -> str:
-        return "Co-Map"
 
     def elements(self) -> tuple[Element, Element]:
         """What is called for the records of each input."""
@@ -78,11 +72,8 @@ class KeyedCoFlatMapSpec(KeyedCoProcessSpec):
     """``function.target`` has ``flat_map1(value)`` and ``flat_map2``, and may use keyed state."""
 
     kind = "keyed-co-flat-map"
+    label = "Co-Flat Map"
     traits = Traits(keyed=True, state=True, side_outputs=True, inputs=2)
-
-    @property
-    def label(self) -> str:
-        return "Co-Flat Map"
 
     def elements(self) -> tuple[Element, Element]:
         """What is called for the records of each input."""

@@ -26,14 +26,7 @@ class CoProcessSpec(OperatorSpec):
     function: UserFunction
     traits = Traits(inputs=2, side_outputs=True)
     kind = "co-process"
-
-    @property
-    def label(self) -> str:
-        return "Co-Process"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
+    label = "Co-Process"
 
     def elements(self) -> tuple[Element, Element]:
         """What is called for the records of each input."""
@@ -48,10 +41,7 @@ class CoMapSpec(CoProcessSpec):
     """``function.target`` has ``map1(value)`` and ``map2``."""
 
     kind = "co-map"
-
-    @property
-    def label(self) -> str:
-        return "Co-Map"
+    label = "Co-Map"
 
     def elements(self) -> tuple[Element, Element]:
         """What is called for the records of each input."""
@@ -63,10 +53,7 @@ class CoFlatMapSpec(CoProcessSpec):
     """``function.target`` has ``flat_map1(value)`` and ``flat_map2``."""
 
     kind = "co-flat-map"
-
-    @property
-    def label(self) -> str:
-        return "Co-Flat Map"
+    label = "Co-Flat Map"
 
     def elements(self) -> tuple[Element, Element]:
         """What is called for the records of each input."""
