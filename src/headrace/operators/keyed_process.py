@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,18 +26,18 @@ class KeyedProcessSpec(OperatorSpec):
     function: UserFunction
     kind = "keyed-process"
     label = "KeyedProcess"
+    fixed_traits = Traits(keyed=True, state=True, side_outputs=True)
+    """Those that do not depend on the function's code."""
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
         """What the function's code uses. It is read once, since that takes milliseconds."""
         uses = inspect_function(self.function.target)
-        return Traits(
-            keyed=True,
-            state=True,
+        return replace(
+            self.fixed_traits,
             event_timers=uses.event_timers,
             processing_timers=uses.processing_timers,
             event_time=uses.event_timers,
-            side_outputs=True,
         )
 
     def build(self) -> Operator:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from headrace.errors import NotKeyedError
-from headrace.operators.broadcast.plain import states_of
-from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap
-from headrace.operators.connected.keyed import keyed_traits
+from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap, states_of
 from headrace.operators.emission import SURELY_RESULTS, look_at_results
 from headrace.operators.keyed_process import (
     KeyedContext,
@@ -34,11 +31,7 @@ class KeyedBroadcastProcessSpec(KeyedProcessSpec):
     states: tuple[DeclaredMap, ...] = ()
     kind = "keyed-broadcast-process"
     label = "Keyed-Co-Process-Broadcast"
-
-    @cached_property
-    def traits(self) -> Traits:  # type: ignore[override]
-        """What the function's code uses. It is read once, since that takes milliseconds."""
-        return keyed_traits(self.function, shared=True)
+    fixed_traits = Traits(keyed=True, state=True, side_outputs=True, inputs=2, shared=True)
 
     def build(self) -> Operator:
         return KeyedBroadcastProcessOperator(self)
@@ -113,14 +106,12 @@ class WritingContext(ProcessContext):
 class KeyedBroadcastProcessOperator(KeyedProcessOperator):
     """Calls the method of the input for each record, and ``on_timer``, with the broadcast state."""
 
-    def __init__(self, spec: KeyedBroadcastProcessSpec) -> None:
-        super().__init__(spec)
-        self._declared = spec.states
+    _spec: KeyedBroadcastProcessSpec
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Open the function, and ask for the shared state."""
         super().open(node, context, cell)
-        self._states = states_of(context, self._declared, node)
+        self._states = states_of(context, self._spec.states, node)
 
     def contexts(self) -> tuple[KeyedContext, TimerContext]:
         """What the function sees with a record, and with a timer."""

@@ -7,7 +7,6 @@ from typing import Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.operators.connected.elements import (
-    Element,
     flat_map_elements,
     map_elements,
     process_elements,
@@ -21,16 +20,16 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class CoProcessSpec(OperatorSpec):
-    """``function.target`` has ``process_element1(value, ctx)`` and ``process_element2``."""
+    """``function.target`` has ``process_element1(value, ctx)`` and ``process_element2``.
+
+    ``elements``: what is called for the records of each input.
+    """
 
     function: UserFunction
+    elements = staticmethod(process_elements)
     traits = Traits(inputs=2, side_outputs=True)
     kind = "co-process"
     label = "Co-Process"
-
-    def elements(self) -> tuple[Element, Element]:
-        """What is called for the records of each input."""
-        return process_elements(self.function.target)
 
     def build(self) -> Operator:
         return CoProcessOperator(self)
@@ -40,38 +39,58 @@ class CoProcessSpec(OperatorSpec):
 class CoMapSpec(CoProcessSpec):
     """``function.target`` has ``map1(value)`` and ``map2``."""
 
+    elements = staticmethod(map_elements)
     kind = "co-map"
     label = "Co-Map"
-
-    def elements(self) -> tuple[Element, Element]:
-        """What is called for the records of each input."""
-        return map_elements(self.function.target)
 
 
 @dataclass(frozen=True)
 class CoFlatMapSpec(CoProcessSpec):
     """``function.target`` has ``flat_map1(value)`` and ``flat_map2``."""
 
+    elements = staticmethod(flat_map_elements)
     kind = "co-flat-map"
     label = "Co-Flat Map"
 
-    def elements(self) -> tuple[Element, Element]:
-        """What is called for the records of each input."""
-        return flat_map_elements(self.function.target)
 
-
-class TimedOperator(Operator):
-    """An operator without keys whose functions may ask for the watermark."""
+class CoProcessOperator(Operator):
+    """Calls the method of the input for each record. Its contexts know the watermark."""
 
     _watermark = MIN_WATERMARK
 
-    def _reached(self, watermark: int) -> None:
-        """Let the contexts know."""
+    def __init__(self, spec: CoProcessSpec) -> None:
+        self._spec = spec
+
+    def contexts(self) -> tuple[ProcessContext, ProcessContext]:
+        """What the methods see."""
+        context = ProcessContext(self.cell)
+        return context, context
+
+    def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
+        """A push per input."""
+        self._contexts = self.contexts()
+        elements = self._spec.elements(self._spec.function.target)
+        return tuple(
+            self._push(element, context, outputs)
+            for element, context in zip(elements, self._contexts, strict=True)
+        )
+
+    def _push(self, element: Any, context: ProcessContext, outputs: Outputs) -> Push:
+        emit = emitter(outputs)
+
+        def push(value: Any, timestamp: int | None, node: Any = self.node) -> None:
+            context._timestamp = timestamp
+            results = element(value, context)
+            if results is not None:
+                if type(results) not in SURELY_RESULTS:
+                    look_at_results(results)
+                emit(results, timestamp)
+
+        return push
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Keep the watermark for ``current_watermark``, and pass it on."""
-        self._watermark = max(watermark, self._watermark)
-        self._reached(self._watermark)
+        self._reach(max(watermark, self._watermark))
         signal(watermark, idle)
 
     def snapshot(self) -> int:
@@ -82,42 +101,9 @@ class TimedOperator(Operator):
         self.restore(None)
 
     def restore(self, state: Any | None) -> None:
-        self._watermark = MIN_WATERMARK if state is None else state
-        self._reached(self._watermark)
+        self._reach(MIN_WATERMARK if state is None else state)
 
-
-class CoProcessOperator(TimedOperator):
-    """Calls the method of the input for each record."""
-
-    def __init__(self, spec: CoProcessSpec) -> None:
-        self._spec = spec
-
-    def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
-        """A push per input."""
-        self._context = ProcessContext(self.cell)
-        first, second = self._spec.elements()
-        context = self._context
-        return (
-            element_push(self, first, context, outputs),
-            element_push(self, second, context, outputs),
-        )
-
-    def _reached(self, watermark: int) -> None:
-        self._context._watermark = watermark
-
-
-def element_push(
-    operator: Operator, element: Element, context: ProcessContext, outputs: Outputs
-) -> Push:
-    """The push that gives each record to a method, and emits what comes of it."""
-    emit, node = emitter(outputs), operator.node
-
-    def push(value: Any, timestamp: int | None, node: Any = node) -> None:
-        context._timestamp = timestamp
-        results = element(value, context)
-        if results is not None:
-            if type(results) not in SURELY_RESULTS:
-                look_at_results(results)
-            emit(results, timestamp)
-
-    return push
+    def _reach(self, watermark: int) -> None:
+        self._watermark = watermark
+        for context in self._contexts:
+            context._watermark = watermark
