@@ -56,6 +56,6 @@ class BroadcastProcessOperator(CoProcessOperator):
         super().open(node, context, cell)
         self._states = states_of(context, self._spec.states, node)
 
-    def contexts(self) -> tuple[ProcessContext, ProcessContext]:
+    def contexts(self) -> tuple[ProcessContext, ...]:
         """What the methods see: only that of the broadcast input may change the state."""
         return ReadingContext(self.cell, self._states), WritingContext(self.cell, self._states)
