@@ -25,16 +25,7 @@ class CoMapSpec(OperatorSpec):
     second: UserFunction
     traits = Traits(inputs=2)
     kind = "co-map"
-
-    @property
-    def label(self) -> str:
-        """The operator's default name."""
-        return "CoMap"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        """The user's functions."""
-        return self.first, self.second
+    label = "CoMap"
 
     def build(self) -> Operator:
         """A new operator."""

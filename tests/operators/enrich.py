@@ -37,16 +37,7 @@ class EnrichSpec(OperatorSpec):
     function: UserFunction
     traits = Traits(keyed=True, state=True, event_timers=True, event_time=True, inputs=2)
     kind = "enrich"
-
-    @property
-    def label(self) -> str:
-        """The operator's default name."""
-        return "Enrich"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        """The user's function."""
-        return (self.function,)
+    label = "Enrich"
 
     def build(self) -> Operator:
         """A new operator."""

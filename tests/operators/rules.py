@@ -56,11 +56,7 @@ class KeyedRulesSpec(OperatorSpec):
         keyed=True, state=True, event_timers=True, event_time=True, inputs=2, shared=True
     )
     kind = "keyed-rules"
-
-    @property
-    def label(self) -> str:
-        """The operator's default name."""
-        return "KeyedRules"
+    label = "KeyedRules"
 
     def build(self) -> Operator:
         """A new operator."""
@@ -129,11 +125,7 @@ class RulesSpec(OperatorSpec):
 
     traits = Traits(inputs=2, shared=True)
     kind = "rules"
-
-    @property
-    def label(self) -> str:
-        """The operator's default name."""
-        return "Rules"
+    label = "Rules"
 
     def build(self) -> Operator:
         """A new operator."""

@@ -44,11 +44,7 @@ class ChangedSumsSpec(OperatorSpec):
 
     traits = Traits(keyed=True, state=True)
     kind = "changed-sums"
-
-    @property
-    def label(self) -> str:
-        """The operator's default name."""
-        return "ChangedSums"
+    label = "ChangedSums"
 
     def accepts(self, input: int) -> ChangelogMode:
         """Retractions: a sum cannot take back a row that it is not told."""

@@ -17,16 +17,7 @@ class WithinSpec(OperatorSpec):
     low: float
     high: float
     kind = "within"
-
-    @property
-    def label(self) -> str:
-        """The operator's default name."""
-        return "Within"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        """The user's function."""
-        return (self.number,)
+    label = "Within"
 
     def build(self) -> Operator:
         """A new operator."""

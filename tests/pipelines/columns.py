@@ -32,10 +32,7 @@ class DoubleSpec(OperatorSpec):
 
     traits = Traits(takes_columns=True)
     kind = "double"
-
-    @property
-    def label(self) -> str:
-        return "Double"
+    label = "Double"
 
     def build(self) -> Operator:
         return _Double()

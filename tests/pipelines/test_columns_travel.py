@@ -198,8 +198,13 @@ def test_columns_change_no_record(program: Any, small_pieces: Counter[str]) -> N
 @pytest.mark.parametrize("spread", [{}, {"key_groups": 4, "parallelism": 2}])
 @pytest.mark.parametrize("mode", ["streaming", "batch"])
 def test_both_stages_are_given_columns(
-    mode: Any, cuts: list[int], spread: dict[str, int], small_pieces: Counter[str]
+    mode: Any,
+    cuts: list[int],
+    spread: dict[str, int],
+    small_pieces: Counter[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(reduce, "FEW_RECORDS", 1)
     how = {"cuts": cuts} if mode == "streaming" else {}
     run_pipeline(two_sums(True), mode=mode, **how, **spread)
     assert small_pieces["ReduceOperator.process"] == 0

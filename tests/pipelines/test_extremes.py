@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from headrace.common import Configuration, Duration, WatermarkStrategy
@@ -109,6 +109,9 @@ def windows_of(kind: str, at: int) -> list[int]:
 
 
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(
+    [("a", math.nan, 0)] * 6 + [("a", math.inf, 10)], "tumbling", True, True, {"mode": "batch"}
+)
 @given(RECORDS, st.sampled_from([*ASSIGNERS]), st.booleans(), st.booleans(), HOW)
 def test_aggregates(
     records: list[Record], kind: str, columns: bool, combining: bool, how: Any

@@ -69,17 +69,22 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 def seen(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How many records reductions were given as columns, and as rows."""
     found: Counter[str] = Counter()
-    of_rows, of_columns = ReduceOperator.process, ReduceOperator.process_columns
+    of_rows, of_columns = ReduceOperator.processors, ReduceOperator.process_columns
 
-    def process(self: Any, keys: Any, values: Any, timestamps: Any) -> None:
-        found["rows"] += len(values)
-        of_rows(self, keys, values, timestamps)
+    def processors(self: Any) -> Any:
+        (take,) = of_rows(self)
+
+        def counting(keys: Any, values: Any, timestamps: Any) -> None:
+            found["rows"] += len(values)
+            take(keys, values, timestamps)
+
+        return (counting,)
 
     def process_columns(self: Any, keys: Any, columns: Any) -> None:
         found["columns"] += len(columns)
         of_columns(self, keys, columns)
 
-    monkeypatch.setattr(ReduceOperator, "process", process)
+    monkeypatch.setattr(ReduceOperator, "processors", processors)
     monkeypatch.setattr(ReduceOperator, "process_columns", process_columns)
     return found
 

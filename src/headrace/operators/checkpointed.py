@@ -49,10 +49,6 @@ class CheckpointedSpec(OperatorSpec):
     def label(self) -> str:
         return self.make(self.function).label
 
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
-
     def accepts(self, input: int) -> ChangelogMode | None:
         return self.make(self.function).accepts(input)
 

@@ -17,10 +17,7 @@ class CoerceSpec(OperatorSpec):
 
     type_info: TypeInformation
     kind = "typed"
-
-    @property
-    def label(self) -> str:
-        return "Typed"
+    label = "Typed"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
         """What comes."""

@@ -76,6 +76,7 @@ class CombineSpec(OperatorSpec):
     function: UserFunction
     key_type: Any = None
     kind = "combine"
+    label = "Combine"
 
     @property
     def fold(self) -> OfRecords | None:
@@ -91,14 +92,6 @@ class CombineSpec(OperatorSpec):
     def key_columns(self) -> tuple[str, ...] | None:
         """The columns that hold the key, if the selector names them."""
         return key_columns(self.selector, self.key_type)
-
-    @property
-    def label(self) -> str:
-        return "Combine"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.selector, self.function)
 
     def build(self) -> Operator:
         return CombineOperator(self)

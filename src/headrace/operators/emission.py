@@ -11,8 +11,8 @@ from typing import Any
 from headrace.common.output_tag import OutputTag
 from headrace.common.types import Row
 from headrace.errors import TypeMismatchError
-from headrace.runtime.loops import Push
-from headrace.runtime.operator import Outputs
+from headrace.runtime.loops import Push, Step
+from headrace.runtime.operator import NodeProgram, Outputs
 
 Emit = Callable[[Iterable[Any], int | None], None]
 
@@ -29,6 +29,42 @@ def emitter(outputs: Outputs) -> Emit:
                 main(result, timestamp)
 
     return emit
+
+
+def results_step(node: NodeProgram, element: Any, context: Any, outputs: Outputs) -> Step:
+    """A step that calls ``element(value, context)``: what it yields goes on, or to a side output.
+
+    A function may be a generator that is still running while its results go on.
+    """
+    names = {
+        "node": node,
+        "element": element,
+        "context": context,
+        "to_side": side_sender(outputs),
+        "tag": OutputTag,
+        "list": list,
+        "sure": SURELY_RESULTS,
+        "look_at": look_at_results,
+    }
+    # Most that do not yield return a list: it is asked for first, as that is faster.
+    check = "if type($results) is not $list and type($results) not in $sure: $look_at($results)"
+    return Step(
+        (
+            "$ctx._timestamp = timestamp",
+            "$results = $call(value, $ctx)",
+            "if $results is not None:",
+            *(() if always_yields(element) else (f"    {check}",)),
+            "    $record, $stamp = value, timestamp",
+            "    for value in $results:",
+            "        if type(value) is tuple and len(value) == 2 and isinstance(value[0], $tag):",
+            "            $to_side(value, timestamp)",
+            "            value = $record",
+            "        else:",
+        ),
+        names,
+        cleanup=("node, value, timestamp = $node, $record, $stamp",),
+        prologue=("node, $ctx, $call = $node, $context, $element",),
+    )
 
 
 SURELY_RESULTS = frozenset({GeneratorType, list, set, range, type(None)})

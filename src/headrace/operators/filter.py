@@ -17,14 +17,7 @@ class FilterSpec(OperatorSpec):
 
     function: UserFunction
     kind = "filter"
-
-    @property
-    def label(self) -> str:
-        return "Filter"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
+    label = "Filter"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
         """What comes."""

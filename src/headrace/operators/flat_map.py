@@ -16,14 +16,7 @@ class FlatMapSpec(OperatorSpec):
 
     function: UserFunction
     kind = "flat-map"
-
-    @property
-    def label(self) -> str:
-        return "FlatMap"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
+    label = "FlatMap"
 
     def build(self) -> Operator:
         return FlatMapOperator(self)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.common.watermark_generators import MAX_WATERMARK, MIN_WATERMARK, out_of_range
 from headrace.runtime.context import TaskContext
-from headrace.runtime.operator import KeyedOperator, NodeProgram
+from headrace.runtime.loops import ProcessBlock, Push, Step, processing
+from headrace.runtime.operator import KeyedOperator, NodeProgram, Outputs
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.ttl import CLEANUP
@@ -51,3 +53,50 @@ class StatefulOperator(KeyedOperator):
     @abstractmethod
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """A timer of the operator's own is due."""
+
+
+class SteppedOperator(StatefulOperator):
+    """A keyed operator that is a step for each input: its loops over blocks are generated.
+
+    What follows it in its chain is part of them. A step finds the record's ``key`` entered.
+    """
+
+    _loops: tuple[ProcessBlock, ...]
+
+    @abstractmethod
+    def steps(self, outputs: Outputs) -> tuple[Step, ...]:
+        """What each input's records go through."""
+
+    def entering(self) -> tuple[Step, ...]:
+        """What stands before each step: the record's key becomes the current one."""
+        lines = (
+            "$at.key = key",
+            "$at.entry = $enter(key)",
+            "$at.event_ms = timestamp",
+        )
+        # Each key group has a ``look_up`` of its own. Local variables are faster than global names.
+        prologue = ("$at, $enter = $cell, $cell.look_up",)
+        return (Step(lines, {"cell": self.cell}, prologue=prologue),)
+
+    def following(self, outputs: Outputs) -> Sequence[Step]:
+        """What stands after each step: the rest of the chain, as far as it is one function."""
+        return outputs.row()
+
+    def bind(self, outputs: Outputs) -> Push:
+        """Generate the loops. Keyed operators take blocks; see ``processors``."""
+        before, name = self.entering(), self.node.name
+        self._loops = tuple(
+            processing((*before, step, *self.following(outputs)), name)
+            for step in self.steps(outputs)
+        )
+        return self.push_keyed
+
+    def process(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        """Take records of the first input."""
+        self._loops[0](keys, values, timestamps)
+
+    def processors(self) -> tuple[ProcessBlock, ...]:
+        """What takes the blocks of each input."""
+        return self._loops

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from headrace.common.output_tag import OutputTag
 from headrace.common.time_domain import TimeDomain
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import MissingWatermarksError
-from headrace.operators.emission import (
-    SURELY_RESULTS,
-    always_yields,
-    emitter,
-    look_at_results,
-    side_sender,
-)
+from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results, results_step
 from headrace.operators.inspection import inspect_function
-from headrace.operators.keyed import StatefulOperator, timer_at
-from headrace.runtime.loops import Push
+from headrace.operators.keyed import SteppedOperator, timer_at
+from headrace.runtime.loops import Push, Step
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
@@ -32,27 +25,20 @@ class KeyedProcessSpec(OperatorSpec):
 
     function: UserFunction
     kind = "keyed-process"
+    label = "KeyedProcess"
+    fixed_traits = Traits(keyed=True, state=True, side_outputs=True)
+    """Those that do not depend on the function's code."""
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
         """What the function's code uses. It is read once, since that takes milliseconds."""
         uses = inspect_function(self.function.target)
-        return Traits(
-            keyed=True,
-            state=True,
+        return replace(
+            self.fixed_traits,
             event_timers=uses.event_timers,
             processing_timers=uses.processing_timers,
             event_time=uses.event_timers,
-            side_outputs=True,
         )
-
-    @property
-    def label(self) -> str:
-        return "KeyedProcess"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
 
     def build(self) -> Operator:
         return KeyedProcessOperator(self)
@@ -140,50 +126,26 @@ class TimerContext(KeyedContext):
         return self._domain
 
 
-class KeyedProcessOperator(StatefulOperator):
+class KeyedProcessOperator(SteppedOperator):
     """Calls the process function for each record and timer, under its key."""
 
     def __init__(self, spec: KeyedProcessSpec) -> None:
         self._spec = spec
 
     def bind(self, outputs: Outputs) -> Push:
-        """Keyed operators take blocks; see ``process``."""
+        """Generate the loops. Keyed operators take blocks; see ``processors``."""
         self._emit = emitter(outputs)
-        self._main, self._to_side = outputs.main, side_sender(outputs)
-        self._element = self._spec.function.bound()
-        self._may_return = not always_yields(self._element)
         self._on_timer = getattr(self._spec.function.target, "on_timer", None)
-        self._context = KeyedContext(self.cell)
-        self._timer_context = TimerContext(self.cell)
-        return self.push_keyed
+        self._context, self._timer_context = self.contexts()
+        return super().bind(outputs)
 
-    def process(
-        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
-    ) -> None:
-        cell, context, main, to_side = self.cell, self._context, self._main, self._to_side
-        element, enter, node = self._element, cell.look_up, self.node  # noqa: F841
-        may_return = self._may_return
-        for key, value, timestamp in zip(
-            keys, values, timestamps or [None] * len(values), strict=True
-        ):
-            cell.key = key
-            cell.entry = enter(key)
-            cell.event_ms = context._timestamp = timestamp
-            results = element(value, context)
-            if results is not None:
-                # Most that do not yield return a list: it is asked for first, as that is faster.
-                if may_return and type(results) is not list and type(results) not in SURELY_RESULTS:
-                    look_at_results(results)
-                for result in results:
-                    # As in ``emitter``, written out: it spares a call per record.
-                    if (
-                        type(result) is tuple
-                        and len(result) == 2
-                        and isinstance(result[0], OutputTag)
-                    ):
-                        to_side(result, timestamp)
-                    else:
-                        main(result, timestamp)
+    def contexts(self) -> tuple[KeyedContext, TimerContext]:
+        """What the function sees with a record, and with a timer."""
+        return KeyedContext(self.cell), TimerContext(self.cell)
+
+    def steps(self, outputs: Outputs) -> tuple[Step, ...]:
+        """The call of the function."""
+        return (results_step(self.node, self._spec.function.bound(), self._context, outputs),)
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """Call ``on_timer`` under the timer's key."""

@@ -15,14 +15,7 @@ class MapSpec(OperatorSpec):
 
     function: UserFunction
     kind = "map"
-
-    @property
-    def label(self) -> str:
-        return "Map"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
+    label = "Map"
 
     def build(self) -> Operator:
         return MapOperator(self)

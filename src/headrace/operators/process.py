@@ -26,14 +26,7 @@ class ProcessSpec(OperatorSpec):
     function: UserFunction
     traits = Traits(side_outputs=True)
     kind = "process"
-
-    @property
-    def label(self) -> str:
-        return "Process"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
+    label = "Process"
 
     def build(self) -> Operator:
         return ProcessOperator(self)
@@ -76,20 +69,37 @@ class ProcessContext:
 
 
 class ProcessOperator(Operator):
-    """Calls the process function for each record."""
+    """Calls the process function for each record; with several inputs, a method for each."""
+
+    _watermark = MIN_WATERMARK
 
     def __init__(self, spec: ProcessSpec) -> None:
         self._spec = spec
 
-    def bind(self, outputs: Outputs) -> Push:
-        function, node = self._spec.function.bound(), self.node
-        may_return = not always_yields(function)
-        emit = emitter(outputs)
-        context = self._context = ProcessContext(self.cell)
+    def elements(self) -> tuple[Any, ...]:
+        """What is called for the records of each input."""
+        return (self._spec.function.bound(),)
 
-        def push(value: Any, timestamp: int | None, node: Any = node) -> None:
+    def contexts(self) -> tuple[ProcessContext, ...]:
+        """What it sees."""
+        return (ProcessContext(self.cell),)
+
+    def bind(self, outputs: Outputs) -> Push:
+        return self.bind_inputs(outputs)[0]
+
+    def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
+        self._contexts = self.contexts()
+        return tuple(
+            self._push(element, context, outputs)
+            for element, context in zip(self.elements(), self._contexts, strict=True)
+        )
+
+    def _push(self, element: Any, context: ProcessContext, outputs: Outputs) -> Push:
+        may_return, emit = not always_yields(element), emitter(outputs)
+
+        def push(value: Any, timestamp: int | None, node: Any = self.node) -> None:
             context._timestamp = timestamp
-            results = function(value, context)
+            results = element(value, context)
             if results is not None:
                 # Most that do not yield return a list: it is asked for first, as that is faster.
                 if may_return and type(results) is not list and type(results) not in SURELY_RESULTS:
@@ -100,15 +110,20 @@ class ProcessOperator(Operator):
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Keep the watermark for ``current_watermark``, and pass it on."""
-        self._context._watermark = max(watermark, self._context._watermark)
+        self._reach(max(watermark, self._watermark))
         signal(watermark, idle)
 
     def snapshot(self) -> int:
         """The watermark, so that the next micro-batch starts with it."""
-        return self._context._watermark
+        return self._watermark
 
     def reopen(self) -> None:
         self.restore(None)
 
     def restore(self, state: Any | None) -> None:
-        self._context._watermark = MIN_WATERMARK if state is None else state
+        self._reach(MIN_WATERMARK if state is None else state)
+
+    def _reach(self, watermark: int) -> None:
+        self._watermark = watermark
+        for context in self._contexts:
+            context._watermark = watermark

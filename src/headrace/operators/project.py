@@ -19,10 +19,7 @@ class ProjectSpec(OperatorSpec):
     indexes: tuple[int, ...]
     traits = Traits(passes_columns=True, gives_rows=True)
     kind = "project"
-
-    @property
-    def label(self) -> str:
-        return "Projection"
+    label = "Projection"
 
     def build(self) -> Operator:
         return ProjectOperator(self)

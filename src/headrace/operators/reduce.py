@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from headrace.operators.aggregates.aggregate import OfRecords, reduction_of
 from headrace.operators.combine import CombineSpec
-from headrace.operators.keyed import StatefulOperator
+from headrace.operators.keyed import SteppedOperator
 from headrace.runtime.context import TaskContext
-from headrace.runtime.loops import Push
-from headrace.runtime.operator import Combiner, NodeProgram, Operator, OperatorSpec, Outputs, Traits
+from headrace.runtime.loops import Push, Step, calling, processing
+from headrace.runtime.operator import (
+    Combiner,
+    Emits,
+    NodeProgram,
+    Operator,
+    OperatorSpec,
+    Outputs,
+    Traits,
+)
 from headrace.runtime.state.backend import RESERVED_NAMES, StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction
@@ -27,6 +35,7 @@ SLOT = RESERVED_NAMES + "reduce"
 FEW_RECORDS = 96
 """Fewer records than this are reduced one by one: the calls of numpy and pyarrow for a block cost
 about as much (docs/adr/0038-columns-travel.md)."""
+_ENTERED = "    $cell.key, $cell.entry, $cell.event_ms = key, $entry, timestamp"
 
 _EMITTED = 10_000
 """So many values are emitted at once at the end of a batch."""
@@ -37,13 +46,13 @@ class ReduceSpec(OperatorSpec):
     """``function(value1, value2)`` gives the reduced value; a function object may keep keyed state.
 
     ``associative``: it may reduce what was reduced before, and keeps no state. ``emits``: the value
-    after every record, or only the last one of each key.
+    after each record, or at the end of the input the last one of each key.
     """
 
     function: UserFunction
     operation: str = "Reduce"
     associative: bool = False
-    emits: Literal["each", "last"] = "each"
+    emits: Emits = "each"
     kind = "reduce"
 
     @property
@@ -55,33 +64,23 @@ class ReduceSpec(OperatorSpec):
     def traits(self) -> Traits:  # type: ignore[override]
         """It takes columns where it can fold them."""
         takes = self.fold is not None
-        return Traits(
-            keyed=True, state=True, keeps_emitted=True, takes_columns=takes, emits=self.emits
-        )
-
-    def in_batch(self) -> ReduceSpec:
-        """Only the last value of each key counts."""
-        return replace(self, emits="last")
+        return Traits(keyed=True, state=True, keeps_emitted=True, takes_columns=takes)
 
     @property
     def label(self) -> str:
         return self.operation
 
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
-
     def build(self) -> Operator:
         return ReduceOperator(self)
 
-    def combiner(self, selector: UserFunction, key_type: Any) -> Combiner | None:
-        """Where only the last value of a key counts."""
+    def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
+        """Where only the last value of a key is emitted."""
         if self.emits != "last" or not self.associative:
             return None
         return Combiner(CombineSpec(selector, self.function, key_type), self)
 
 
-class ReduceOperator(StatefulOperator):
+class ReduceOperator(SteppedOperator):
     """Keeps (value, timestamp of the last record) per key."""
 
     def __init__(self, spec: ReduceSpec) -> None:
@@ -91,10 +90,16 @@ class ReduceOperator(StatefulOperator):
         """Makes columns of results; None where nobody wants columns, or none came so far."""
 
     def bind(self, outputs: Outputs) -> Push:
-        """Keyed operators take blocks; see ``process``."""
-        self._outputs = outputs
-        self._down = outputs.main
-        return self.push_keyed
+        """Generate the loops. Keyed operators take blocks; see ``processors``."""
+        self._outputs, self._down = outputs, outputs.main
+        self._made: list[tuple[Any, int | None]] = []
+        if self._spec.fold is not None:
+            steps = (*self.steps(outputs), calling(self._collect))
+            self._collecting = processing(steps, self.node.name)
+        return super().bind(outputs)
+
+    def _collect(self, value: Any, timestamp: int | None) -> None:
+        self._made.append((value, timestamp))
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Open the user's function, and declare the operator's state."""
@@ -102,33 +107,33 @@ class ReduceOperator(StatefulOperator):
         assert context.states is not None, "a reduction is keyed"
         context.states.declare(SLOT)
 
-    def process(
-        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
-    ) -> None:
-        """Reduce each record of a block into its key's value."""
-        self._reduce(keys, values, timestamps, self._down)
+    def entering(self) -> tuple[Step, ...]:
+        """The step looks the key up itself."""
+        return ()
 
-    def _reduce(
-        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None, down: Push
-    ) -> None:
-        # Only an object is opened, and could have asked for state.
-        cell, may_use_state = self.cell, self._spec.function.method is not None
-        backend, only_last = self.cell.backend, self._only_last
-        reduce, enter, changed = self._spec.function.bound(), backend.enter, backend.changed
-        node = self.node  # noqa: F841
-        for key, value, timestamp in zip(
-            keys, values, timestamps or [None] * len(values), strict=True
-        ):
-            entry = enter(key)
-            held = entry.get(SLOT)
-            if held is not None:
-                if may_use_state:
-                    cell.key, cell.entry, cell.event_ms = key, entry, timestamp
-                value = reduce(held[0], value)
-            entry[SLOT] = (value, timestamp)
-            changed(key)
-            if not only_last:
-                down(value, timestamp)
+    def following(self, outputs: Outputs) -> Sequence[Step]:
+        """Nothing, where the last results are emitted at the end."""
+        return () if self._only_last else outputs.row()
+
+    def steps(self, outputs: Outputs) -> tuple[Step, ...]:
+        """The reduction of a record into its key's value."""
+        lines = (
+            "node = $node",
+            "$entry = $enter(key)",
+            f"$held = $entry.get({SLOT!r})",
+            "if $held is not None:",
+            # Only an object is opened, and could have asked for state.
+            *((_ENTERED,) if self._spec.function.method is not None else ()),
+            "    value = $reduce($held[0], value)",
+            f"$entry[{SLOT!r}] = (value, timestamp)",
+            "$changed(key)",
+        )
+        names = {"node": self.node, "cell": self.cell, "function": self._spec.function.bound()}
+        prologue = (
+            "$enter, $changed = $cell.backend.enter, $cell.backend.changed",
+            "$reduce = $function",
+        )
+        return (Step(lines, names, prologue=prologue),)
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         """Reduce the records of a block of columns: as columns where these suffice and pay.
@@ -147,13 +152,9 @@ class ReduceOperator(StatefulOperator):
             reduced = ColumnsReduction(fold, SLOT).of(keys, columns, backend, only_last)
         if reduced is None:
             stamps = columns.timestamps
-            made: list[tuple[Any, int | None]] = []
-            self._reduce(
-                [*keys],
-                columns.rows(),
-                None if stamps is None else [*stamps],
-                lambda value, timestamp: made.append((value, timestamp)),
-            )
+            take = self.process if only_last else self._collecting
+            take([*keys], columns.rows(), None if stamps is None else [*stamps])
+            made, self._made = self._made, []
             self._emit(made)
         elif not only_last:
             self._outputs.columns(reduced)
@@ -168,7 +169,10 @@ class ReduceOperator(StatefulOperator):
             self._down(value, timestamp)
 
     def finish(self, backend: StateBackend) -> None:
-        """Emit the last value of each key: as columns if the records were, as in a stream."""
+        """Emit the last value of each key, if only those are emitted.
+
+        As columns if the records were, as after each record.
+        """
         if not self._only_last:
             return
         keys = list(backend.keys())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,15 @@ from headrace.errors import PlanError
 from headrace.runtime.columns.selectors import timestamp_column_of
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push, Step
-from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.operator import (
+    Emits,
+    NodeProgram,
+    Operator,
+    OperatorSpec,
+    Outputs,
+    Signal,
+    Traits,
+)
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.watermarks import before_the_end
 
@@ -59,16 +67,13 @@ def _made_by(factory: Any) -> Any:
 class TimestampsSpec(OperatorSpec):
     """Timestamps and watermarks by a ``WatermarkStrategy``; those of the input are replaced.
 
-    ``silent``: no watermark is emitted but the last one.
+    ``emits``: each watermark, or only the last one, which is that of the input's end.
     """
 
     strategy: WatermarkStrategy
-    silent: bool = False
+    emits: Emits = "each"
     kind = "timestamps"
-
-    def in_batch(self) -> TimestampsSpec:
-        """Without watermarks before the end."""
-        return replace(self, silent=True)
+    label = "Timestamps/Watermarks"
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
@@ -81,10 +86,6 @@ class TimestampsSpec(OperatorSpec):
             assigns_time=True,
             passes_columns=passes and sees_highest_only(_made_by(strategy.generator_factory)),
         )
-
-    @property
-    def label(self) -> str:
-        return "Timestamps/Watermarks"
 
     @property
     def why_rows(self) -> str:
@@ -119,7 +120,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         self._generator: Any = None
         self._last = MIN_WATERMARK
         self._idle = False
-        self._silent = spec.silent
+        self._silent = spec.emits == "last"
         self._timeout_ms = spec.strategy.idle_timeout_ms
         self._active_ms: int | None = None
 

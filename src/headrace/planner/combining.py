@@ -34,7 +34,7 @@ def with_combiners(program: JobProgram) -> JobProgram:
     combiners: dict[str, Combiner] = {}
     for stage in program.stages:
         for vertex in stage:
-            combiners.update(_combiners(leading.get(vertex.id, ()), vertex))
+            combiners.update(_combiners(leading.get(vertex.id, ()), vertex, program.batch))
     if not combiners:
         return program
     receivers = {
@@ -56,7 +56,7 @@ def _exchanges(program: JobProgram) -> list[ExchangeProgram]:
     return [exchange for chain in chains for exchange in chain.exchanges]
 
 
-def _combiners(leading: Iterable[ExchangeProgram], vertex: VertexProgram) -> Combiners:
+def _combiners(leading: Iterable[ExchangeProgram], vertex: VertexProgram, batch: bool) -> Combiners:
     """The combiner before each exchange that leads to a vertex.
 
     None at all where one of them has none.
@@ -66,7 +66,7 @@ def _combiners(leading: Iterable[ExchangeProgram], vertex: VertexProgram) -> Com
     for exchange in leading:
         combiner = None
         if spec is not None and exchange.mode == "key" and exchange.selector is not None:
-            combiner = spec.combiner(exchange.selector, exchange.key_type)
+            combiner = spec.combiner(exchange.selector, exchange.key_type, batch)
         if combiner is None:
             return {}
         found[exchange.id] = combiner

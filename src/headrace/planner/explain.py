@@ -84,10 +84,11 @@ def _traits(node: NodeProgram) -> str:
             ("event-time timers", traits.event_timers),
             ("processing-time timers", traits.processing_timers),
             ("watermarks", traits.assigns_time),
-            ("last results only", traits.emits == "last"),
         )
         if present
     ]
+    if node.spec is not None and node.spec.emits == "last":
+        words.append("emits last results")
     if node.gives is not None and node.gives != ChangelogMode.insert_only():
         words.append(f"changelog {node.gives.short}")
     return f"  {{{', '.join(words)}}}" if words else ""

@@ -25,9 +25,9 @@ from headrace.graph.transformation import (
     Transformation,
 )
 from headrace.operators.timestamps import sees_highest_only
-from headrace.planner.batches import for_batches
 from headrace.planner.columns import with_columns, without_columns
 from headrace.planner.combining import with_combiners
+from headrace.planner.last_results import with_last_results
 from headrace.planner.placement import apart
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.operator import Link, NodeProgram
@@ -382,6 +382,6 @@ def _chains(program: JobProgram) -> Iterator[ChainProgram]:
 
 
 Pass = Callable[[JobProgram], JobProgram]
-PASSES: tuple[Pass, ...] = (with_fingerprint, for_batches, with_combiners, with_columns)
+PASSES: tuple[Pass, ...] = (with_fingerprint, with_last_results, with_combiners, with_columns)
 
 __all__ = ["PASSES", "PlanOptions", "plan", "with_fingerprint"]

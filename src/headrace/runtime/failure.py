@@ -186,10 +186,16 @@ def _at_work(trace: TracebackType | None) -> dict[str, Any] | None:
         frame = trace.tb_frame
         if isinstance(frame.f_locals.get("node"), NodeProgram):
             found = dict(frame.f_locals)
+            if frame.f_code.co_filename.startswith(GENERATED) and not _is_keyed(found["node"]):
+                found.pop("key", None)  # of the keyed operator, which is part of the same function
         elif found is not None and str(frame.f_globals.get("__name__")).startswith(_WINDOWS):
             found |= {name: frame.f_locals[name] for name in _FIRED if name in frame.f_locals}
         trace = trace.tb_next
     return found
+
+
+def _is_keyed(node: NodeProgram) -> bool:
+    return node.spec is not None and node.spec.traits.keyed
 
 
 def _gave_no_iterable(error: BaseException) -> bool:

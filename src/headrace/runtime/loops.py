@@ -23,6 +23,8 @@ from typing import Any
 
 Push = Callable[[Any, int | None], None]
 PushAll = Callable[[list[Any], "Sequence[int | None] | None"], None]
+ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]
+"""Takes keys (none of a broadcast input), values and timestamps (ms) of records, in order."""
 
 GENERATED = "<headrace: "
 """How the file names of generated functions begin."""
@@ -129,6 +131,12 @@ def pushing_all(steps: Sequence[Step], label: str) -> PushAll:
     return push_all
 
 
+def processing(steps: Sequence[Step], label: str) -> ProcessBlock:
+    """A function that takes keyed records through the steps, which have a variable ``key``, too."""
+    made: ProcessBlock = _compiled(_LOOP_WITH_KEYS, [*map(_weighed, steps)], 2, label)
+    return made
+
+
 def _weighed(step: Step) -> Step:
     return replace(step, lines=(*step.lines, *step.weighing), weighing=())
 
@@ -147,6 +155,12 @@ def push(values):
     PROLOGUE
     for value in values:
         timestamp = None"""
+
+_LOOP_WITH_KEYS = """\
+def push(keys, values, timestamps):
+    PROLOGUE
+    times = timestamps or [None] * len(values)
+    for key, value, timestamp in zip(keys, values, times, strict=True):"""
 
 
 def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.runtime.context import TaskContext
+from headrace.runtime.loops import ProcessBlock as ProcessBlock
 from headrace.runtime.loops import Push, Step, calling, pushing
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 Signal = Callable[[int, bool], None]
 """Takes a watermark (ms) and whether its stream is idle."""
 
+Emits = Literal["each", "last"]
+"""Which results an operator emits: each one, or only the last (of each key, if it is keyed)."""
+
 
 class Outputs:
     """Where an operator emits: ``main``, or ``side`` by tag id (a tag nobody reads is dropped).
@@ -31,6 +35,8 @@ class Outputs:
     for a side output, of an operator that takes columns itself; ``wants_columns``: what follows the
     main output would have columns rather than rows.
     ``key_groups``: over how many the main output is divided, where it is a single key exchange.
+    ``row``: gives the steps that the main output's records go through, for an operator that
+    generates a loop over a chunk.
     """
 
     __slots__ = (
@@ -39,12 +45,14 @@ class Outputs:
         "columns_by_side",
         "key_groups",
         "main",
+        "row",
         "signal",
         "wants_columns",
     )
 
     def __init__(self, main: Push, sides: Mapping[str, Push], signal: Signal) -> None:
         self.main = main
+        self.row: Callable[[], Sequence[Step]] = self._calling_main
         self.columns: PushColumns = self._as_rows
         self.columns_by_side: Mapping[str, PushColumns] = {}
         self.wants_columns = False
@@ -63,6 +71,9 @@ class Outputs:
             return found
         push = self.side(tag_id)
         return lambda columns: columns.push_rows(push)
+
+    def _calling_main(self) -> Sequence[Step]:
+        return (calling(self.main),)
 
     def _as_rows(self, columns: Columns) -> None:
         columns.push_rows(self.main)
@@ -90,7 +101,6 @@ class Traits:
     those that someone could still change, and after a keyed operator it has a task of its own.
     ``timed_batches``: in a batch it gets watermarks between timestamps, as in a stream; others get
     none before the end.
-    ``emits``: a result for each record, or only the last one of each key, when the input has ended.
     ``operator_state``: its ``state`` belongs to its instances, the subtasks, and not to keys; it
     must be the head of a vertex.
     """
@@ -113,7 +123,6 @@ class Traits:
     waits: bool = False
     timed_batches: bool = False
     operator_state: bool = False
-    emits: Literal["each", "last"] = "each"
 
 
 class OperatorSpec(ABC):
@@ -124,10 +133,17 @@ class OperatorSpec(ABC):
     kind: ClassVar[str] = "operator"
     """What the operator is, for checkpoints: it stays when the class is renamed or moved."""
 
+    emits: Emits | None = None
+    """Which of its results it emits; None where there is no choice.
+
+    A spec with a choice has this as a field. A program says "each", the planner asks for the last
+    where only those count.
+    """
+
     @property
     @abstractmethod
     def label(self) -> str:
-        """The operator's default name, such as ``Map`` or ``KeyedProcess``."""
+        """The operator's default name, such as ``Map``; for most an attribute of the class."""
 
     @abstractmethod
     def build(self) -> Operator:
@@ -135,8 +151,9 @@ class OperatorSpec(ABC):
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
-        """The user functions inside, for checks at build time."""
-        return ()
+        """The user functions inside, to be checked, opened and closed: by default, its fields."""
+        values = (getattr(self, each.name) for each in fields(self))  # type: ignore[arg-type]
+        return tuple(value for value in values if isinstance(value, UserFunction))
 
     @property
     def why_rows(self) -> str:
@@ -154,17 +171,15 @@ class OperatorSpec(ABC):
         """
         return None
 
-    def in_batch(self) -> OperatorSpec:
-        """The spec for a batch: its input ends, and comes in the order of time, so nothing is late.
+    def emitting_last(self) -> Self:
+        """The same, emitting only its last results; itself where it has no choice."""
+        return self if self.emits is None else replace(self, emits="last")  # type: ignore[type-var]
 
-        By default the same: an operator does in a batch what it does in a stream.
-        """
-        return self
-
-    def combiner(self, selector: UserFunction, key_type: Any) -> Combiner | None:
+    def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
         """What may put records together before a key exchange; None: every record must be sent.
 
-        ``selector`` and ``key_type`` give a record's key.
+        ``selector`` and ``key_type`` give a record's key. ``by_time``: the operator gets all
+        records in the order of their timestamps, whatever order they are sent in; none is late.
         """
         return None
 
@@ -231,9 +246,6 @@ class NodeProgram:
     kind: str = "operator"
     gives: ChangelogMode | None = None
 
-
-ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]
-"""Takes keys (none of a broadcast input), values and timestamps (ms) of records, in order."""
 
 ProcessColumns = Callable[["ColumnKeys", "Columns"], None]
 """Takes the keys of records and the records, as columns, in order."""

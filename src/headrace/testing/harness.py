@@ -84,9 +84,10 @@ class _Harness:
         broadcast: Iterable[int],
     ) -> None:
         site = call_site()
-        spec = spec.in_batch() if batch else spec
         for function in spec.functions:
             require_sendable(function, type(self).__name__, "the harness", site)
+        if batch:
+            spec = spec.emitting_last()  # as the planner does
         self.clock = clock or ManualClock()
         self._captured = Captured()
         node = NodeProgram(

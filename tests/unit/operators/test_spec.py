@@ -11,8 +11,10 @@ import pytest
 
 from headrace.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from headrace.errors import UnpicklableFunctionError
+from headrace.operators.asynchronous.operator import AsyncWaitSpec
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.map import MapSpec
+from headrace.operators.project import ProjectSpec
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.user_function import UserFunction, own_copy
 
@@ -72,6 +74,13 @@ def test_a_spec_is_copied_with_its_function_and_what_is_known_of_it() -> None:
     assert copied.function.method == "map"
     assert copied.traits is traits
     assert spec.function is function
+
+
+def test_the_functions_of_a_spec_are_its_fields_in_their_order() -> None:
+    function, key = UserFunction(len), UserFunction(str)
+    spec = AsyncWaitSpec(function, True, 0, 1, key=key)
+    assert spec.functions == (function, key)
+    assert ProjectSpec((0,)).functions == ()
 
 
 def test_a_spec_of_a_plain_function_is_equal_to_its_copy() -> None:

@@ -56,7 +56,8 @@ class Group:
 
     def __init__(self, strategy: WatermarkStrategy, paged: bool, batch: bool = False) -> None:
         root = node(1, KeyedProcessSpec(UserFunction(Passing(), "process_element")), to_node(2))
-        assigning = node(2, TimestampsSpec(strategy, silent=batch), to_exchange(3))
+        spec = TimestampsSpec(strategy, "last" if batch else "each")
+        assigning = node(2, spec, to_exchange(3))
         chain = chain_of(root, assigning, exchanges=[exchange(3, groups=1)])
         self.vertex = VertexProgram(0, 1, True, 4, 1, chain, (channel("0"),))
         self.job = job_of((), self.vertex, batch=batch)

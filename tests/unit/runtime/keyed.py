@@ -94,7 +94,8 @@ class Desk:
         spec = function
         if not isinstance(function, OperatorSpec):
             spec = KeyedProcessSpec(UserFunction(function, "process_element"))
-        spec = spec.in_batch() if batch else spec
+        if batch:
+            spec = spec.emitting_last()
         root = node(1, spec, to_sink(0), name="under test", uid="test")
         self.vertex = VertexProgram(
             0, 1, keyed, 4, 1, chain_of(root), tuple(map(channel, channels))

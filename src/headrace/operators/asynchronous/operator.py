@@ -50,15 +50,7 @@ class AsyncWaitSpec(OperatorSpec):
     join: UserFunction | None = None
     traits = Traits(waits=True)
     kind = "async-wait"
-
-    @property
-    def label(self) -> str:
-        return "async wait operator"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        given = (self.function, self.retries, self.key, self.join)
-        return tuple(function for function in given if function is not None)
+    label = "async wait operator"
 
     def build(self) -> Operator:
         return AsyncWaitOperator(self)

@@ -30,14 +30,7 @@ class MapBatchesSpec(OperatorSpec):
     pandas: bool = False
     traits = Traits(takes_columns=True, gives_columns=True)
     kind = "map-batches"
-
-    @property
-    def label(self) -> str:
-        return "MapBatches"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
+    label = "MapBatches"
 
     def accepts(self, input: int) -> ChangelogMode | None:
         """Inserts only: a batch cannot hold the kind of a row."""

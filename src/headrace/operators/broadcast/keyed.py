@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from headrace.errors import NotKeyedError
-from headrace.operators.broadcast.plain import states_of
-from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap
-from headrace.operators.connected.keyed import keyed_taker, keyed_traits
+from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap, states_of
 from headrace.operators.emission import SURELY_RESULTS, look_at_results
 from headrace.operators.keyed_process import (
     KeyedContext,
@@ -33,15 +30,8 @@ class KeyedBroadcastProcessSpec(KeyedProcessSpec):
 
     states: tuple[DeclaredMap, ...] = ()
     kind = "keyed-broadcast-process"
-
-    @cached_property
-    def traits(self) -> Traits:  # type: ignore[override]
-        """What the function's code uses. It is read once, since that takes milliseconds."""
-        return keyed_traits(self.function, shared=True)
-
-    @property
-    def label(self) -> str:
-        return "Keyed-Co-Process-Broadcast"
+    label = "Keyed-Co-Process-Broadcast"
+    fixed_traits = Traits(keyed=True, state=True, side_outputs=True, inputs=2, shared=True)
 
     def build(self) -> Operator:
         return KeyedBroadcastProcessOperator(self)
@@ -116,34 +106,28 @@ class WritingContext(ProcessContext):
 class KeyedBroadcastProcessOperator(KeyedProcessOperator):
     """Calls the method of the input for each record, and ``on_timer``, with the broadcast state."""
 
-    def __init__(self, spec: KeyedBroadcastProcessSpec) -> None:
-        super().__init__(spec)
-        self._declared = spec.states
+    _spec: KeyedBroadcastProcessSpec
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Open the function, and ask for the shared state."""
         super().open(node, context, cell)
-        self._states = states_of(context, self._declared, node)
+        self._states = states_of(context, self._spec.states, node)
+
+    def contexts(self) -> tuple[KeyedContext, TimerContext]:
+        """What the function sees with a record, and with a timer."""
+        states = self._states
+        return ReadingContext(self.cell, states), ReadingTimerContext(self.cell, states)
 
     def bind(self, outputs: Outputs) -> Push:
-        """Keyed operators take blocks; see ``processors``."""
+        """Generate the loop of the keyed side."""
         push = super().bind(outputs)
-        self._context = ReadingContext(self.cell, self._states)
-        self._timer_context = ReadingTimerContext(self.cell, self._states)
         self._writing = WritingContext(self.context, self.cell, self._states, self._emit_now)
-        self._take = keyed_taker(self, self._element, self._context, outputs)
         self._broadcast_element = self._spec.function.target.process_broadcast_element
         return push
 
-    def process(
-        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
-    ) -> None:
-        """Take records of the keyed side."""
-        self._take(keys, values, timestamps)
-
     def processors(self) -> tuple[ProcessBlock, ...]:
         """What takes the blocks of each input."""
-        return self._take, self.process_broadcast
+        return *super().processors(), self.process_broadcast
 
     def process_broadcast(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None

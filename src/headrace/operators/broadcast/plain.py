@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap
-from headrace.operators.connected.plain import TimedOperator, element_push
+from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap, states_of
+from headrace.operators.connected.elements import broadcast_elements
+from headrace.operators.connected.plain import CoProcessOperator, CoProcessSpec
 from headrace.operators.process import ProcessContext
 from headrace.runtime.context import TaskContext
-from headrace.runtime.loops import Push
-from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Traits
+from headrace.runtime.operator import NodeProgram, Operator, Traits
 from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.user_function import UserFunction
 
 
 @dataclass(frozen=True)
-class BroadcastProcessSpec(OperatorSpec):
+class BroadcastProcessSpec(CoProcessSpec):
     """``function.target`` has ``process_element(value, ctx)`` and ``process_broadcast_element``.
 
     ``states``: the broadcast states, as they were declared.
     """
 
-    function: UserFunction
     states: tuple[DeclaredMap, ...]
+    elements = staticmethod(broadcast_elements)
     traits = Traits(inputs=2, side_outputs=True, shared=True)
     kind = "broadcast-process"
-
-    @property
-    def label(self) -> str:
-        return "Co-Process-Broadcast"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
+    label = "Co-Process-Broadcast"
 
     def build(self) -> Operator:
         return BroadcastProcessOperator(self)
@@ -55,34 +46,16 @@ class WritingContext(ProcessContext):
         self.get_broadcast_state = states.writable
 
 
-class BroadcastProcessOperator(TimedOperator):
+class BroadcastProcessOperator(CoProcessOperator):
     """Calls the method of the input for each record, with the broadcast state."""
 
-    def __init__(self, spec: BroadcastProcessSpec) -> None:
-        self._spec = spec
+    _spec: BroadcastProcessSpec
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Open the function, and ask for the shared state."""
         super().open(node, context, cell)
         self._states = states_of(context, self._spec.states, node)
 
-    def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
-        """A push per input."""
-        self._reading = ReadingContext(self.cell, self._states)
-        self._writing = WritingContext(self.cell, self._states)
-        target = self._spec.function.target
-        return (
-            element_push(self, target.process_element, self._reading, outputs),
-            element_push(self, target.process_broadcast_element, self._writing, outputs),
-        )
-
-    def _reached(self, watermark: int) -> None:
-        self._reading._watermark = self._writing._watermark = watermark
-
-
-def states_of(
-    context: TaskContext, declared: tuple[DeclaredMap, ...], node: Any
-) -> BroadcastStates:
-    """The broadcast states of an operator."""
-    assert context.shared is not None, "the operator has a broadcast input"
-    return BroadcastStates(context.shared, declared, f"{node.name}, built at {node.site}")
+    def contexts(self) -> tuple[ProcessContext, ...]:
+        """What the methods see: only that of the broadcast input may change the state."""
+        return ReadingContext(self.cell, self._states), WritingContext(self.cell, self._states)

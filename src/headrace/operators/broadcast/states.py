@@ -8,6 +8,8 @@ from typing import Any, NoReturn
 
 from headrace.common.typeinfo import TypeInformation
 from headrace.errors import PlanError
+from headrace.runtime.context import TaskContext
+from headrace.runtime.operator import NodeProgram
 from headrace.runtime.state.kinds import VALUE, StateKind
 from headrace.runtime.state.shared import SharedMap, SharedStates
 from headrace.runtime.state.typed import typed_map
@@ -162,3 +164,11 @@ def not_declared(name: str, declared: Sequence[str], operator: str) -> PlanError
         where={"operator": operator, "declared": ", ".join(map(repr, declared)) or "none"},
         hint="give its MapStateDescriptor to .broadcast(...) as well",
     )
+
+
+def states_of(
+    context: TaskContext, declared: tuple[DeclaredMap, ...], node: NodeProgram
+) -> BroadcastStates:
+    """The broadcast states of an operator."""
+    assert context.shared is not None, "the operator has a broadcast input"
+    return BroadcastStates(context.shared, declared, f"{node.name}, built at {node.site}")

@@ -27,6 +27,11 @@ def flat_map_elements(target: Any) -> tuple[Element, Element]:
     return _without_context(target.flat_map1), _without_context(target.flat_map2)
 
 
+def broadcast_elements(target: Any) -> tuple[Element, Element]:
+    """The two methods of a BroadcastProcessFunction."""
+    return target.process_element, target.process_broadcast_element
+
+
 def _one_or_none(function: Callable[[Any], Any]) -> Element:
     def element(value: Any, ctx: Any) -> Iterable[Any] | None:
         result = function(value)

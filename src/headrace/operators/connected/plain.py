@@ -3,41 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.operators.connected.elements import (
     Element,
     flat_map_elements,
     map_elements,
     process_elements,
 )
-from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results
-from headrace.operators.process import ProcessContext
-from headrace.runtime.loops import Push
-from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
-from headrace.runtime.user_function import UserFunction
+from headrace.operators.process import ProcessContext, ProcessOperator, ProcessSpec
+from headrace.runtime.operator import Operator, Traits
 
 
 @dataclass(frozen=True)
-class CoProcessSpec(OperatorSpec):
-    """``function.target`` has ``process_element1(value, ctx)`` and ``process_element2``."""
+class CoProcessSpec(ProcessSpec):
+    """``function.target`` has ``process_element1(value, ctx)`` and ``process_element2``.
 
-    function: UserFunction
+    ``elements``: what is called for the records of each input.
+    """
+
+    elements = staticmethod(process_elements)
     traits = Traits(inputs=2, side_outputs=True)
     kind = "co-process"
-
-    @property
-    def label(self) -> str:
-        return "Co-Process"
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return (self.function,)
-
-    def elements(self) -> tuple[Element, Element]:
-        """What is called for the records of each input."""
-        return process_elements(self.function.target)
+    label = "Co-Process"
 
     def build(self) -> Operator:
         return CoProcessOperator(self)
@@ -47,90 +34,30 @@ class CoProcessSpec(OperatorSpec):
 class CoMapSpec(CoProcessSpec):
     """``function.target`` has ``map1(value)`` and ``map2``."""
 
+    elements = staticmethod(map_elements)
     kind = "co-map"
-
-    @property
-    def label(self) -> str:
-        return "Co-Map"
-
-    def elements(self) -> tuple[Element, Element]:
-        """What is called for the records of each input."""
-        return map_elements(self.function.target)
+    label = "Co-Map"
 
 
 @dataclass(frozen=True)
 class CoFlatMapSpec(CoProcessSpec):
     """``function.target`` has ``flat_map1(value)`` and ``flat_map2``."""
 
+    elements = staticmethod(flat_map_elements)
     kind = "co-flat-map"
-
-    @property
-    def label(self) -> str:
-        return "Co-Flat Map"
-
-    def elements(self) -> tuple[Element, Element]:
-        """What is called for the records of each input."""
-        return flat_map_elements(self.function.target)
+    label = "Co-Flat Map"
 
 
-class TimedOperator(Operator):
-    """An operator without keys whose functions may ask for the watermark."""
-
-    _watermark = MIN_WATERMARK
-
-    def _reached(self, watermark: int) -> None:
-        """Let the contexts know."""
-
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
-        """Keep the watermark for ``current_watermark``, and pass it on."""
-        self._watermark = max(watermark, self._watermark)
-        self._reached(self._watermark)
-        signal(watermark, idle)
-
-    def snapshot(self) -> int:
-        """The watermark, so that the next micro-batch starts with it."""
-        return self._watermark
-
-    def reopen(self) -> None:
-        self.restore(None)
-
-    def restore(self, state: Any | None) -> None:
-        self._watermark = MIN_WATERMARK if state is None else state
-        self._reached(self._watermark)
-
-
-class CoProcessOperator(TimedOperator):
+class CoProcessOperator(ProcessOperator):
     """Calls the method of the input for each record."""
 
-    def __init__(self, spec: CoProcessSpec) -> None:
-        self._spec = spec
+    _spec: CoProcessSpec
 
-    def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
-        """A push per input."""
-        self._context = ProcessContext(self.cell)
-        first, second = self._spec.elements()
-        context = self._context
-        return (
-            element_push(self, first, context, outputs),
-            element_push(self, second, context, outputs),
-        )
+    def elements(self) -> tuple[Element, ...]:
+        """What is called for the records of each input."""
+        return self._spec.elements(self._spec.function.target)
 
-    def _reached(self, watermark: int) -> None:
-        self._context._watermark = watermark
-
-
-def element_push(
-    operator: Operator, element: Element, context: ProcessContext, outputs: Outputs
-) -> Push:
-    """The push that gives each record to a method, and emits what comes of it."""
-    emit, node = emitter(outputs), operator.node
-
-    def push(value: Any, timestamp: int | None, node: Any = node) -> None:
-        context._timestamp = timestamp
-        results = element(value, context)
-        if results is not None:
-            if type(results) not in SURELY_RESULTS:
-                look_at_results(results)
-            emit(results, timestamp)
-
-    return push
+    def contexts(self) -> tuple[ProcessContext, ...]:
+        """What the methods see."""
+        context = ProcessContext(self.cell)
+        return context, context

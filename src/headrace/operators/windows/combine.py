@@ -46,10 +46,7 @@ class CombineContentsSpec(OperatorSpec):
     _: KW_ONLY
     key_type: Any = None
     traits = Traits()
-
-    @property
-    def label(self) -> str:
-        return "Combine"
+    label = "Combine"
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:

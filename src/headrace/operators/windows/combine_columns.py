@@ -37,10 +37,7 @@ class CombineColumnsSpec(CombineWindowsSpec):
     key_columns: tuple[str, ...]
     fold: Fold
     traits = Traits(takes_columns=True)
-
-    @property
-    def label(self) -> str:
-        return "Combine columns"
+    label = "Combine columns"
 
     def build(self) -> Operator:
         return CombineColumnsOperator(self)

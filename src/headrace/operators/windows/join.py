@@ -62,11 +62,9 @@ class WindowJoinSpec(WindowSpec):
             gives_rows=True,
         )
 
-    @property
-    def label(self) -> str:
-        return "WindowJoin"
+    label = "WindowJoin"
 
-    def combiner(self, selector: UserFunction, key_type: Any) -> Combiner | None:
+    def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
         """None: every record must be sent."""
         return None
 

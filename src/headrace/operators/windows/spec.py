@@ -84,19 +84,16 @@ class WindowSpec(Windowing, OperatorSpec):
         vars(made)["contents"] = self.contents.copied()
         return made
 
-    def in_batch(self) -> WindowSpec:
-        """Records come by time."""
-        return replace(self, by_time=True)
-
-    def combiner(self, selector: UserFunction, key_type: Any) -> Combiner | None:
+    def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
         """The first of two phases, where records can be merged and only time fires windows.
 
-        Not where a record that comes late is needed by itself. Where records are taken in the order
-        of their time, only what merges in any order is combined.
+        Not where a record that comes late is needed by itself, and none is late where records
+        come by time. What is combined has no timestamp of its own, so there its contents must merge
+        in any order.
         """
-        if self.by_time and not merges_in_any_order(self.contents):
+        if by_time and not merges_in_any_order(self.contents):
             return None
-        if not self.by_time and (self.allowed_lateness_ms or self.late_tag is not None):
+        if not by_time and (self.allowed_lateness_ms or self.late_tag is not None):
             return None
         if not merges_in_order(self.contents):
             return None

@@ -23,7 +23,6 @@ class Windowing:
         allowed_lateness_ms: how long after its end a window of event time takes records.
         late_tag: the side output of records that come later than that; None: they are counted.
         combined: records were combined before they were sent (``windows.combine``).
-        by_time: records come in the order of their timestamps, and none is late.
     """
 
     assigner: UserFunction
@@ -33,7 +32,6 @@ class Windowing:
     allowed_lateness_ms: int = 0
     late_tag: OutputTag | None = None
     combined: bool = False
-    by_time: bool = False
 
     @property
     def event_time(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from headrace.metrics.metricbase import MetricGroup
@@ -265,6 +266,7 @@ class ChainParts:
         main = counted.pop(None, drop_record)
         sides = {tag: push for tag, push in counted.items() if tag is not None}
         made = Outputs(main, sides, self._signal_after(node))
+        made.row = partial(self._row_after, node, in_loop=True)
         if len(links) == 1 and links[0].kind == "exchange":
             made.key_groups = self.exchanges[links[0].target].groups
         return made
