@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headrace.common.timestamp_column import field_of
+from headrace.common.typeinfo import RowTypeInfo, Types
 from headrace.common.types import row_of
 from headrace.datastream._functions.function import Function
 from headrace.errors import PlanError
@@ -64,9 +65,23 @@ class JoinFields(JoinFunction):
             ],
         )
 
+    def result_type(self, first: Any, second: Any) -> Any | None:
+        """The type of the rows, by the types of both streams; None where one is not known."""
+        sides = [_types_by_name(each) for each in (first, second)]
+        kinds = [sides[side].get(name) for _, side, name in self.fields]
+        if None in kinds:
+            return None
+        return Types.ROW_NAMED([*self.names], kinds)
+
     def __repr__(self) -> str:
         sides = ({n: f for n, s, f in self.fields if s == side} for side in range(2))
         return f"JoinFields({', '.join(map(repr, sides))})"
+
+
+def _types_by_name(kind: Any) -> dict[str, Any]:
+    if not isinstance(kind, RowTypeInfo):
+        return {}
+    return dict(zip(kind.get_field_names(), kind.get_field_types(), strict=True))
 
 
 def _named(given: FieldNames) -> Iterable[tuple[str, str]]:

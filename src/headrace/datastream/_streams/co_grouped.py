@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -127,8 +128,11 @@ class WindowJoin:
             return None
         given = {each.name: getattr(spec, each.name) for each in fields(spec)}
         joining = WindowJoinSpec(**given, fields=func.fields, tags=(tag_one, tag_two))
-        inputs = edges_of_both(self._key, self._other_key)
-        return self._key._add(joining, call_site(), "apply", output_type, inputs=inputs)
+        keys = self._key, self._other_key
+        key_type = keys[0]._by_key.key_type or keys[1]._by_key.key_type
+        inputs = edges_of_both(*(_with_key_type(key, key_type) for key in keys))
+        kind = output_type or func.result_type(self._first._type(), self._second._type())
+        return self._key._add(joining, call_site(), "apply", kind, inputs=inputs)
 
     def _tagged(self) -> KeyedStream:
         """One stream of the records of both, by their keys."""
@@ -168,6 +172,13 @@ def joined(first: DataStream, second: DataStream) -> WindowJoin:
 def co_grouped(first: DataStream, second: DataStream) -> WindowJoin:
     """A join whose function gets the records of a window as two groups, one for each stream."""
     return WindowJoin(first, second, _groups)
+
+
+def _with_key_type(stream: KeyedStream, key_type: TypeInformation | None) -> KeyedStream:
+    """The stream with a type of its keys, which may be the one that the other stream declares."""
+    typed = copy(stream)
+    typed._by_key = replace(stream._by_key, key_type=key_type)
+    return typed
 
 
 def _applied(function: CoGroupWindow) -> Elements:
