@@ -65,13 +65,11 @@ class JoinFields(JoinFunction):
             ],
         )
 
-    def result_type(self, first: Any, second: Any) -> Any | None:
+    def result_type(self, first: Any, second: Any) -> RowTypeInfo | None:
         """The type of the rows, by the types of both streams; None where one is not known."""
         sides = [_types_by_name(each) for each in (first, second)]
-        kinds = [sides[side].get(name) for _, side, name in self.fields]
-        if None in kinds:
-            return None
-        return Types.ROW_NAMED([*self.names], kinds)
+        kinds = [sides[side][name] for _, side, name in self.fields if name in sides[side]]
+        return Types.ROW_NAMED([*self.names], kinds) if len(kinds) == len(self.names) else None
 
     def __repr__(self) -> str:
         sides = ({n: f for n, s, f in self.fields if s == side} for side in range(2))
