@@ -8,13 +8,24 @@ from types import SimpleNamespace
 from typing import Any
 
 import pandas
+import pytest
 
 from headrace.runners.spark.checkpoint.generations import Origin
 from headrace.runners.spark.query.keyed_stage import StageProcessor
 from headrace.runners.spark.query.moved_state import claims, resized, states_in
-from headrace.runners.spark.query.stored import among_instances, backends_of, of_vertices
+from headrace.runners.spark.query.stored import (
+    among_instances,
+    backends_of,
+    of_vertices,
+    records_of,
+)
+from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runners.spark.query.worker import ProgramRef
-from headrace.runtime.program import ChainProgram, VertexProgram
+from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.program import ChainProgram, JobProgram, VertexProgram
+from headrace.runtime.savepoint.savepoint import Savepoint
+from headrace.runtime.savepoint.whole import savepoint_of
+from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 from headrace.runtime.state.pages.held import HeldPages
@@ -132,3 +143,44 @@ def test_the_states_of_an_operator_are_told_from_its_header() -> None:
     backend.flush()
     found = dict(states_in([("of/slashes/3/", store.records[HEADER])]))
     assert found == {"of/slashes": {"total (value)", "seen (list)", "sums (map)"}}
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 200])
+def test_no_record_of_state_says_how_many_partitions_there_are(partitions: int) -> None:
+    program = replace(planned(2), partitions=4)
+    backends: dict[tuple[str, int], StateBackend] = {}
+    for key in range(40):
+        backend = backends.setdefault(
+            ("sum", key_group_of(key, 128)), PagedBackend(HeldPages(), 128)
+        )
+        backend.declare("sum", StateKind(VALUE))
+        backend.enter(key)["sum"] = [key] * 3_000
+        backend.changed(key)
+    for each in backends.values():
+        each.flush()
+    savepoint = savepoint_of(program, backends, {}, {}, 0)
+    before = placed(savepoint, program, program.partitions)
+    assert len({bucket for bucket, _ in before}) == 4
+    assert placed(savepoint, program, partitions) == moved(before, partitions)
+
+
+Placed = dict[tuple[int, str], bytes]
+
+
+def placed(savepoint: Savepoint, program: JobProgram, partitions: int) -> Placed:
+    """The records of a state store, by bucket and name; those of a header apart."""
+    found: Placed = {}
+    for row in records_of(savepoint, replace(program, partitions=partitions)):
+        if row["name"] == HEADER:
+            headers = pickle.loads(row["data"])
+            found |= {(row["bucket"], HEADER + prefix): data for prefix, data in headers.items()}
+        else:
+            found[row["bucket"], row["name"]] = row["data"]
+    return found
+
+
+def moved(before: Placed, partitions: int) -> Placed:
+    """The same records in the buckets of other partitions, by their names alone."""
+    keys = bucket_keys(partitions)
+    groups = {name: int(name.rsplit("/", 2)[1]) for _, name in before}
+    return {(keys[groups[name] % partitions], name): data for (_, name), data in before.items()}
