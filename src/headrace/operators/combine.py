@@ -122,6 +122,14 @@ class Combining(Operator):
         """Send what is held."""
         self._release()
 
+    def restore(self, state: Any | None) -> None:
+        """A split's records begin; those that a failed call left are dropped: they come again."""
+        self._drop()
+
+    @abstractmethod
+    def _drop(self) -> None:
+        """Forget what is held, and the watermarks that wait for it."""
+
     @abstractmethod
     def _release(self) -> None:
         """Send what is held, with the watermarks that waited for it."""
@@ -220,6 +228,12 @@ class CombineOperator(Combining):
         """No record may come after the watermark that it came before."""
         self._release()
         signal(watermark, idle)
+
+    def _drop(self) -> None:
+        self._held.clear()
+        self.came = 0
+        if self._columns is not None:
+            self._columns.drop()
 
     def _release(self) -> None:
         held, main = self._held, self._main
