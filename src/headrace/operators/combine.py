@@ -62,7 +62,7 @@ STEP_NAMES = {
 """What the lines above, and those that look at a key, call."""
 
 MOST_KEYS = 100_000
-"""So many records are sent at once, and others gathered."""
+"""With this many keys or more, what is kept is sent."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class CombineSpec(OperatorSpec):
 
 
 class Combining(Operator):
-    """What combiners share: they watch whether it pays, and end a task run with nothing held.
+    """What combiners share: they watch whether it pays, and send all they keep as a task run ends.
 
     ``step`` keeps a record, or lets it go on within the block of its last line.
     """

@@ -18,7 +18,7 @@ from headrace.runtime.loops import Step
 from headrace.runtime.operator import Operator, Signal
 
 Piece = list[Any]
-"""Start, end (ms, exclusive), what is held, and of how many records."""
+"""Start, end (ms, exclusive), the accumulator, and how many records it stands for."""
 
 
 @dataclass(frozen=True)
