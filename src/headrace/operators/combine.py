@@ -62,7 +62,7 @@ STEP_NAMES = {
 """What the lines above, and those that look at a key, call."""
 
 MOST_KEYS = 100_000
-"""So many records are sent at once, and others gathered."""
+"""With this many keys or more, what is kept is sent."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class CombineSpec(OperatorSpec):
 
 
 class Combining(Operator):
-    """What combiners share: they watch whether it pays, and end a task run with nothing held.
+    """What combiners share: they watch whether it pays, and send all they keep as a task run ends.
 
     ``step`` keeps a record, or lets it go on within the block of its last line.
     """
@@ -121,6 +121,14 @@ class Combining(Operator):
     def complete(self) -> None:
         """Send what is held."""
         self._release()
+
+    def restore(self, state: Any | None) -> None:
+        """A split's records begin; those that a failed call left are dropped: they come again."""
+        self._drop()
+
+    @abstractmethod
+    def _drop(self) -> None:
+        """Forget what is held, and the watermarks that wait for it."""
 
     @abstractmethod
     def _release(self) -> None:
@@ -220,6 +228,12 @@ class CombineOperator(Combining):
         """No record may come after the watermark that it came before."""
         self._release()
         signal(watermark, idle)
+
+    def _drop(self) -> None:
+        self._held.clear()
+        self.came = 0
+        if self._columns is not None:
+            self._columns.drop()
 
     def _release(self) -> None:
         held, main = self._held, self._main

@@ -67,9 +67,14 @@ class CombinedColumns:
         """What was gathered, folded; nothing is held afterwards."""
         if self._rows:
             self._fold()
-        parts, self._parts = self._parts, []
-        self.keys = self._rows = self.came = 0
+        parts = self._parts
+        self.drop()
         return parts
+
+    def drop(self) -> None:
+        """Forget what was gathered."""
+        self._parts = []
+        self.keys = self._rows = self.came = 0
 
     def _fold(self) -> None:
         import pyarrow as pa

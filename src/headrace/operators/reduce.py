@@ -88,15 +88,20 @@ class ReduceOperator(SteppedOperator):
         self._only_last = spec.emits == "last"
         self._reduced: ReducedColumns | None = None
         """Makes columns of results; None where nobody wants columns, or none came so far."""
+        self._made: list[tuple[Any, int | None]] = []
+        """Results of the block at hand, until they are emitted."""
 
     def bind(self, outputs: Outputs) -> Push:
         """Generate the loops. Keyed operators take blocks; see ``processors``."""
         self._outputs, self._down = outputs, outputs.main
-        self._made: list[tuple[Any, int | None]] = []
         if self._spec.fold is not None:
             steps = (*self.steps(outputs), calling(self._collect))
             self._collecting = processing(steps, self.node.name)
         return super().bind(outputs)
+
+    def restore(self, state: Any | None) -> None:
+        """A call begins; results that one that failed has left are dropped."""
+        self._made = []
 
     def _collect(self, value: Any, timestamp: int | None) -> None:
         self._made.append((value, timestamp))

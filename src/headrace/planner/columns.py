@@ -38,12 +38,7 @@ def without_columns(program: JobProgram) -> JobProgram:
         exchanges = tuple(replace(e, columns=False, key_columns=()) for e in found.exchanges)
         return replace(found, nodes=nodes, exchanges=exchanges, columns=False)
 
-    found = with_columns(program)
-    sources = tuple(replace(each, chain=chain(each.chain)) for each in found.sources)
-    stages = tuple(
-        tuple(replace(each, chain=chain(each.chain)) for each in stage) for stage in found.stages
-    )
-    return replace(found, sources=sources, stages=stages)
+    return with_columns(program).with_chains(chain)
 
 
 def _turned_off(link: Link) -> Link:

@@ -27,7 +27,7 @@ Feeder = TypeVar("Feeder", SourceProgram, VertexProgram)
 
 def with_combiners(program: JobProgram) -> JobProgram:
     """The program with a combiner before each key exchange whose receiver has one."""
-    exchanges = _exchanges(program)
+    exchanges = [exchange for chain in program.chains for exchange in chain.exchanges]
     leading: dict[str, list[ExchangeProgram]] = {}
     for exchange in exchanges:
         leading.setdefault(exchange.target, []).append(exchange)
@@ -48,12 +48,6 @@ def with_combiners(program: JobProgram) -> JobProgram:
     )
     sources = tuple(_sending(program, source, combiners) for source in program.sources)
     return replace(program, sources=sources, stages=stages)
-
-
-def _exchanges(program: JobProgram) -> list[ExchangeProgram]:
-    chains = [source.chain for source in program.sources]
-    chains += [vertex.chain for stage in program.stages for vertex in stage]
-    return [exchange for chain in chains for exchange in chain.exchanges]
 
 
 def _combiners(leading: Iterable[ExchangeProgram], vertex: VertexProgram, batch: bool) -> Combiners:

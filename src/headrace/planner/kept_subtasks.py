@@ -51,16 +51,11 @@ def with_kept_subtasks(program: JobProgram, before: Mapping[str, int]) -> JobPro
         count = counts.get(old.id)
         return replace(
             old,
-            chain=chain(old.chain),
             groups=old.groups if count is None else count,
             parallelism=old.parallelism if count is None else count,
             input_channels=channels(old.input_channels),
         )
 
-    return with_fingerprint(
-        replace(
-            program,
-            sources=tuple(replace(s, chain=chain(s.chain)) for s in program.sources),
-            stages=tuple(tuple(map(vertex, stage)) for stage in program.stages),
-        )
-    )
+    found = program.with_chains(chain)
+    stages = tuple(tuple(map(vertex, stage)) for stage in found.stages)
+    return with_fingerprint(replace(found, stages=stages))

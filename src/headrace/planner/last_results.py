@@ -10,14 +10,7 @@ from headrace.runtime.program import ChainProgram, JobProgram
 
 def with_last_results(program: JobProgram) -> JobProgram:
     """A batch whose operators emit only their last results; a streaming program as it is."""
-    if not program.batch:
-        return program
-    stages = (
-        tuple(replace(vertex, chain=_emitting_last(vertex.chain)) for vertex in stage)
-        for stage in program.stages
-    )
-    sources = (replace(each, chain=_emitting_last(each.chain)) for each in program.sources)
-    return replace(program, sources=tuple(sources), stages=tuple(stages))
+    return program.with_chains(_emitting_last) if program.batch else program
 
 
 def _emitting_last(chain: ChainProgram) -> ChainProgram:

@@ -363,9 +363,7 @@ def _mode(partitioning: Partitioning) -> str:
 def with_fingerprint(program: JobProgram) -> JobProgram:
     """The program with its fingerprint: a hash of exchanges, stages and numbers of groups."""
     lines = [
-        f"{e.id} {e.mode} {e.groups} {e.stage}"
-        for chain in _chains(program)
-        for e in chain.exchanges
+        f"{e.id} {e.mode} {e.groups} {e.stage}" for chain in program.chains for e in chain.exchanges
     ]
     lines += [
         f"{vertex.id} {vertex.stage} {vertex.groups} {vertex.input_channels}"
@@ -374,11 +372,6 @@ def with_fingerprint(program: JobProgram) -> JobProgram:
     ]
     digest = hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
     return replace(program, fingerprint=digest[:16])
-
-
-def _chains(program: JobProgram) -> Iterator[ChainProgram]:
-    yield from (source.chain for source in program.sources)
-    yield from (vertex.chain for stage in program.stages for vertex in stage)
 
 
 Pass = Callable[[JobProgram], JobProgram]

@@ -26,19 +26,16 @@ def single_key_group(program: JobProgram) -> JobProgram:
     def stays(channel: Channel) -> bool:
         return not channel.group or channel.exchange not in from_keyed
 
-    return replace(
-        program,
-        sources=tuple(replace(s, chain=chain(s.chain)) for s in program.sources),
-        stages=tuple(
-            tuple(
-                replace(
-                    v,
-                    chain=chain(v.chain),
-                    groups=1 if v.keyed else v.groups,
-                    input_channels=tuple(filter(stays, v.input_channels)),
-                )
-                for v in stage
+    found = program.with_chains(chain)
+    stages = (
+        tuple(
+            replace(
+                vertex,
+                groups=1 if vertex.keyed else vertex.groups,
+                input_channels=tuple(filter(stays, vertex.input_channels)),
             )
-            for stage in program.stages
-        ),
+            for vertex in stage
+        )
+        for stage in found.stages
     )
+    return replace(found, stages=tuple(stages))

@@ -64,10 +64,10 @@ class Block(NamedTuple):
     record was emitted (it orders blocks of several senders); None in a block of a source.
     ``now_ms``: the processing time of the micro-batch. ``merged_channel``: the channel whose marks
     are common to all senders, or None.
-    ``checked``: the values are isolated, or nobody will change them. If not, ``encode`` or ``own``
-    must see to it. ``openings``: pairs (position, channel), where a sender has several channels
-    (``Mark.channel``): from the position on, records belong to the channel. ``input``: the number
-    of the operator's input that gets the records.
+    ``checked``: the values are isolated, or nobody will change them. Where it is False, ``encode``
+    and ``own`` isolate values that may still change. ``openings``: pairs (position, channel), where
+    a sender has several channels (``Mark.channel``): from the position on, records belong to the
+    channel. ``input``: the number of the operator's input that gets the records.
     """
 
     keys: ColumnKeys | list[Any] | None

@@ -10,7 +10,7 @@ A vertex is what runs between two exchanges: one head operator and the chain aft
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -273,17 +273,30 @@ class JobProgram:
         return replace(self, changes=int(changes or 0) + changed)
 
     @property
+    def chains(self) -> list[ChainProgram]:
+        """The chains of its sources, then those of its stages."""
+        chains = [source.chain for source in self.sources]
+        return chains + [vertex.chain for stage in self.stages for vertex in stage]
+
+    def with_chains(self, change: Callable[[ChainProgram], ChainProgram]) -> JobProgram:
+        """The same program with another chain in place of each."""
+        sources = (replace(source, chain=change(source.chain)) for source in self.sources)
+        stages = (
+            tuple(replace(vertex, chain=change(vertex.chain)) for vertex in stage)
+            for stage in self.stages
+        )
+        return replace(self, sources=tuple(sources), stages=tuple(stages))
+
+    @property
     def operators(self) -> list[NodeProgram | SinkProgram]:
         """Its sources, operators and sinks; each after those that feed it."""
-        chains = [source.chain for source in self.sources]
-        chains += [vertex.chain for stage in self.stages for vertex in stage]
-        return [*(chain.nodes[each] for chain in chains for each in chain.order()), *self.sinks]
+        nodes = (chain.nodes[each] for chain in self.chains for each in chain.order())
+        return [*nodes, *self.sinks]
 
     def exchanges_to(self, vertex: VertexProgram) -> frozenset[str]:
         """The ids of the exchanges that lead to a vertex."""
-        chains = [source.chain for source in self.sources]
-        chains += [feeder.chain for stage in self.stages for feeder in stage]
-        return frozenset(e.id for chain in chains for e in chain.exchanges if e.target == vertex.id)
+        exchanges = (each for chain in self.chains for each in chain.exchanges)
+        return frozenset(each.id for each in exchanges if each.target == vertex.id)
 
     @property
     def sink_stage(self) -> int:

@@ -48,8 +48,8 @@ TICK = 1 << 40
 """The sequence number of a task's envelopes that send the time alone."""
 
 _WATERMARKS = 16
-"""So many periodic watermarks of a split are enough for a task and micro-batch, however large:
-downstream of a keyed stage every key group gets each of them from every other."""
+"""A task emits about this many periodic watermarks of a split in a micro-batch, however large that
+is: downstream of a keyed stage every key group gets each of them from every other."""
 
 
 @dataclass(frozen=True)

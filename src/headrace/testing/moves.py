@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from headrace.runtime.savepoint.arrow import from_batches, to_batches
 from headrace.runtime.savepoint.manifest import Manifest
 from headrace.runtime.savepoint.savepoint import Savepoint
 
 
 def written_and_read(form: Savepoint) -> Savepoint:
     """The form as it comes back from bytes: JSON and Arrow batches."""
+    # Here, as it imports pyarrow: tests of rows start without it.
+    from headrace.runtime.savepoint.arrow import from_batches, to_batches
+
     parts = {}
     for name, records in form.parts.items():
         table = name.partition("/")[0]

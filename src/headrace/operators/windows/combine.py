@@ -192,7 +192,8 @@ class CombineWindowsOperator(CombineContents):
             self._release()
 
     def restore(self, state: Any | None) -> None:
-        """A split's records begin: those of before have been sent, with their watermark."""
+        """A split's records begin; those that a failed call left are dropped: they come again."""
+        super().restore(state)
         self._watermark = MIN_WATERMARK
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
@@ -225,6 +226,13 @@ class CombineWindowsOperator(CombineContents):
             held = Held([*table], (), [*table.values()])
             self.send(held, pane, self._counts[pane], pane + self._grid.pane_ms - 1)
         self._worth.note(sum(self._counts.values()), sent)
+        self._forget_tables()
+
+    def _forget_tables(self) -> None:
         self._ended.clear()
         self._tables.clear()
         self._counts.clear()
+
+    def _drop(self) -> None:
+        self._forget_tables()
+        self._waiting = None

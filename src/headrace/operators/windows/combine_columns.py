@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.aggregates.aggregate import Fold
@@ -119,9 +119,8 @@ class CombineColumnsOperator(CombineWindowsOperator):
         if self._records >= MOST_RECORDS or self._bytes >= MOST_BYTES:
             self._release()
 
-    def restore(self, state: Any | None) -> None:
-        """A split's records begin; those that a failed call left come again."""
-        super().restore(state)
+    def _drop(self) -> None:
+        super()._drop()
         self._forget()
 
     def _forget(self) -> None:

@@ -18,7 +18,7 @@ from headrace.runtime.loops import Step
 from headrace.runtime.operator import Operator, Signal
 
 Piece = list[Any]
-"""Start, end (ms, exclusive), what is held, and of how many records."""
+"""Start, end (ms, exclusive), the accumulator, and how many records it stands for."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,8 @@ class CombineSessionsOperator(CombineContents):
         return None if self.reached == MIN_WATERMARK else self.reached
 
     def restore(self, state: Any | None) -> None:
-        """A split's records begin, or go on."""
+        """A split's records begin, or go on; those that a failed call left are dropped."""
+        super().restore(state)
         self.reached = MIN_WATERMARK if state is None else state
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
@@ -127,14 +128,21 @@ class CombineSessionsOperator(CombineContents):
                 if self._pieces.get(key) is piece:
                     del self._pieces[key]
 
+    def _drop(self) -> None:
+        self._forget_pieces()
+        self._waiting = None
+
+    def _forget_pieces(self) -> None:
+        self._before.clear()
+        self._aside.clear()
+        self._pieces.clear()
+
     def _release(self) -> None:
         for pieces, watermark in self._before:
             self._send(pieces)
             self._signal(watermark, False)
-        self._before.clear()
         self._send([*self._aside, *self._pieces.items()])
-        self._aside.clear()
-        self._pieces.clear()
+        self._forget_pieces()
         if self._waiting is not None:
             waiting, self._waiting = self._waiting, None
             self._signal(waiting, False)

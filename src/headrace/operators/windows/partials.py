@@ -204,7 +204,7 @@ def partials_of(fold: Fold, keys: tuple[str, ...], grid: Grid, columns: Columns)
 class Taken:
     """What is needed of records, as arrays, and the records themselves.
 
-    ``reach``: no sum of their integers is further from 0 than that.
+    ``reach``: an upper bound of any sum's absolute value, so that none overflows 64 bits.
     """
 
     __slots__ = ("arrays", "columns", "kinds", "reach")

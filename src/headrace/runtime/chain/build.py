@@ -13,7 +13,7 @@ from headrace.runtime.chain.counting import ChainCounts, counting
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
-from headrace.runtime.exchange.endpoint import Endpoint, KeyedEndpoint
+from headrace.runtime.exchange.endpoint import Endpoint, KeyedEndpoint, given_to_endpoint
 from headrace.runtime.exchange.outbox import Outbox
 from headrace.runtime.exchange.steps import exchange_step, sink_step
 from headrace.runtime.failure import annotate
@@ -113,16 +113,8 @@ class ChainParts:
             from headrace.runtime.columns.exchange import ColumnsEndpoint
 
             return ColumnsEndpoint(self._outbox, program, self._job.partitions)
-        return (KeyedEndpoint if merged else Endpoint)(
-            self._outbox,
-            program.stage,
-            program.target,
-            program.groups,
-            program.mode == "key",
-            program.id,
-            program.input,
-            program.mode == "broadcast",
-        )
+        given = given_to_endpoint(self._outbox, program)
+        return KeyedEndpoint(*given) if merged else Endpoint(*given)
 
     def _count_parents(self) -> dict[str, int]:
         counts: dict[str, int] = {}

@@ -21,7 +21,7 @@ How = Literal["count", "sum", "min", "max"]
 """What is computed of values; Arrow has the same names."""
 
 MOST = (1 << 63) - 1
-"""No integer of 64 bits is further from 0, but for one."""
+"""The greatest integer of 64 bits."""
 
 MISFITS = (TypeError, ValueError, OverflowError, ArithmeticError, NotImplementedError)
 """What Arrow and numpy raise for a value that does not fit a column, or for a type that they cannot
@@ -85,7 +85,7 @@ def numbers_in_turn(column: Any, how: How) -> Array | None:
 
 
 class Grouped(NamedTuple):
-    """A column that Arrow computes by group. No sum of it is further from 0 than ``reach``."""
+    """A column that Arrow computes by group; no sum's absolute value is above ``reach``."""
 
     column: Any
     reach: int
@@ -112,7 +112,7 @@ def numbers_by_group(column: Any, how: How) -> Grouped | None:
 
 
 def reach_of(column: Any) -> int:
-    """The largest distance of an integer from 0; 0 for other types."""
+    """The greatest absolute value in a column of integers; 0 for other types."""
     import pyarrow.compute as pc
     from pyarrow import types
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headrace.runtime.block import ALL_GROUPS, Block, Envelope, Kind, Mark
+from headrace.runtime.block import Block, Envelope, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, joined
 from headrace.runtime.columns.routing import routing_of
-from headrace.runtime.exchange.endpoint import Endpoint, waiting_in
+from headrace.runtime.exchange.endpoint import Endpoint, given_to_endpoint, waiting_in
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
 from headrace.runtime.program import ExchangeProgram
 
@@ -160,7 +160,7 @@ class ColumnsEndpoint(Endpoint):
         events: list[_Event],
         before: dict[int, list[int]],
     ) -> Iterator[Envelope]:
-        outbox, marks, openings = self.outbox, list[Mark](), list[tuple[int, Channel]]()
+        marks, openings = list[Mark](), list[tuple[int, Channel]]()
         for row, channel, mark in events:
             position = before[row][group]
             if mark is None:
@@ -182,26 +182,14 @@ class ColumnsEndpoint(Endpoint):
             isolated=False,
             marks=marks,
             first_watermark_ms=None,
-            now_ms=outbox.now_ms,
+            now_ms=self.outbox.now_ms,
             merged_channel=self.channel if self.merged else None,
             openings=(*openings,),
             input=self.input,
         )
         if not len(columns):
             block = empty_of(block, self.keyed)
-        yield Envelope(
-            *(self.stage, ALL_GROUPS if self.to_all else group, self.target, Kind.DATA),
-            *(outbox.sender, next(outbox.seq), block),
-        )
-
-
-def given_to_endpoint(outbox: Outbox, program: ExchangeProgram) -> tuple[Any, ...]:
-    """What an ``Endpoint`` of an exchange is made of."""
-    mode = program.mode
-    return (
-        *(outbox, program.stage, program.target, program.groups, mode == "key", program.id),
-        *(program.input, mode == "broadcast"),
-    )
+        yield self._addressed(group, block)
 
 
 def empty_of(block: Block, keyed: bool) -> Block:

@@ -10,18 +10,17 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from headrace.runtime.block import ALL_GROUPS, Block, BlockBuffer, Envelope, Kind, Mark
+from headrace.runtime.block import Block, BlockBuffer, Envelope, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, joined
 from headrace.runtime.columns.exchange import (
     ByGroup,
     PushRows,
     empty_of,
-    given_to_endpoint,
     rows_before,
 )
 from headrace.runtime.columns.routing import routing_of
-from headrace.runtime.exchange.endpoint import KeyedEndpoint, waiting_in
+from headrace.runtime.exchange.endpoint import KeyedEndpoint, given_to_endpoint, waiting_in
 from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
 from headrace.runtime.program import ExchangeProgram
 
@@ -174,7 +173,6 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
         marks = [Mark(at, self.channel, watermark) for at, watermark in under[1:]]
         if self._last is not None:
             marks.append(self._last._replace(position=len(columns)))
-        outbox = self.outbox
         block = Block(
             self._routing.keys_of(columns),
             columns,
@@ -182,13 +180,10 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
             isolated=False,
             marks=marks,
             first_watermark_ms=under[0][1],
-            now_ms=outbox.now_ms,
+            now_ms=self.outbox.now_ms,
             merged_channel=self.channel if self.merged else None,
             input=self.input,
         )
         if not len(columns):
             block = empty_of(block, self.keyed)
-        return Envelope(
-            *(self.stage, ALL_GROUPS if self.to_all else group, self.target, Kind.DATA),
-            *(outbox.sender, next(outbox.seq), block),
-        )
+        return self._addressed(group, block)

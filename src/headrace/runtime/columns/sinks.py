@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headrace.runtime.block import Block, Envelope, Kind
+from headrace.runtime.block import Block, Envelope
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, joined
 from headrace.runtime.exchange.endpoint import Endpoint, waiting_in
@@ -41,12 +41,9 @@ class SinkEndpoint(Endpoint):
         """Everything gathered: columns came before the rows that wait."""
         gathered, self._gathered = self._gathered, []
         if gathered:
-            columns, outbox = joined(gathered), self.outbox
+            columns = joined(gathered)
             self._left += len(columns)
             times = columns.timestamps
-            block = Block(None, columns, times, False, [], None, outbox.now_ms)
-            yield Envelope(
-                *(self.stage, outbox.current_group, self.target, Kind.DATA),
-                *(outbox.sender, next(outbox.seq), block),
-            )
+            block = Block(None, columns, times, False, [], None, self.outbox.now_ms)
+            yield self._addressed(0, block)
         yield from super().drain()

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Any
 
-from headrace.runtime.block import ALL_GROUPS, BlockBuffer, Envelope, Kind, Mark, take
+from headrace.runtime.block import ALL_GROUPS, Block, BlockBuffer, Envelope, Kind, Mark, take
 from headrace.runtime.channel import Channel
 from headrace.runtime.detached import RecordLayout
 from headrace.runtime.exchange.outbox import Outbox
 from headrace.runtime.overflow import bytes_of
+from headrace.runtime.program import ExchangeProgram
 
 
 class Endpoint:
@@ -138,6 +139,11 @@ class Endpoint:
         merged_channel = self.channel if self.merged and self.exchange else None
         checked = not self.unchecked
         block = take(buffer, self.keyed, outbox.now_ms, merged_channel, checked, self.input)
+        return self._addressed(group, block)
+
+    def _addressed(self, group: int, block: Block) -> Envelope:
+        """A block on its way to a receiver; to a sink it goes in the name of the group at work."""
+        outbox = self.outbox
         where = group if self.exchange is not None else outbox.current_group
         if self.to_all:
             where = ALL_GROUPS
@@ -254,6 +260,15 @@ class KeyedEndpoint(Endpoint):
         if self._last is not None:
             whole.marks.append(self._last._replace(position=len(whole.values)))
         return whole
+
+
+def given_to_endpoint(outbox: Outbox, program: ExchangeProgram) -> tuple[Any, ...]:
+    """What an ``Endpoint`` of an exchange is made of."""
+    mode = program.mode
+    return (
+        *(outbox, program.stage, program.target, program.groups, mode == "key", program.id),
+        *(program.input, mode == "broadcast"),
+    )
 
 
 def waiting_in(buffers: Iterable[BlockBuffer | None]) -> int:
