@@ -84,7 +84,7 @@ class EntryPages(HashedPages):
             self.compact = compactor(self._schema)
             self.expanded = expander(self._schema)
             self.watched = holds_containers(self._schema)
-            self._pack = packer(self._schema)
+            self._pack = packer(self._schema, _BIG)
             self._unpack = unpacker(self._schema)
 
     def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
@@ -112,7 +112,7 @@ class EntryPages(HashedPages):
                     check_state(slot, before, now, self._owner)
             if layout_of(schema) != layout_of(self._schema):
                 expanded = expander(schema)
-                if packer(schema) is not None:
+                if packer(schema, _BIG) is not None:
                     packed = {key: _named(stored, schema) for key, stored in packed.items()}
                 packed |= {key: pickle.dumps(expanded(value), 5) for key, value in plain.items()}
                 plain = {}
@@ -140,10 +140,12 @@ class EntryPages(HashedPages):
             raise refused from None
 
     def _frozen(self, value: Entry, old: Stored | None) -> Stored:
-        if not isinstance(old, tuple) and _BIG.isdisjoint(map(type, value.values())):
-            data = pickle.dumps(value if self._pack is None else self._pack(value), 5)
-            if len(data) <= SPILL_PAGES * self._page_bytes:
-                return data
+        if type(old) is not tuple:
+            form = value if self._pack is None else self._pack(value)
+            if type(form) is tuple or _BIG.isdisjoint(map(type, value.values())):
+                data = pickle.dumps(form, 5)
+                if len(data) <= SPILL_PAGES * self._page_bytes:
+                    return data
         return self._spill(value, old)
 
     def thaw(self, stored: Stored) -> Entry:
