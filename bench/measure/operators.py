@@ -7,8 +7,8 @@ by the other's, the mean over the rounds and its interval of 95 %: above 1, this
 
 A case is a program of the DataStream API. It runs once through the local runner, which gives the
 inputs of its keyed tasks; what is measured are new tasks with the same inputs and state that begins
-empty, on the heap or in pages. Records are not combined before the exchange. A driver that the
-older engine knows as well is the reason for doing it so.
+empty, on the heap or in pages. Records are not combined before the exchange. It uses only what an
+older engine has as well.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from headrace.runtime.state.pages.held import HeldPages
 from headrace.testing import run_pipeline
 
 HEAP, PAGES = "heap", "pages"
-REPEATS = 3
+REPEATS = 2
 MANY_KEYS = 1_000_000
 
 Record = tuple[int, int, int]
@@ -252,7 +252,7 @@ FEW_OPEN = Input(records=50_000)
 MANY_OPEN = Input(records=30_000, keys=75, rate=1_500, disorder_ms=10_000)
 """A key has 10 records of each side in a second, and the watermark is 10 s late."""
 
-COLUMNS = Input(records=400_000, keys=10_000, rate=20_000, batch=100_000)
+COLUMNS = Input(records=200_000, keys=10_000, rate=20_000, batch=50_000)
 
 CASES: dict[str, Case] = {
     "process, a list": Case(_process(Sums())),
@@ -277,7 +277,7 @@ CASES: dict[str, Case] = {
     "window join": Case(_window_join),
     "process, 1,000,000 keys": Case(
         _process(Keeps()),
-        Input(records=MANY_KEYS // 2, keys=MANY_KEYS, batch=100_000),
+        Input(records=MANY_KEYS // 4, keys=MANY_KEYS, batch=100_000),
         backends=(PAGES,),
         repeats=1,
     ),

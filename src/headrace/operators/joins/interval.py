@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -182,13 +183,21 @@ class IntervalJoinOperator(JoinOperator):
                     buffer.add(timestamp, value)
                 changed(key)
                 buffer = entry.get(others)
-                if buffer is not None and (
-                    type(buffer) is not TimeBuffer or buffer.times[-1] >= timestamp + lower_ms
-                ):
+                if buffer is None:
+                    continue
+                if type(buffer) is TimeBuffer:
+                    times = buffer.times
+                    if times[-1] < timestamp + lower_ms:
+                        continue
+                    # As in ``between``, written out.
+                    start = bisect_left(times, timestamp + lower_ms)
+                    end = bisect_right(times, timestamp + upper_ms, start)
+                    moments, found = times[start:end], buffer.values[start:end]
+                else:
                     moments, found = buffer.between(timestamp + lower_ms, timestamp + upper_ms)
-                    if moments:
-                        cell.key, cell.entry, cell.event_ms = key, entry, timestamp
-                        join(value, timestamp, found, moments)
+                if moments:
+                    cell.key, cell.entry, cell.event_ms = key, entry, timestamp
+                    join(value, timestamp, found, moments)
 
         return process
 
@@ -243,16 +252,17 @@ class IntervalJoinOperator(JoinOperator):
         earliest = MAX_WATERMARK
         for side, kept_ms in self._kept:
             buffer = entry.get(side)
-            if buffer is not None:
-                if type(buffer) is not TimeBuffer or buffer.times[0] + kept_ms <= watermark:
-                    least_ms = buffer.remove_through(watermark - kept_ms)
-                    if least_ms is None:
-                        del entry[side]
-                        continue
-                else:
-                    least_ms = buffer.times[0]  # a call less where there is nothing to remove
-                if least_ms + kept_ms < earliest:
-                    earliest = least_ms + kept_ms
+            if buffer is None:
+                continue
+            if type(buffer) is TimeBuffer and buffer.times[0] + kept_ms > watermark:
+                least_ms = buffer.times[0]  # a call less where there is nothing to remove
+            else:
+                least_ms = buffer.remove_through(watermark - kept_ms)
+                if least_ms is None:
+                    del entry[side]
+                    continue
+            if least_ms + kept_ms < earliest:
+                earliest = least_ms + kept_ms
         return earliest
 
     def _set_timer(self, key: Any, entry: Entry, clear_ms: int, moment_ms: int) -> None:

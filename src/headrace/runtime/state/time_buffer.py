@@ -59,10 +59,14 @@ class TimeBuffer:
         Gives back ``least_ms`` of what is left, or None if nothing is.
         """
         times = self.times
-        if times and times[0] <= moment_ms:
+        if not times or times[-1] <= moment_ms:
+            times.clear()
+            self.values.clear()
+            return None
+        if times[0] <= moment_ms:
             end = bisect_right(times, moment_ms)
             del times[:end], self.values[:end]
-        return times[0] if times else None
+        return times[0]
 
     def take_through(self, moment_ms: int) -> tuple[list[int], list[Any]]:
         """Remove the records up to a moment and give them back, with their timestamps first."""

@@ -112,11 +112,12 @@ def _names(slots: Sequence[Any]) -> str:
     return "".join(f"value_{number}, " for number in range(len(slots)))
 
 
-def _generated(head: str, lines: Sequence[str], names: dict[str, Any]) -> Any:
+def _generated(head: str, lines: Sequence[str], names: dict[str, Any]) -> Callable[[Any], Any]:
     """A function by its text. Without a loop over the slots an entry takes half the time."""
     _, name, _ = re.split(r"[ (]", head, maxsplit=2)
     exec(_code("\n    ".join([head, *lines])), names)
-    return names[name]
+    made: Callable[[Any], Any] = names[name]
+    return made
 
 
 @lru_cache(maxsize=256)
