@@ -8,9 +8,8 @@ of the price (docs/adr/0010-cost-per-record.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from types import CodeType
 from typing import Any
 
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
@@ -71,7 +70,8 @@ def holds_containers(schema: Schema) -> bool:
     return any(kind in _EXPAND for _, kind in layout_of(schema))
 
 
-def packer(schema: Schema, big: Container[type]) -> Callable[[Entry], Any] | None:
+@lru_cache(maxsize=256)  # each call of a group asks for it
+def packer(schema: Schema, big: frozenset[type]) -> Callable[[Entry], Any] | None:
     """A function that gives what of an entry is pickled, if it is pickled alone.
 
     None where that is the entry itself. An entry with buffers by time is a tuple, by the order of
@@ -97,6 +97,7 @@ def packer(schema: Schema, big: Container[type]) -> Callable[[Entry], Any] | Non
     return _generated("def packed(entry):", lines, {"big": big})
 
 
+@lru_cache(maxsize=256)
 def unpacker(schema: Schema) -> Callable[[tuple[Any, ...]], Entry]:
     """A function that gives the entry of what ``packer`` gave."""
     slots = layout_of(schema)
@@ -115,14 +116,9 @@ def _names(slots: Sequence[Any]) -> str:
 def _generated(head: str, lines: Sequence[str], names: dict[str, Any]) -> Callable[[Any], Any]:
     """A function by its text. Without a loop over the slots an entry takes half the time."""
     _, name, _ = re.split(r"[ (]", head, maxsplit=2)
-    exec(_code("\n    ".join([head, *lines])), names)
+    exec("\n    ".join([head, *lines]), names)
     made: Callable[[Any], Any] = names[name]
     return made
-
-
-@lru_cache(maxsize=256)
-def _code(source: str) -> CodeType:
-    return compile(source, "<headrace: entries>", "exec")
 
 
 def _compactor_of_many(schema: Schema) -> Callable[[Entry], Any]:
