@@ -117,6 +117,7 @@ class AsOfJoinOperator(JoinOperator):
         self._wait_ms, self._kept_ms = spec.wait_ms, spec.right_kept_ms
         kept_ms = self._kept_ms
         self._grid_ms = _GRID_MS if kept_ms is None else max(kept_ms // 4, _LEAST_GRID_MS)
+        self._is_backward = spec.direction == "backward"
         self._choose = chooser(spec)
 
     def bind(self, outputs: Outputs) -> Push:
@@ -139,7 +140,8 @@ class AsOfJoinOperator(JoinOperator):
     ) -> None:
         """Let left records wait for the watermark."""
         node, cell, wait_ms = self.node, self.cell, self._wait_ms
-        watermark, changed = cell.watermark, cell.backend.changed
+        watermark, clear = cell.watermark, self._clear
+        enter, changed = cell.backend.enter, cell.backend.changed
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):
@@ -151,8 +153,13 @@ class AsOfJoinOperator(JoinOperator):
                 continue
             if ready_ms > MAX_WATERMARK:
                 raise out_of_range("a left record can be joined at", ready_ms)
-            entry = self._entered(key, watermark)
-            _add(entry, LEFT, timestamp, value)
+            entry = enter(key)
+            clear(entry, watermark)
+            buffer = entry.get(LEFT)
+            if buffer is None:
+                entry[LEFT] = TimeBuffer([timestamp], [value])
+            else:
+                buffer.add(timestamp, value)
             timer_ms = entry.get(SLOT)
             if timer_ms is None or ready_ms < timer_ms:
                 self._set_timer(key, entry, ready_ms)
@@ -163,7 +170,8 @@ class AsOfJoinOperator(JoinOperator):
     ) -> None:
         """Keep right records; late ones too, since left ones to come may still want them."""
         node, cell, kept_ms = self.node, self.cell, self._kept_ms
-        watermark, changed = cell.watermark, cell.backend.changed
+        watermark, clear = cell.watermark, self._clear
+        enter, changed = cell.backend.enter, cell.backend.changed
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):
@@ -172,17 +180,16 @@ class AsOfJoinOperator(JoinOperator):
             if kept_ms is not None and timestamp + kept_ms <= watermark:
                 self._dropped.inc()  # nothing to come is so near to it
                 continue
-            entry = self._entered(key, watermark)
-            _add(entry, RIGHT, timestamp, value)
+            entry = enter(key)
+            clear(entry, watermark)
+            buffer = entry.get(RIGHT)
+            if buffer is None:
+                entry[RIGHT] = TimeBuffer([timestamp], [value])
+            else:
+                buffer.add(timestamp, value)
             if SLOT not in entry:
                 self._set_look(key, entry)
             changed(key)
-
-    def _entered(self, key: Any, watermark: int) -> Entry:
-        """What is kept for a key, without what the watermark has made useless."""
-        entry = self.cell.backend.enter(key)
-        self._clear(entry, watermark)
-        return entry
 
     def _take_late(self, value: Any, timestamp: int) -> None:
         if self._late is None:
@@ -195,8 +202,7 @@ class AsOfJoinOperator(JoinOperator):
         node, cell, choose = self.node, self.cell, self._choose  # noqa: F841
         join, inner, wait_ms = self._join, self._spec.inner, self._wait_ms
         left, right = entry[LEFT], entry.get(RIGHT, _NOTHING)
-        times, values = left.between(left.least_ms, watermark - wait_ms)
-        left.remove_through(watermark - wait_ms)
+        times, values = left.take_through(watermark - wait_ms)
         if not left:
             del entry[LEFT]
         cell.enter(key)
@@ -232,14 +238,12 @@ class AsOfJoinOperator(JoinOperator):
 
     def _clear(self, entry: Entry, watermark: int) -> None:
         """Remove the right records that fit no left one to come."""
-        right = entry.get(RIGHT)
+        right, kept_ms = entry.get(RIGHT), self._kept_ms
         if right is not None:
-            if self._kept_ms is not None:
-                right.remove_through(watermark - self._kept_ms)
-            if self._spec.direction == "backward":
-                right.keep_from(watermark)
-            if not right:
+            if kept_ms is not None and right.remove_through(watermark - kept_ms) is None:
                 del entry[RIGHT]
+            elif self._is_backward:
+                right.keep_from(watermark)
 
     def _set_look(self, key: Any, entry: Entry) -> None:
         """Set a timer for when right records can be removed, if some ever can."""
@@ -268,11 +272,3 @@ class AsOfJoinOperator(JoinOperator):
         elif RIGHT in entry:
             self._set_look(key, entry)
         backend.changed(key)
-
-
-def _add(entry: Entry, side: str, timestamp: int, value: Any) -> None:
-    buffer = entry.get(side)
-    if buffer is None:
-        entry[side] = TimeBuffer([timestamp], [value])
-    else:
-        buffer.add(timestamp, value)

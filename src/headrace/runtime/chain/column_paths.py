@@ -37,7 +37,9 @@ class ColumnPaths:
             self.pushes = self._into_operator(root)
 
     def _set_outputs(self, node: NodeProgram) -> None:
-        tags = dict.fromkeys(link.tag for link in node.links if link.columns)
+        # What takes columns may emit columns: where rows are wanted, they are made in one go.
+        emits = node.spec is not None and node.spec.traits.takes_columns
+        tags = dict.fromkeys(link.tag for link in node.links if link.columns or emits)
         if not tags:
             return
         outputs = self._parts.outputs(node)

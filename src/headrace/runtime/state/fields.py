@@ -29,8 +29,15 @@ def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
         CheckpointError: it was stored before the class had the field.
     """
     for state, value in entry.items():
-        value = _first(value)
-        if type(value) in ATOMS:
+        # Called for each entry that is read, so the usual types are told apart without a call.
+        kind = type(value)
+        if kind is TimeBuffer and value.values:
+            value = value.values[0]
+        elif kind is not tuple or not value:
+            value = _first(value)
+        else:
+            value = value[0]  # a value that expires is a pair with the time of its last use
+        if type(value) in _without_fields:
             continue
         for field in missing_fields(value):
             name = type(value).__qualname__
@@ -47,6 +54,8 @@ def missing_fields(value: Any) -> list[str]:
     """The fields of a value's dataclass that it has no value for, without ``field(init=False)``."""
     kind = type(value)
     names = _known[kind] if kind in _known else _known.setdefault(kind, _needed(kind))
+    if not names:
+        _without_fields.add(kind)
     if not names or getattr(value, "__dict__", {}).keys() >= names:
         return []
     return sorted(name for name in names if not hasattr(value, name))
@@ -64,6 +73,8 @@ def _first(value: Any) -> Any:
 
 
 _known: dict[type, frozenset[str]] = {}
+_without_fields: set[type] = {*ATOMS}
+"""The types that need none: atoms, and those that were met."""
 
 
 def _needed(kind: type) -> frozenset[str]:

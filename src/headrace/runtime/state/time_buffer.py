@@ -37,6 +37,8 @@ class TimeBuffer:
     def between(self, first_ms: int, last_ms: int) -> tuple[list[int], list[Any]]:
         """The timestamps and the records from one moment to another, both included."""
         times = self.times
+        if not times or times[-1] < first_ms or times[0] > last_ms:
+            return [], []
         start = bisect_left(times, first_ms)
         end = bisect_right(times, last_ms, start)
         return times[start:end], self.values[start:end]
@@ -51,12 +53,28 @@ class TimeBuffer:
         place = bisect_left(self.times, moment_ms)
         return None if place == len(self.times) else (self.times[place], self.values[place])
 
-    def remove_through(self, moment_ms: int) -> None:
-        """Remove the records up to a moment, those of the moment included."""
+    def remove_through(self, moment_ms: int) -> int | None:
+        """Remove the records up to a moment, those of the moment included.
+
+        Gives back ``least_ms`` of what is left, or None if nothing is.
+        """
         times = self.times
-        if times and times[0] <= moment_ms:
+        if not times or times[-1] <= moment_ms:
+            times.clear()
+            self.values.clear()
+            return None
+        if times[0] <= moment_ms:
             end = bisect_right(times, moment_ms)
             del times[:end], self.values[:end]
+        return times[0]
+
+    def take_through(self, moment_ms: int) -> tuple[list[int], list[Any]]:
+        """Remove the records up to a moment and give them back, with their timestamps first."""
+        times, values = self.times, self.values
+        end = bisect_right(times, moment_ms)
+        taken = times[:end], values[:end]
+        del times[:end], values[:end]
+        return taken
 
     def keep_from(self, moment_ms: int) -> None:
         """Remove records before the last one that is not younger than a moment.
@@ -64,9 +82,10 @@ class TimeBuffer:
         A big buffer may keep some of them, unless that record is the last of all: what it does not
         read it removes only as a whole.
         """
-        place = bisect_right(self.times, moment_ms) - 1
-        if place > 0:
-            del self.times[:place], self.values[:place]
+        times = self.times
+        if len(times) > 1 and times[1] <= moment_ms:
+            place = bisect_right(times, moment_ms) - 1
+            del times[:place], self.values[:place]
 
     @property
     def is_single(self) -> bool:

@@ -174,13 +174,19 @@ class ChunkedTimes(TimeBuffer):
                 return found
         return super().first_at_or_after(moment_ms)
 
-    def remove_through(self, moment_ms: int) -> None:
+    def remove_through(self, moment_ms: int) -> int | None:
         super().remove_through(moment_ms)
         if self._recent.firsts and moment_ms >= self._first_of_chunks():
             self._removed_ms = max(moment_ms, self._removed_ms)
             self._drop_before(moment_ms)
             if moment_ms >= self._last_ms:
                 self._drop_all()
+        return self.least_ms if self else None
+
+    def take_through(self, moment_ms: int) -> tuple[list[int], list[Any]]:
+        taken = self.between(MIN_WATERMARK - 1, moment_ms)
+        self.remove_through(moment_ms)
+        return taken
 
     def keep_from(self, moment_ms: int) -> None:
         if self.times and self.times[0] <= moment_ms:

@@ -35,6 +35,9 @@ PAGE_FORMAT = 1
 SPILL_PAGES = 4
 """An entry of more than this many pages' bytes moves out of its page."""
 
+_OF_A_CLASS = pickle.STACK_GLOBAL
+"""Without this byte no object of a class is in what was pickled, so none lacks a field."""
+
 _BIG = frozenset({ChunkedList, BucketedMap, ChunkedTimes})
 
 
@@ -84,7 +87,7 @@ class EntryPages(HashedPages):
             self.compact = compactor(self._schema)
             self.expanded = expander(self._schema)
             self.watched = holds_containers(self._schema)
-            self._pack = packer(self._schema)
+            self._pack = packer(self._schema, _BIG)
             self._unpack = unpacker(self._schema)
 
     def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
@@ -112,7 +115,7 @@ class EntryPages(HashedPages):
                     check_state(slot, before, now, self._owner)
             if layout_of(schema) != layout_of(self._schema):
                 expanded = expander(schema)
-                if packer(schema) is not None:
+                if packer(schema, _BIG) is not None:
                     packed = {key: _named(stored, schema) for key, stored in packed.items()}
                 packed |= {key: pickle.dumps(expanded(value), 5) for key, value in plain.items()}
                 plain = {}
@@ -132,19 +135,18 @@ class EntryPages(HashedPages):
             StateTooLargeError: a value in it is larger than the store allows.
         """
         try:
-            return self._frozen(value, old)
+            if type(old) is not tuple:
+                form = value if self._pack is None else self._pack(value)
+                if type(form) is tuple or _BIG.isdisjoint(map(type, value.values())):
+                    data = pickle.dumps(form, 5)
+                    if len(data) <= SPILL_PAGES * self._page_bytes:
+                        return data
+            return self._spill(value, old)
         except Exception as error:
             refused = refusal_of(self._owner, key, value, error, _BIG)
             if refused is error:
                 raise
             raise refused from None
-
-    def _frozen(self, value: Entry, old: Stored | None) -> Stored:
-        if not isinstance(old, tuple) and _BIG.isdisjoint(map(type, value.values())):
-            data = pickle.dumps(value if self._pack is None else self._pack(value), 5)
-            if len(data) <= SPILL_PAGES * self._page_bytes:
-                return data
-        return self._spill(value, old)
 
     def thaw(self, stored: Stored) -> Entry:
         """A fresh entry; big lists, maps and buffers in it are read when they are used.
@@ -156,7 +158,8 @@ class EntryPages(HashedPages):
         if isinstance(stored, bytes):
             found: Any = pickle.loads(stored)
             entry = self._unpack(found) if type(found) is tuple else found
-            check_fields(self._owner, entry)
+            if _OF_A_CLASS in stored:
+                check_fields(self._owner, entry)
             return entry
         rest, refs = stored
         entry = pickle.loads(self._record("e", rest) if isinstance(rest, int) else rest)
