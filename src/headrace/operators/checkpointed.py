@@ -22,8 +22,8 @@ from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.handles.coercion import Fit, fit_of_elements
 from headrace.runtime.state.kinds import VALUE, StateKind
-from headrace.runtime.state.typed import typed_list
 from headrace.runtime.user_function import UserFunction
 
 _ELEMENT = "element"
@@ -64,6 +64,7 @@ class OperatorList:
 
     def __init__(self, elements: Iterable[Any] = ()) -> None:
         self.elements = [*elements]
+        self.fit: Fit | None = None
 
     def get(self) -> Iterator[Any]:
         """The elements, in order."""
@@ -73,15 +74,18 @@ class OperatorList:
 
     def add(self, value: Any) -> None:
         """Append an element."""
-        self.elements.append(value)
+        self.elements.append(value if self.fit is None else self.fit(value))
 
     def add_all(self, values: Iterable[Any]) -> None:
-        """Append several elements."""
-        self.elements += values
+        """Append several elements: all of them, or none where one does not fit."""
+        self.elements += self._fitted(values)
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace all elements."""
-        self.elements = [*values]
+        self.elements = [*self._fitted(values)]
+
+    def _fitted(self, values: Iterable[Any]) -> Iterable[Any]:
+        return values if self.fit is None else [*map(self.fit, values)]
 
     def clear(self) -> None:
         """Remove all elements."""
@@ -100,7 +104,6 @@ class OperatorStates:
     ) -> None:
         self.lists = {name: OperatorList(elements) for name, elements in found.items()}
         self._restored, self._where, self._context = restored, where, context
-        self._given: dict[str, Any] = {}
         self.number = self.now_ms = 0
 
     def is_restored(self) -> bool:
@@ -114,10 +117,10 @@ class OperatorStates:
     def get_list_state(self, state_descriptor: Any) -> Any:
         """The list of a descriptor."""
         name = state_descriptor.get_name()
-        if name not in self._given:
-            found = self.lists.setdefault(name, OperatorList())
-            self._given[name] = typed_list(found, state_descriptor)
-        return self._given[name]
+        found = self.lists.setdefault(name, OperatorList())
+        if found.fit is None:
+            found.fit = fit_of_elements(state_descriptor.type_info, name)
+        return found
 
     def get_union_list_state(self, state_descriptor: Any) -> Any:
         """The list of a descriptor; the operator has one instance, so it has all elements."""

@@ -11,8 +11,8 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.runtime.detached import copied
 from headrace.runtime.state.backend import RESERVED_NAMES
 from headrace.runtime.state.handles import NamespacedStates
+from headrace.runtime.state.handles.aggregating import fitted_aggregate
 from headrace.runtime.state.kinds import AGGREGATING, LIST, REDUCING
-from headrace.runtime.state.typed import typed_aggregating
 from headrace.runtime.user_function import UserFunction
 
 SLOT = RESERVED_NAMES + "window-contents"
@@ -154,15 +154,14 @@ class Aggregated(_Folded):
 
     def state(self, states: NamespacedStates) -> Any:
         descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)
-        return typed_aggregating(states.get_aggregating_state, descriptor)
+        return states.get_aggregating_state(descriptor)
 
     def result(self, state: Any, held: Any) -> Any:
         return state._function.get_result(held)
 
     def fitted(self) -> Any:
         """The function, whose accumulators fit their declared type."""
-        descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)
-        return typed_aggregating(lambda asked: asked.get_agg_function(), descriptor)
+        return fitted_aggregate(self.function.target, self.accumulator_type, SLOT)
 
     def of_all(self, values: list[Any]) -> list[Any]:
         function = self.function.target
