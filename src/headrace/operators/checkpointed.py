@@ -1,17 +1,17 @@
 """Functions with state that belongs to an instance of the operator, and not to a key.
 
 An instance is a subtask of a vertex. Each element of its lists is an entry of its own in the
-subtask's backend, under ``(name of the list, subtask, position, number of the snapshot)``. So
-elements are spread anew where the savepoint is restored into another number of subtasks. Numbers
-rise above those of all instances before, so an element that has gone to another subtask keeps a key
-that nobody gives again.
+subtask's backend, under ``(name of the list, subtask, position, number of the snapshot)``, in the
+slot of the list's name, whose type is that of the elements. So elements are spread anew where the
+savepoint is restored into another number of subtasks. Numbers rise above those of all instances
+before, so an element that has gone to another subtask keeps a key that nobody gives again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,7 +26,6 @@ from headrace.runtime.state.handles.coercion import Fit, fit_of_elements
 from headrace.runtime.state.kinds import VALUE, StateKind
 from headrace.runtime.user_function import UserFunction
 
-_ELEMENT = "element"
 _Key = tuple[str, int, int, int]
 _Stored = dict[str, list[tuple[_Key, bytes]]]
 """By name of a list, the key of each element and a digest of its content."""
@@ -65,6 +64,8 @@ class OperatorList:
     def __init__(self, elements: Iterable[Any] = ()) -> None:
         self.elements = [*elements]
         self.fit: Fit | None = None
+        self.kind: StateKind | None = None
+        """What an element is stored as; None: the function has not asked for the list."""
 
     def get(self) -> Iterator[Any]:
         """The elements, in order."""
@@ -118,8 +119,11 @@ class OperatorStates:
         """The list of a descriptor."""
         name = state_descriptor.get_name()
         found = self.lists.setdefault(name, OperatorList())
-        if found.fit is None:
-            found.fit = fit_of_elements(state_descriptor.type_info, name)
+        if found.kind is None:
+            declared = state_descriptor.type_info
+            found.fit = fit_of_elements(declared, name)
+            of_element = None if declared is None else declared.elem_type.to_data()
+            found.kind = StateKind(VALUE, of_element)
         return found
 
     def get_union_list_state(self, state_descriptor: Any) -> Any:
@@ -210,6 +214,7 @@ class CheckpointedOperator(Operator):
         states = OperatorStates(found, restored or bool(stored), self._context, self._where)
         states.number = number
         function.target.initialize_state(states)
+        _declare(states.lists, self.cell.backend)
         operator.open(node, self._context, self.cell)
         return _Instance(function.target, operator, operator.bind(self._outputs), states, stored)
 
@@ -238,9 +243,10 @@ class CheckpointedOperator(Operator):
     def _store(self, instance: _Instance) -> None:
         """Write the elements that differ from what is stored at their places."""
         unit, backend = self._context.get_index_of_this_subtask(), self.cell.backend
-        backend.declare(_ELEMENT, StateKind(VALUE))
+        lists = instance.states.lists
+        _declare(lists, backend)
         kept: _Stored = {}
-        for name, held in instance.states.lists.items():
+        for name, held in lists.items():
             before, now = instance.stored.pop(name, []), kept.setdefault(name, [])
             for position, element in enumerate(held.elements):
                 data = pickle.dumps(element, 5)
@@ -252,7 +258,7 @@ class CheckpointedOperator(Operator):
                         continue
                 key = (name, unit, position, self._number)
                 # What is stored is nobody's to change.
-                backend.enter(key)[_ELEMENT] = pickle.loads(data)
+                backend.enter(key)[name] = pickle.loads(data)
                 backend.changed(key)
                 now.append((key, mark))
             _remove(backend, before, now)
@@ -268,10 +274,15 @@ class CheckpointedOperator(Operator):
         self._end_instance()
 
 
+def _declare(lists: Mapping[str, OperatorList], backend: StateBackend) -> None:
+    for name, held in lists.items():
+        if held.kind is not None:
+            backend.declare(name, held.kind)
+
+
 def _read(backend: StateBackend) -> tuple[dict[str, list[Any]], _Stored]:
     """The lists in a backend by name, and what is stored of each."""
-    backend.declare(_ELEMENT, StateKind(VALUE))
-    entries = {key: pickle.dumps(entry[_ELEMENT], 5) for key, entry in backend.scan()}
+    entries = {key: pickle.dumps(entry[key[0]], 5) for key, entry in backend.scan()}
     lists: dict[str, list[Any]] = {}
     stored: _Stored = {}
     for key, data in sorted(entries.items()):

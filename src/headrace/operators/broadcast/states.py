@@ -130,8 +130,8 @@ class BroadcastStates:
         writable: dict[str, Any] = {}
         readable: dict[str, Any] = {}
         for each in declared:
-            text = None if each.type_info is None else repr(each.type_info)
-            held = shared.map(each.name, StateKind(VALUE, text))
+            type_ = None if each.type_info is None else each.type_info.to_data()
+            held = shared.map(each.name, StateKind(VALUE, type_))
             state = writable[each.name] = BroadcastMap(held, each.type_info)
             readable[each.name] = ReadOnlyBroadcastMap(held, state, operator)
         self.writable = _ByDescriptor(writable, types, operator).__getitem__

@@ -54,7 +54,7 @@ class AlignedWindowOperator(StatefulOperator):
         self._lateness_ms = windowing.allowed_lateness_ms
         self._folding = folding_of(windowing.contents)
         by_pane = merges_in_any_order(windowing.contents)
-        self._tables = WindowTables(grid, by_pane, windowing.contents.kept_as)
+        self._tables = WindowTables(grid, by_pane, windowing.contents.stored_kind)
         self._reached = 0
         self._schedule: Schedule | None = None
 

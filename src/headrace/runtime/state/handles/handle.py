@@ -27,8 +27,8 @@ class Handle:
         self._slot = name
         self._ttl = ttl
         self.type_info = type_info
-        type_text = None if type_info is None else repr(type_info)
-        self.stored_kind = StateKind(self.kind, type_text, ttl is not None)
+        declared = None if type_info is None else type_info.to_data()
+        self.stored_kind = StateKind(self.kind, declared, ttl is not None)
         """What the slot is declared to hold."""
 
     def _entry(self) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from headrace.common.types.data import TypeData
 from headrace.errors import PlanError
 from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.state.backend import MISSING, RESERVED_NAMES, EntrySpace, StateBackend
@@ -60,11 +61,11 @@ class StateStore:
         else:
             context.look_up = context.values.__getitem__
 
-    def declare(self, slot: str, layout: str = VALUE, type: str | None = None) -> None:
+    def declare(self, slot: str, layout: str = VALUE, type: TypeData | None = None) -> None:
         """Say what the operator itself keeps in a slot of its entries, without a handle.
 
         ``layout``: ``VALUE``, ``LIST``, ``MAP`` or ``TIMES``; ``EntrySpace.declare`` says how each
-        lies in an entry. ``type``: the text of the declared type; None: anything.
+        lies in an entry. ``type``: the declared type as data; None: anything.
         """
         self._own[slot] = StateKind(layout, type)
 

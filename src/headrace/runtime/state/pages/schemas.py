@@ -14,7 +14,8 @@ Schema = tuple[tuple[str, StateKind], ...]
 
 NO_SCHEMAS = "[]"
 """The schemas of no pages, as JSON: a list of schemas, each of ``[name, [kind, type, expires]]``.
-It is a text, as an equal header is then equal to the byte, and not written again."""
+The type is an object (``common/types/data.py``), or null. All of it is a text: an equal header is
+then equal to the byte, and not written again."""
 
 
 def schema_of(kinds: Mapping[str, StateKind]) -> Schema:
