@@ -27,8 +27,8 @@ KINDS = [
     StateKind(LIST_KIND),
     StateKind(MAP_KIND),
     StateKind("value", expires=True),
-    StateKind("value", "INT"),
-    StateKind("value", "STRING"),
+    StateKind("value", {"type": "INT"}),
+    StateKind("value", {"type": "STRING"}),
 ]
 
 
@@ -308,7 +308,7 @@ class StateBackendContract(ABC):
         task = KeyContext()
         states = StateStore(task, "own")
         states.declare("headrace.count")
-        states.declare("headrace.seen", LIST_KIND, "STRING")
+        states.declare("headrace.seen", LIST_KIND, {"type": "STRING"})
         states.declare("headrace.last", MAP_KIND)
         backend = self.make()
         for turn in range(4):
@@ -323,7 +323,7 @@ class StateBackendContract(ABC):
         states.attach(backend)
         assert backend.kinds() == {
             "headrace.count": StateKind("value"),
-            "headrace.seen": StateKind(LIST_KIND, "STRING"),
+            "headrace.seen": StateKind(LIST_KIND, {"type": "STRING"}),
             "headrace.last": StateKind(MAP_KIND),
         }
         entry = backend.enter("a")
@@ -331,7 +331,7 @@ class StateBackendContract(ABC):
         assert list(entry["headrace.seen"]) == [f"{t}.{n}" for t in range(4) for n in range(300)]
         assert dict(entry["headrace.last"].items()) == {n: min(n, 3) for n in range(300)}
         other = StateStore(KeyContext(), "own")
-        other.declare("headrace.seen", LIST_KIND, "INT")
+        other.declare("headrace.seen", LIST_KIND, {"type": "INT"})
         backend.flush()
         with pytest.raises(CheckpointError, match="stored as list of STRING"):
             other.attach(self.reopen(backend))
@@ -451,16 +451,16 @@ class StateBackendContract(ABC):
 
     def test_tables_of_another_kind_are_refused(self) -> None:
         backend = self.make()
-        backend.tables.declare("w", StateKind("value", "INT"))
+        backend.tables.declare("w", StateKind("value", {"type": "INT"}))
         view = backend.tables.table(1).single_slot_view("w")
         assert view is not None
         view["a"] = 1
         backend.tables.table(1).changed("a")
         backend.flush()
         backend = self.reopen(backend)
-        assert backend.tables.kinds() == {"w": StateKind("value", "INT")}
+        assert backend.tables.kinds() == {"w": StateKind("value", {"type": "INT"})}
         with pytest.raises(CheckpointError, match="stored as value of INT"):
-            backend.tables.declare("w", StateKind("list", "INT"))
+            backend.tables.declare("w", StateKind("list", {"type": "INT"}))
 
     def check_empty(self, backend: StateBackend) -> None:
         """Check a backend whose entries and timers were all removed and flushed."""

@@ -1,17 +1,17 @@
 """Functions with state that belongs to an instance of the operator, and not to a key.
 
 An instance is a subtask of a vertex. Each element of its lists is an entry of its own in the
-subtask's backend, under ``(name of the list, subtask, position, number of the snapshot)``. So
-elements are spread anew where the savepoint is restored into another number of subtasks. Numbers
-rise above those of all instances before, so an element that has gone to another subtask keeps a key
-that nobody gives again.
+subtask's backend, under ``(name of the list, subtask, position, number of the snapshot)``, in the
+slot of the list's name, whose type is that of the elements. So elements are spread anew where the
+savepoint is restored into another number of subtasks. Numbers rise above those of all instances
+before, so an element that has gone to another subtask keeps a key that nobody gives again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,11 +22,10 @@ from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.handles.coercion import Fit, fit_of_elements
 from headrace.runtime.state.kinds import VALUE, StateKind
-from headrace.runtime.state.typed import typed_list
 from headrace.runtime.user_function import UserFunction
 
-_ELEMENT = "element"
 _Key = tuple[str, int, int, int]
 _Stored = dict[str, list[tuple[_Key, bytes]]]
 """By name of a list, the key of each element and a digest of its content."""
@@ -64,6 +63,9 @@ class OperatorList:
 
     def __init__(self, elements: Iterable[Any] = ()) -> None:
         self.elements = [*elements]
+        self.fit: Fit | None = None
+        self.kind: StateKind | None = None
+        """What an element is stored as; None: the function has not asked for the list."""
 
     def get(self) -> Iterator[Any]:
         """The elements, in order."""
@@ -73,15 +75,18 @@ class OperatorList:
 
     def add(self, value: Any) -> None:
         """Append an element."""
-        self.elements.append(value)
+        self.elements.append(value if self.fit is None else self.fit(value))
 
     def add_all(self, values: Iterable[Any]) -> None:
-        """Append several elements."""
-        self.elements += values
+        """Append several elements: all of them, or none where one does not fit."""
+        self.elements += self._fitted(values)
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace all elements."""
-        self.elements = [*values]
+        self.elements = [*self._fitted(values)]
+
+    def _fitted(self, values: Iterable[Any]) -> Iterable[Any]:
+        return values if self.fit is None else [*map(self.fit, values)]
 
     def clear(self) -> None:
         """Remove all elements."""
@@ -100,7 +105,6 @@ class OperatorStates:
     ) -> None:
         self.lists = {name: OperatorList(elements) for name, elements in found.items()}
         self._restored, self._where, self._context = restored, where, context
-        self._given: dict[str, Any] = {}
         self.number = self.now_ms = 0
 
     def is_restored(self) -> bool:
@@ -114,10 +118,13 @@ class OperatorStates:
     def get_list_state(self, state_descriptor: Any) -> Any:
         """The list of a descriptor."""
         name = state_descriptor.get_name()
-        if name not in self._given:
-            found = self.lists.setdefault(name, OperatorList())
-            self._given[name] = typed_list(found, state_descriptor)
-        return self._given[name]
+        found = self.lists.setdefault(name, OperatorList())
+        if found.kind is None:
+            declared = state_descriptor.type_info
+            found.fit = fit_of_elements(declared, name)
+            of_element = None if declared is None else declared.elem_type.to_data()
+            found.kind = StateKind(VALUE, of_element)
+        return found
 
     def get_union_list_state(self, state_descriptor: Any) -> Any:
         """The list of a descriptor; the operator has one instance, so it has all elements."""
@@ -207,6 +214,7 @@ class CheckpointedOperator(Operator):
         states = OperatorStates(found, restored or bool(stored), self._context, self._where)
         states.number = number
         function.target.initialize_state(states)
+        _declare(states.lists, self.cell.backend)
         operator.open(node, self._context, self.cell)
         return _Instance(function.target, operator, operator.bind(self._outputs), states, stored)
 
@@ -235,9 +243,10 @@ class CheckpointedOperator(Operator):
     def _store(self, instance: _Instance) -> None:
         """Write the elements that differ from what is stored at their places."""
         unit, backend = self._context.get_index_of_this_subtask(), self.cell.backend
-        backend.declare(_ELEMENT, StateKind(VALUE))
+        lists = instance.states.lists
+        _declare(lists, backend)
         kept: _Stored = {}
-        for name, held in instance.states.lists.items():
+        for name, held in lists.items():
             before, now = instance.stored.pop(name, []), kept.setdefault(name, [])
             for position, element in enumerate(held.elements):
                 data = pickle.dumps(element, 5)
@@ -249,7 +258,7 @@ class CheckpointedOperator(Operator):
                         continue
                 key = (name, unit, position, self._number)
                 # What is stored is nobody's to change.
-                backend.enter(key)[_ELEMENT] = pickle.loads(data)
+                backend.enter(key)[name] = pickle.loads(data)
                 backend.changed(key)
                 now.append((key, mark))
             _remove(backend, before, now)
@@ -265,10 +274,15 @@ class CheckpointedOperator(Operator):
         self._end_instance()
 
 
+def _declare(lists: Mapping[str, OperatorList], backend: StateBackend) -> None:
+    for name, held in lists.items():
+        if held.kind is not None:
+            backend.declare(name, held.kind)
+
+
 def _read(backend: StateBackend) -> tuple[dict[str, list[Any]], _Stored]:
     """The lists in a backend by name, and what is stored of each."""
-    backend.declare(_ELEMENT, StateKind(VALUE))
-    entries = {key: pickle.dumps(entry[_ELEMENT], 5) for key, entry in backend.scan()}
+    entries = {key: pickle.dumps(entry[key[0]], 5) for key, entry in backend.scan()}
     lists: dict[str, list[Any]] = {}
     stored: _Stored = {}
     for key, data in sorted(entries.items()):

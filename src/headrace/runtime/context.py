@@ -12,13 +12,6 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.overflow import HeldOverflow, Overflow
 from headrace.runtime.state.handles import KeyContext, StateStore
 from headrace.runtime.state.shared import SharedStates
-from headrace.runtime.state.typed import (
-    typed_aggregating,
-    typed_list,
-    typed_map,
-    typed_reducing,
-    typed_value,
-)
 
 
 @dataclass
@@ -103,25 +96,20 @@ class TaskContext:
 
     def get_state(self, state_descriptor: Any) -> Any:
         """The value state of a descriptor."""
-        states = self._keyed("value state")
-        return typed_value(states.get_state(state_descriptor), state_descriptor)
+        return self._keyed("value state").get_state(state_descriptor)
 
     def get_list_state(self, state_descriptor: Any) -> Any:
         """The list state of a descriptor."""
-        states = self._keyed("list state")
-        return typed_list(states.get_list_state(state_descriptor), state_descriptor)
+        return self._keyed("list state").get_list_state(state_descriptor)
 
     def get_map_state(self, state_descriptor: Any) -> Any:
         """The map state of a descriptor."""
-        states = self._keyed("map state")
-        return typed_map(states.get_map_state(state_descriptor), state_descriptor)
+        return self._keyed("map state").get_map_state(state_descriptor)
 
     def get_reducing_state(self, state_descriptor: Any) -> Any:
         """The reducing state of a descriptor."""
-        states = self._keyed("reducing state")
-        return typed_reducing(states.get_reducing_state, state_descriptor)
+        return self._keyed("reducing state").get_reducing_state(state_descriptor)
 
     def get_aggregating_state(self, state_descriptor: Any) -> Any:
         """The aggregating state of a descriptor."""
-        states = self._keyed("aggregating state")
-        return typed_aggregating(states.get_aggregating_state, state_descriptor)
+        return self._keyed("aggregating state").get_aggregating_state(state_descriptor)

@@ -1,4 +1,6 @@
 import datetime as dt
+import inspect
+import json
 import math
 import pickle
 import struct
@@ -12,7 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import Instant, Row, RowKind, Types
-from headrace.common.typeinfo import ExternalTypeInfo, LocalTimeTypeInfo, RowTypeInfo
+from headrace.common.typeinfo import (
+    ExternalTypeInfo,
+    LocalTimeTypeInfo,
+    RowTypeInfo,
+    TypeInformation,
+)
+from headrace.common.types.data import type_text, types_agree
+from headrace.common.types.from_data import type_from_data
 from headrace.errors import PlanError, TypeMismatchError, UnsupportedError
 
 LocalTime = LocalTimeTypeInfo.TimeType
@@ -101,6 +110,66 @@ def test_internal_form_converts_back(pair):
     assert declared.from_internal_type(declared.to_internal_type(value)) == value
     if not declared.need_conversion():
         assert declared.to_internal_type(value) is value
+
+
+@given(typed)
+def test_a_type_comes_back_from_plain_data(pair):
+    declared, _ = pair
+    data = json.loads(json.dumps(declared.to_data()))
+    again = type_from_data(data)
+    assert again == declared
+    assert again.to_data() == declared.to_data() == data
+    assert types_agree(data, declared.to_data())
+    assert type_text(data) == str(declared)
+
+
+def test_every_type_that_types_makes_comes_back_from_plain_data():
+    makers = [getattr(Types, name) for name in vars(Types) if not name.startswith("_")]
+    simple = [make() for make in makers if not inspect.signature(make).parameters]
+    assert len(simple) == 16
+    number, text = Types.LONG(), Types.STRING()
+    made = [
+        *simple,
+        NAMED,
+        Types.ROW([number, NAMED]),
+        Types.ROW([]),
+        Types.TUPLE([number, Types.TUPLE([])]),
+        Types.PRIMITIVE_ARRAY(number),
+        Types.BASIC_ARRAY(text),
+        Types.OBJECT_ARRAY(NAMED),
+        Types.MAP(text, Types.MAP(number, NAMED)),
+        Types.LIST(Types.LIST(NAMED)),
+        ExternalTypeInfo(NAMED),
+        *map(LocalTimeTypeInfo, LocalTime),
+    ]
+    for declared in made:
+        again = type_from_data(json.loads(json.dumps(declared.to_data())))
+        assert (again, type(again)) == (declared, type(declared))
+    assert type_from_data(NAMED.to_data()).get_field_index("name") == 1
+    assert type_from_data(Types.ROW([number]).to_data()).get_field_index("f0") == -1
+
+
+def test_the_text_of_a_type():
+    both = Types.MAP(Types.STRING(), Types.TUPLE([NAMED, Types.ROW([Types.INT()])]))
+    assert str(both) == "MAP<STRING, TUPLE<ROW<id: INT, name: STRING>, ROW<f0: INT>>>"
+    assert str(Types.TUPLE([])) == "TUPLE<>" and str(Types.ROW([])) == "ROW<>"
+
+
+class OfTheProgram(TypeInformation):
+    def _parts(self):
+        return ()
+
+    def coercer(self):
+        return None
+
+
+def test_a_type_of_a_program_is_described_but_not_made_again():
+    data = Types.LIST(OfTheProgram()).to_data()
+    described = {"module": __name__, "qualname": "OfTheProgram", "text": "OfTheProgram"}
+    assert data == {"type": "LIST", "of": [{"type": "CLASS", **described}]}
+    assert str(Types.LIST(OfTheProgram())) == "LIST<OfTheProgram>"
+    with pytest.raises(PlanError, match="the type OfTheProgram cannot be made"):
+        type_from_data(data)
 
 
 @given(typed)

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from headrace.common.time import Instant
+from headrace.common.types.data import ANY, TypeData, type_data
 from headrace.common.types.information import Coercer, TypeInformation, mismatch
 from headrace.common.types.java_text import double_text, float_text, instant_text, round_to_float32
 
@@ -39,8 +40,8 @@ class BasicTypeInfo(TypeInformation):
     def _parts(self) -> tuple[Any, ...]:
         return (self._basic_type.name,)
 
-    def __str__(self) -> str:
-        return self._basic_type.name
+    def to_data(self) -> TypeData:
+        return type_data(self._basic_type.name)
 
     def coercer(self) -> Coercer | None:
         """The check of this basic type."""
@@ -147,8 +148,8 @@ class PickledBytesTypeInfo(TypeInformation):
     def _parts(self) -> tuple[Any, ...]:
         return ()
 
-    def __str__(self) -> str:
-        return "PICKLED_BYTE_ARRAY"
+    def to_data(self) -> TypeData:
+        return type_data(ANY)
 
     def coercer(self) -> Coercer | None:
         """None: values pass as they are."""

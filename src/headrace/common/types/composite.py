@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.common.types import Row, RowKind, row_of
+from headrace.common.types.data import TypeData, type_data
 from headrace.common.types.information import (
     Coercer,
     TypeInformation,
@@ -59,9 +60,9 @@ class RowTypeInfo(TypeInformation):
     def _parts(self) -> tuple[Any, ...]:
         return (self._field_types, tuple(self._field_names))
 
-    def __str__(self) -> str:
-        fields = zip(self._field_names, self._field_types, strict=True)
-        return f"ROW<{', '.join(f'{name}: {kind}' for name, kind in fields)}>"
+    def to_data(self) -> TypeData:
+        names = {"names": self.get_field_names()} if self._named else {}
+        return type_data("ROW", *(field.to_data() for field in self._field_types), **names)
 
     def coercer(self) -> Coercer | None:
         """Rows with this type's field names, keeping their kind; the fields by their types."""
@@ -145,8 +146,8 @@ class TupleTypeInfo(TypeInformation):
     def _parts(self) -> tuple[Any, ...]:
         return self._field_types
 
-    def __str__(self) -> str:
-        return f"TUPLE<{', '.join(map(str, self._field_types))}>"
+    def to_data(self) -> TypeData:
+        return type_data("TUPLE", *(field.to_data() for field in self._field_types))
 
     def coercer(self) -> Coercer | None:
         """Tuples, lists and rows as tuples; the fields by their types."""
@@ -200,8 +201,8 @@ class ExternalTypeInfo(TypeInformation):
     def _parts(self) -> tuple[Any, ...]:
         return (self._type_info,)
 
-    def __str__(self) -> str:
-        return f"EXTERNAL<{self._type_info}>"
+    def to_data(self) -> TypeData:
+        return type_data("EXTERNAL", self._type_info.to_data())
 
     def coercer(self) -> Coercer | None:
         """The wrapped type's."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.common.types.basic import BasicType, BasicTypeInfo
+from headrace.common.types.data import TypeData, type_data
 from headrace.common.types.information import (
     Coercer,
     TypeInformation,
@@ -50,8 +51,8 @@ class _SequenceTypeInfo(TypeInformation):
     def _parts(self) -> tuple[Any, ...]:
         return (self._element_type,)
 
-    def __str__(self) -> str:
-        return f"{self._word}<{self._element_type}>"
+    def to_data(self) -> TypeData:
+        return type_data(self._word, self._element_type.to_data())
 
     def coercer(self) -> Coercer | None:
         """Lists as they are, other sequences as lists, the elements by their type."""
@@ -164,8 +165,8 @@ class MapTypeInfo(TypeInformation):
     def _parts(self) -> tuple[Any, ...]:
         return (self._key_type_info, self._value_type_info)
 
-    def __str__(self) -> str:
-        return f"MAP<{self._key_type_info}, {self._value_type_info}>"
+    def to_data(self) -> TypeData:
+        return type_data("MAP", self._key_type_info.to_data(), self._value_type_info.to_data())
 
     def coercer(self) -> Coercer | None:
         """Mappings as dicts, keys and values by their types."""

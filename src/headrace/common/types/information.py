@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from headrace.common.types.data import CLASS, TypeData, type_data, type_text
 from headrace.common.unsupported import unsupported_method
 from headrace.errors import PlanError, TypeMismatchError
 
@@ -23,9 +24,16 @@ class TypeInformation(ABC):
     def _parts(self) -> tuple[Any, ...]:
         """All that distinguishes this type from others of its class; hashable."""
 
-    @abstractmethod
+    def to_data(self) -> TypeData:
+        """The type as plain data, see ``types/data.py``; ``type_from_data`` gives it back."""
+        kind = type(self)
+        # Whoever writes a type of their own says with its text what distinguishes it.
+        text = kind.__qualname__ if kind.__str__ is TypeInformation.__str__ else str(self)
+        return type_data(CLASS, module=kind.__module__, qualname=kind.__qualname__, text=text)
+
     def __str__(self) -> str:
         """The type as it would be written, without ``Types.``: ``LIST<INT>``."""
+        return type_text(self.to_data())
 
     @abstractmethod
     def coercer(self) -> Coercer | None:

@@ -6,6 +6,7 @@ import datetime
 from enum import Enum
 from typing import Any
 
+from headrace.common.types.data import TypeData, type_data
 from headrace.common.types.information import Coercer, TypeInformation, mismatch
 from headrace.common.types.java_text import local_time_text, sql_timestamp_text
 
@@ -80,8 +81,8 @@ class SqlTimeTypeInfo(TypeInformation):
 class DateTypeInfo(SqlTimeTypeInfo):
     """The type of datetime.date; inside, days since the epoch."""
 
-    def __str__(self) -> str:
-        return "SQL_DATE"
+    def to_data(self) -> TypeData:
+        return type_data("SQL_DATE")
 
     def coercer(self) -> Coercer | None:
         """Dates as they are, datetimes cut to their date."""
@@ -106,8 +107,8 @@ class DateTypeInfo(SqlTimeTypeInfo):
 class TimeTypeInfo(SqlTimeTypeInfo):
     """The type of datetime.time; inside, microseconds since midnight."""
 
-    def __str__(self) -> str:
-        return "SQL_TIME"
+    def to_data(self) -> TypeData:
+        return type_data("SQL_TIME")
 
     def coercer(self) -> Coercer | None:
         """Times as they are."""
@@ -135,8 +136,8 @@ class TimeTypeInfo(SqlTimeTypeInfo):
 class TimestampTypeInfo(SqlTimeTypeInfo):
     """The type of datetime.datetime; inside, microseconds since the epoch, UTC."""
 
-    def __str__(self) -> str:
-        return "SQL_TIMESTAMP"
+    def to_data(self) -> TypeData:
+        return type_data("SQL_TIMESTAMP")
 
     def coercer(self) -> Coercer | None:
         """Datetimes as they are: PyFlink would cut them to the millisecond."""
@@ -174,8 +175,8 @@ class LocalTimeTypeInfo(TypeInformation):
     def _parts(self) -> tuple[Any, ...]:
         return (self._time_type.name,)
 
-    def __str__(self) -> str:
-        return self._time_type.name
+    def to_data(self) -> TypeData:
+        return type_data(self._time_type.name)
 
     def coercer(self) -> Coercer | None:
         """The check of this kind of time."""

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from headrace.common.types.data import TypeData
 from headrace.common.types.information import Coercer, mismatch
 from headrace.datastream.formats.avro_decoding import decoder
 from headrace.datastream.formats.avro_encoding import encoder
@@ -34,6 +35,9 @@ class GenericRecordAvroTypeInfo(TypeInformation):
 
     def _parts(self) -> tuple[Any, ...]:
         return (self._schema,)
+
+    def to_data(self) -> TypeData:
+        return {**super().to_data(), "schema": self._schema.text}
 
     def __str__(self) -> str:
         return f"GenericRecord({self._schema.name})"

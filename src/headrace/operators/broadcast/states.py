@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -10,9 +10,9 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.errors import PlanError
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram
+from headrace.runtime.state.handles.coercion import fits_of_map
 from headrace.runtime.state.kinds import VALUE, StateKind
 from headrace.runtime.state.shared import SharedMap, SharedStates
-from headrace.runtime.state.typed import typed_map
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,27 @@ class DeclaredMap:
 
 
 class BroadcastMap:
-    """A shared map with the methods of map state; only the broadcast side may change it."""
+    """A shared map with the methods of map state; only the broadcast side may change it.
 
-    def __init__(self, shared: SharedMap) -> None:
+    Its keys and values are made to fit ``declared``, the type of the map.
+    """
+
+    def __init__(self, shared: SharedMap, declared: TypeInformation | None) -> None:
         self._shared = shared
-        self.get = shared.get
+        self.get: Callable[..., Any] = shared.get
         self.contains = shared.__contains__
         self.items = shared.items
         self.keys = shared.keys
         self.put = shared.put
         self.remove = shared.remove
         self.clear = shared.clear
+        self._fits = fits = fits_of_map(declared, shared.name)
+        if fits is not None:
+            of_key, of_value = fits
+            self.get = lambda key: shared.get(of_key(key))
+            self.contains = lambda key: of_key(key) in shared
+            self.put = lambda key, value: shared.put(of_key(key), of_value(value))
+            self.remove = lambda key: shared.remove(of_key(key))
 
     def values(self) -> Iterator[Any]:
         """The map values."""
@@ -49,10 +59,13 @@ class BroadcastMap:
         return not len(self._shared)
 
     def put_all(self, dict_value: Any) -> None:
-        """Set several entries: from a mapping, or from pairs."""
+        """Set several entries, from a mapping or from pairs: all, or none if one does not fit."""
         pairs = dict_value.items() if hasattr(dict_value, "items") else dict_value
+        if self._fits is not None:
+            of_key, of_value = self._fits
+            pairs = [(of_key(key), of_value(value)) for key, value in pairs]
         for key, value in pairs:
-            self.put(key, value)
+            self._shared.put(key, value)
 
     def __getitem__(self, key: Any) -> Any:
         return self.get(key)
@@ -117,9 +130,9 @@ class BroadcastStates:
         writable: dict[str, Any] = {}
         readable: dict[str, Any] = {}
         for each in declared:
-            text = None if each.type_info is None else repr(each.type_info)
-            held = shared.map(each.name, StateKind(VALUE, text))
-            state = writable[each.name] = typed_map(BroadcastMap(held), each)
+            type_ = None if each.type_info is None else each.type_info.to_data()
+            held = shared.map(each.name, StateKind(VALUE, type_))
+            state = writable[each.name] = BroadcastMap(held, each.type_info)
             readable[each.name] = ReadOnlyBroadcastMap(held, state, operator)
         self.writable = _ByDescriptor(writable, types, operator).__getitem__
         self.readable = _ByDescriptor(readable, types, operator).__getitem__

@@ -17,7 +17,6 @@ from headrace.operators.windows.folding import Folding, folding_of, merges_in_an
 from headrace.operators.windows.grid import Grid
 from headrace.operators.windows.operator import LATE
 from headrace.operators.windows.schedule import Schedule
-from headrace.operators.windows.states import WindowStates
 from headrace.operators.windows.tables import WindowTables
 from headrace.operators.windows.windowing import Windowing, beyond_time, no_time
 from headrace.runtime.context import TaskContext
@@ -55,7 +54,7 @@ class AlignedWindowOperator(StatefulOperator):
         self._lateness_ms = windowing.allowed_lateness_ms
         self._folding = folding_of(windowing.contents)
         by_pane = merges_in_any_order(windowing.contents)
-        self._tables = WindowTables(grid, by_pane, windowing.contents.kept_as)
+        self._tables = WindowTables(grid, by_pane, windowing.contents.stored_kind)
         self._reached = 0
         self._schedule: Schedule | None = None
 
@@ -363,7 +362,7 @@ class _Context(FunctionContext):
     """Goes to the state of key and window when that is asked for."""
 
     def __init__(self, cell: KeyContext, context: TaskContext, states: NamespacedStates) -> None:
-        super().__init__(cell, context, WindowStates(states))
+        super().__init__(cell, context, states)
         self._namespaced = states
 
     def window_state(self) -> Any:

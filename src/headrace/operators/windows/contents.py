@@ -11,8 +11,8 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.runtime.detached import copied
 from headrace.runtime.state.backend import RESERVED_NAMES
 from headrace.runtime.state.handles import NamespacedStates
-from headrace.runtime.state.kinds import AGGREGATING, LIST, REDUCING
-from headrace.runtime.state.typed import typed_aggregating
+from headrace.runtime.state.handles.aggregating import fitted_aggregate
+from headrace.runtime.state.kinds import AGGREGATING, LIST, REDUCING, StateKind
 from headrace.runtime.user_function import UserFunction
 
 SLOT = RESERVED_NAMES + "window-contents"
@@ -63,6 +63,11 @@ class Contents(ABC):
         if call is None:
             return self
         return replace(self, window_function=replace(call, function=call.function.copied()))
+
+    @property
+    def stored_kind(self) -> StateKind:
+        """What a state of them is stored as."""
+        return StateKind(self.kept_as)
 
     @abstractmethod
     def state(self, states: NamespacedStates) -> Any:
@@ -152,17 +157,21 @@ class Aggregated(_Folded):
     accumulator_type: TypeInformation | None = None
     kept_as = AGGREGATING
 
+    @property
+    def stored_kind(self) -> StateKind:
+        declared = self.accumulator_type
+        return StateKind(AGGREGATING, None if declared is None else declared.to_data())
+
     def state(self, states: NamespacedStates) -> Any:
         descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)
-        return typed_aggregating(states.get_aggregating_state, descriptor)
+        return states.get_aggregating_state(descriptor)
 
     def result(self, state: Any, held: Any) -> Any:
         return state._function.get_result(held)
 
     def fitted(self) -> Any:
         """The function, whose accumulators fit their declared type."""
-        descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)
-        return typed_aggregating(lambda asked: asked.get_agg_function(), descriptor)
+        return fitted_aggregate(self.function.target, self.accumulator_type, SLOT)
 
     def of_all(self, values: list[Any]) -> list[Any]:
         function = self.function.target

@@ -7,10 +7,10 @@ from typing import Any
 
 from headrace.common.windows import namespace_of
 from headrace.operators.keyed import timer_at
-from headrace.operators.windows.states import RefusedWindowStates, WindowStates
+from headrace.operators.windows.states import RefusedWindowStates, merge_states
 from headrace.runtime.context import TaskContext
 from headrace.runtime.state.backend import Timer
-from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.handles import KeyContext, NamespacedStates
 
 
 class AssignerContext:
@@ -56,7 +56,7 @@ class FiringContext:
 class TriggerContext(FiringContext):
     """What a trigger sees of the window in ``namespace``, under the current key."""
 
-    def __init__(self, cell: KeyContext, context: TaskContext, states: WindowStates) -> None:
+    def __init__(self, cell: KeyContext, context: TaskContext, states: NamespacedStates) -> None:
         super().__init__(cell, context)
         self._states = states
         self.namespace: Any = None
@@ -90,14 +90,17 @@ class TriggerContext(FiringContext):
 
     def merge_partitioned_state(self, state_descriptor: Any) -> None:
         """Merge what the merged windows had into the state of this window."""
-        self._states.merge(state_descriptor, self.namespace, self.merged)
+        merge_states(self._states, state_descriptor, self.namespace, self.merged)
 
 
 class FunctionContext:
     """What a window function sees of ``at``, the window at hand."""
 
     def __init__(
-        self, cell: KeyContext, context: TaskContext, states: WindowStates | RefusedWindowStates
+        self,
+        cell: KeyContext,
+        context: TaskContext,
+        states: NamespacedStates | RefusedWindowStates,
     ) -> None:
         self._cell = cell
         self._context = context

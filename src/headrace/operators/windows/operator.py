@@ -15,7 +15,6 @@ from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.merging import Mapping, add_window
 from headrace.operators.windows.states import (
     RefusedWindowStates,
-    WindowStates,
     merge_namespaces,
 )
 from headrace.operators.windows.windowing import Windowing, beyond_time
@@ -59,11 +58,10 @@ class WindowOperator(StatefulOperator):
         self._assigner = spec.assigner.target
         self._trigger = spec.trigger.target
         self._late = context.get_metrics_group().counter(LATE)
-        states = self._window_states = WindowStates(self._states)
         self._assigner_context = AssignerContext(cell, context)
-        self._trigger_context = TriggerContext(cell, context, states)
+        self._trigger_context = TriggerContext(cell, context, self._states)
         of_function = FunctionContext(
-            cell, context, RefusedWindowStates() if spec.merging else states
+            cell, context, RefusedWindowStates() if spec.merging else self._states
         )
         self._firing = Firing(spec.contents, None, cell, of_function)
         if spec.merging:
@@ -240,7 +238,7 @@ class WindowOperator(StatefulOperator):
         self._contents.clear()
         self._trigger.clear(window, self._trigger_context)
         self._firing.end(window)
-        if self._window_states.asked_for or self._has_stored_states():
+        if states.asked_for or self._has_stored_states():
             states.enter(namespace)
             states.clear()
 

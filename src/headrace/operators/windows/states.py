@@ -7,117 +7,7 @@ from typing import Any
 
 from headrace.errors import PlanError
 from headrace.runtime.state.handles import Handle, NamespacedStates
-from headrace.runtime.state.kinds import AGGREGATING, LIST, MAP, REDUCING, VALUE
-from headrace.runtime.state.typed import (
-    typed_aggregating,
-    typed_list,
-    typed_map,
-    typed_reducing,
-    typed_value,
-)
-
-
-class WindowStates:
-    """Gives out states of the current key and a window.
-
-    A state that is given out works on the namespace that was entered last.
-    """
-
-    def __init__(self, states: NamespacedStates) -> None:
-        self._states = states
-        self._made: dict[tuple[str, str], Any] = {}
-        self._makers = {
-            VALUE: self.get_state,
-            LIST: self.get_list_state,
-            MAP: self.get_map_state,
-            REDUCING: self.get_reducing_state,
-            AGGREGATING: self.get_aggregating_state,
-        }
-
-    @property
-    def asked_for(self) -> bool:
-        """True when any state was given out in this process: windows may hold some."""
-        return bool(self._made)
-
-    def enter(self, namespace: Any) -> None:
-        """Go to a namespace of the current key."""
-        self._states.enter(namespace)
-
-    def of(self, descriptor: Any) -> Any:
-        """The state of a descriptor of any kind."""
-        maker = self._makers.get(getattr(descriptor, "kind", ""))
-        if maker is None:
-            raise PlanError(f"expected a StateDescriptor, not {descriptor!r}")
-        return maker(descriptor)
-
-    def get_state(self, state_descriptor: Any) -> Any:
-        """A value."""
-        place = (VALUE, state_descriptor.get_name())
-        made = self._made.get(place)
-        if made is None:
-            made = typed_value(self._states.get_state(state_descriptor), state_descriptor)
-            self._made[place] = made
-        return made
-
-    def get_list_state(self, state_descriptor: Any) -> Any:
-        """A list."""
-        place = (LIST, state_descriptor.get_name())
-        made = self._made.get(place)
-        if made is None:
-            made = typed_list(self._states.get_list_state(state_descriptor), state_descriptor)
-            self._made[place] = made
-        return made
-
-    def get_map_state(self, state_descriptor: Any) -> Any:
-        """A map."""
-        place = (MAP, state_descriptor.get_name())
-        made = self._made.get(place)
-        if made is None:
-            made = typed_map(self._states.get_map_state(state_descriptor), state_descriptor)
-            self._made[place] = made
-        return made
-
-    def get_reducing_state(self, state_descriptor: Any) -> Any:
-        """A value into which values are reduced."""
-        place = (REDUCING, state_descriptor.get_name())
-        made = self._made.get(place)
-        if made is None:
-            made = typed_reducing(self._states.get_reducing_state, state_descriptor)
-            self._made[place] = made
-        return made
-
-    def get_aggregating_state(self, state_descriptor: Any) -> Any:
-        """An accumulator into which values are aggregated."""
-        place = (AGGREGATING, state_descriptor.get_name())
-        made = self._made.get(place)
-        if made is None:
-            made = typed_aggregating(self._states.get_aggregating_state, state_descriptor)
-            self._made[place] = made
-        return made
-
-    def merge(self, descriptor: Any, target: Any, sources: Iterable[Any]) -> None:
-        """Merge the state that several namespaces have into that of ``target``.
-
-        Raises:
-            PlanError: states of this kind cannot be merged.
-        """
-        self.of(descriptor)  # with its type, where none asked for it before
-        kind = descriptor.kind
-        if kind == LIST:
-            handle: Any = self._states.get_list_state(descriptor)
-            merged = _appended
-        elif kind == REDUCING:
-            handle = self._states.get_reducing_state(descriptor)
-            merged = handle._reduce
-        elif kind == AGGREGATING:
-            handle = self._states.get_aggregating_state(descriptor)
-            merged = handle._function.merge
-        else:
-            raise PlanError(
-                f"the state {descriptor.get_name()!r} cannot be merged: it is a {kind} state",
-                hint="windows that merge need list, reducing or aggregating state",
-            )
-        merge_namespaces(self._states, handle, merged, target, sources)
+from headrace.runtime.state.kinds import AGGREGATING, LIST, REDUCING
 
 
 class RefusedWindowStates:
@@ -139,6 +29,30 @@ class RefusedWindowStates:
 
 def _appended(first: Any, second: Any) -> Any:
     return [*first, *second]
+
+
+def merge_states(
+    states: NamespacedStates, descriptor: Any, target: Any, sources: Iterable[Any]
+) -> None:
+    """Merge the state that several namespaces have into that of ``target``.
+
+    Raises:
+        PlanError: states of this kind cannot be merged.
+    """
+    handle = states.of(descriptor)
+    kind = descriptor.kind
+    if kind == LIST:
+        merged = _appended
+    elif kind == REDUCING:
+        merged = handle._reduce
+    elif kind == AGGREGATING:
+        merged = handle._function.merge
+    else:
+        raise PlanError(
+            f"the state {descriptor.get_name()!r} cannot be merged: it is a {kind} state",
+            hint="windows that merge need list, reducing or aggregating state",
+        )
+    merge_namespaces(states, handle, merged, target, sources)
 
 
 def merge_namespaces(

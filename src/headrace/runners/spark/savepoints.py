@@ -154,7 +154,7 @@ def _check_claims(form: Savepoint, program: JobProgram, ignore_unclaimed: bool) 
     before: list[Part] = []
     for entry in form.manifest.operators:
         groups = known[entry.id].key_groups if entry.id in known else 0
-        if entry.states or entry.namespaced or entry.tables or entry.id in known:
+        if entry.kinds() or entry.id in known:
             name = (entry.id, OPERATOR, entry.kind, entry.name, entry.uid)
             before.append(Part(*name, key_groups=groups))
     read = form.manifest.offset["sources"]
@@ -163,10 +163,7 @@ def _check_claims(form: Savepoint, program: JobProgram, ignore_unclaimed: bool) 
             before.append(known[source.id])
     gone = set(read) - {source_key(source.id) for source in program.sources}
     before += [Part(key, SOURCE, "", key, None) for key in sorted(gone)]
-    states = {
-        entry.id: [*entry.states, *entry.namespaced, *entry.tables]
-        for entry in form.manifest.operators
-    }
+    states = {entry.id: entry.kinds() for entry in form.manifest.operators}
     check(Layout(tuple(before), now.stages), now, ignore_unclaimed, lambda: states)
 
 

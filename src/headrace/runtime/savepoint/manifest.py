@@ -12,7 +12,7 @@ from headrace.errors import CheckpointError
 from headrace.runtime.savepoint.records import PICKLE
 from headrace.runtime.state.kinds import StateKind
 
-FORMAT = 1
+FORMAT = 2
 
 _MASK = (1 << 64) - 1
 
@@ -24,7 +24,7 @@ class OperatorEntry:
     """One operator, and its states by name.
 
     ``namespaced``: those that it has per key and namespace. ``tables``: those in tables of
-    namespaces.
+    namespaces. ``shared``: the broadcast ones. A declared type is data, as in ``StateKind``.
     """
 
     id: str
@@ -35,6 +35,11 @@ class OperatorEntry:
     states: Mapping[str, StateKind] = field(default_factory=dict)
     namespaced: Mapping[str, StateKind] = field(default_factory=dict)
     tables: Mapping[str, StateKind] = field(default_factory=dict)
+    shared: Mapping[str, StateKind] = field(default_factory=dict)
+
+    def kinds(self) -> dict[str, StateKind]:
+        """Every state of it, by name."""
+        return {**self.states, **self.namespaced, **self.tables, **self.shared}
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,7 @@ def _sum_of(plain: Any) -> int:
 def _operator(entry: Mapping[str, Any]) -> OperatorEntry:
     kinds = {
         field: {name: StateKind(*kind) for name, kind in entry.get(field, {}).items()}
-        for field in ("states", "namespaced", "tables")
+        for field in ("states", "namespaced", "tables", "shared")
     }
     return OperatorEntry(**{**entry, **kinds})
 

@@ -53,7 +53,7 @@ def savepoint_of(
         marks, others = header_to_savepoint(id_, [groups[group].header for group in sorted(groups)])
         watermarks += marks
         tasks += others
-        operators.append(_entry(vertex, groups))
+        operators.append(_entry(vertex, groups, shared))
     parts.put("watermarks", watermarks)
     parts.put("tasks", tasks)
     parts.put(
@@ -75,7 +75,9 @@ def savepoint_of(
     return Savepoint(manifest, parts.records)
 
 
-def _entry(vertex: VertexProgram, groups: Mapping[int, StateBackend]) -> OperatorEntry:
+def _entry(
+    vertex: VertexProgram, groups: Mapping[int, StateBackend], shared: StateBackend | None
+) -> OperatorEntry:
     node = vertex.chain.nodes[vertex.chain.root]
     states: dict[str, StateKind] = {}
     namespaced: dict[str, StateKind] = {}
@@ -86,7 +88,15 @@ def _entry(vertex: VertexProgram, groups: Mapping[int, StateBackend]) -> Operato
         tables.update(backend.tables.kinds())
     kind = node.spec.kind if node.spec is not None else ""
     return OperatorEntry(
-        vertex.id, kind, node.name, node.uid, vertex.groups, states, namespaced, tables
+        vertex.id,
+        kind,
+        node.name,
+        node.uid,
+        vertex.groups,
+        states,
+        namespaced,
+        tables,
+        {} if shared is None else shared.kinds(),
     )
 
 
@@ -110,7 +120,7 @@ def restore(
             )
         )
         if vertex.broadcast:
-            import_backend(form.shared(id_), backend_of(vertex, ALL_GROUPS))
+            import_backend(form.shared(id_), backend_of(vertex, ALL_GROUPS), entry.shared)
         keyed = form.keyed(id_, vertex.groups, vertex.has_instances)
         for group in range(vertex.groups):
             backend = backend_of(vertex, group)

@@ -2,13 +2,19 @@
 
 Unpickling sets what was pickled and nothing else. A new field with a plain default is read from the
 class. One with a factory, or in a class with slots, is not there at all.
+
+A key group's header has the fields that the dataclasses of a state's values had when these were
+written. They are compared with the classes of now before the group's first record. What cannot be
+known then (objects inside of others, classes of no module) is found where an object is read.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
 from collections.abc import Mapping
+from functools import reduce
 from types import MemberDescriptorType
 from typing import Any
 
@@ -18,6 +24,10 @@ from headrace.runtime.state.time_buffer import TimeBuffer
 
 _BY_HAND = {"__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getattr__"}
 """A class that has one of these knows itself what its objects are pickled as."""
+
+
+SeenFields = Mapping[str, list[str]]
+"""By dataclass (``module:qualname``), the fields that all of its objects had when written."""
 
 
 def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
@@ -40,20 +50,54 @@ def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
         if type(value) in _without_fields:
             continue
         for field in missing_fields(value):
-            name = type(value).__qualname__
-            of = "" if operator is None else f" of operator {operator!r}"
-            raise CheckpointError(
-                f"the state {str(state)!r}{of} holds an object of {name} that was stored before the"
-                f" class had the field {field!r}",
-                hint=f"give the field a plain default in place of a factory, or give {name} a"
-                " __setstate__ that sets it; or start anew with headrace run --fresh",
-            )
+            raise _refusal(operator, str(state), type(value).__qualname__, field)
+
+
+def check_seen(operator: str | None, state: str, seen: SeenFields) -> None:
+    """Refuse a state whose objects lack a field of their class, as far as it can be imported.
+
+    Raises:
+        CheckpointError: the class has a field, without a plain default, that it did not have then.
+    """
+    for name, fields in seen.items():
+        for field in sorted(_needed_of(name).difference(fields)):
+            raise _refusal(operator, state, name.partition(":")[2], field)
+
+
+def class_of_newest(value: Any) -> type:
+    """The type of a state's value; of a list, a map or a buffer by time, that of its newest."""
+    kind = type(value)
+    if kind is list or kind is dict:
+        if not value:
+            return kind
+        value = value[-1] if kind is list else value[next(reversed(value))]
+    elif kind is TimeBuffer and value.values:
+        return type(value.values[-1])
+    return type(value[0]) if type(value) is tuple and value else type(value)
+
+
+def fields_of(kind: type) -> tuple[str, list[str]] | None:
+    """The name of a dataclass, and its fields; None for other types, and what cannot be known."""
+    if not dataclasses.is_dataclass(kind) or _is_pickled_by_hand(kind):
+        return None
+    fields = [field.name for field in dataclasses.fields(kind)]
+    return f"{kind.__module__}:{kind.__qualname__}", fields
+
+
+def _refusal(operator: str | None, state: str, name: str, field: str) -> CheckpointError:
+    of = "" if operator is None else f" of operator {operator!r}"
+    return CheckpointError(
+        f"the state {state!r}{of} holds an object of {name} that was stored before the"
+        f" class had the field {field!r}",
+        hint=f"give the field a plain default in place of a factory, or give {name} a"
+        " __setstate__ that sets it; or start anew with headrace run --fresh",
+    )
 
 
 def missing_fields(value: Any) -> list[str]:
     """The fields of a value's dataclass that it has no value for, without ``field(init=False)``."""
     kind = type(value)
-    names = _known[kind] if kind in _known else _known.setdefault(kind, _needed(kind))
+    names = _known[kind] if kind in _known else _needed(kind)
     if not names:
         _without_fields.add(kind)
     if not names or getattr(value, "__dict__", {}).keys() >= names:
@@ -72,23 +116,37 @@ def _first(value: Any) -> Any:
     return value[0] if type(value) is tuple and value else value
 
 
+def _needed_of(name: str) -> frozenset[str]:
+    module, _, qualname = name.partition(":")
+    try:
+        found = reduce(getattr, qualname.split("."), importlib.import_module(module))
+    except Exception:  # the module may be gone, or raise anything: reading an object says so
+        return frozenset()
+    return _needed(found) if isinstance(found, type) else frozenset()
+
+
+def _is_pickled_by_hand(kind: type) -> bool:
+    return any(
+        getattr(vars(base)[name], "__module__", None) != "dataclasses"
+        for base in inspect.getmro(kind)[:-1]
+        for name in _BY_HAND & vars(base).keys()
+    )
+
+
 _known: dict[type, frozenset[str]] = {}
 _without_fields: set[type] = {*ATOMS}
 """The types that need none: atoms, and those that were met."""
 
 
 def _needed(kind: type) -> frozenset[str]:
-    if not dataclasses.is_dataclass(kind):
-        return frozenset()
-    for base in inspect.getmro(kind)[:-1]:
-        for name in _BY_HAND & vars(base).keys():
-            if getattr(vars(base)[name], "__module__", None) != "dataclasses":
-                return frozenset()
-    return frozenset(
-        field.name
-        for field in dataclasses.fields(kind)
-        if field.init and not _is_read_from_class(kind, field.name)
-    )
+    if kind not in _known:
+        mine = dataclasses.is_dataclass(kind) and not _is_pickled_by_hand(kind)
+        _known[kind] = frozenset(
+            field.name
+            for field in (dataclasses.fields(kind) if mine else ())
+            if field.init and not _is_read_from_class(kind, field.name)
+        )
+    return _known[kind]
 
 
 def _is_read_from_class(kind: type, name: str) -> bool:

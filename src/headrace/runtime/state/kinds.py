@@ -3,15 +3,16 @@
 A state that was stored as one kind cannot be read as another: a list is no map, and what a reducing
 state added up is no accumulator. The same holds for declared types, as far as they are known: a
 state that declares none, or ``Types.PICKLED_BYTE_ARRAY()``, may hold anything, so it goes together
-with every type. Types are compared by their text (``ROW<a: INT>``); a wider number is another type.
+with every type. Types are kept as plain data (``common/types/data.py``) and compared part by part;
+a wider number is another type.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from headrace.common.types.data import TypeData, type_text, types_agree
 from headrace.errors import CheckpointError
 
 VALUE, REDUCING, AGGREGATING, LIST, MAP = "value", "reducing", "aggregating", "list", "map"
@@ -19,14 +20,12 @@ VALUE, REDUCING, AGGREGATING, LIST, MAP = "value", "reducing", "aggregating", "l
 TIMES = "times"
 """A buffer of records by timestamp, which an operator itself keeps."""
 
-_ANY_TYPE = "PICKLED_BYTE_ARRAY"
-
 
 class StateKind(NamedTuple):
-    """``kind``: one of the six above. ``type``: the declared type's text, or None."""
+    """``kind``: one of the six above. ``type``: the declared type as data, or None."""
 
     kind: str
-    type: str | None = None
+    type: TypeData | None = None
     expires: bool = False
 
     @property
@@ -37,7 +36,7 @@ class StateKind(NamedTuple):
     def __str__(self) -> str:
         words = [self.kind]
         if self.type is not None:
-            words.append(f"of {self.type}")
+            words.append(f"of {type_text(self.type)}")
         words.append("with a time-to-live" if self.expires else "without a time-to-live")
         return " ".join(words)
 
@@ -47,20 +46,8 @@ def is_compatible(before: StateKind, now: StateKind) -> bool:
     return (
         before.kind == now.kind
         and before.expires == now.expires
-        and (
-            before.type is None
-            or now.type is None
-            or before.type == now.type
-            or _covers(before.type, now.type)
-            or _covers(now.type, before.type)
-        )
+        and (before.type is None or now.type is None or types_agree(before.type, now.type))
     )
-
-
-def _covers(wide: str, narrow: str) -> bool:
-    """True when one type is the other, but for parts that may hold anything."""
-    pattern = re.escape(wide).replace(_ANY_TYPE, ".+")
-    return re.fullmatch(pattern, narrow) is not None
 
 
 def check_state(state: str, before: StateKind, now: StateKind, operator: str | None = None) -> None:

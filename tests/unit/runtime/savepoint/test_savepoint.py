@@ -20,7 +20,7 @@ def form() -> Savepoint:
     parts = Parts()
     parts.put("splits", SPLITS)
     parts.put("sinks", [])
-    states = {"total": StateKind("value", "INT", expires=True)}
+    states = {"total": StateKind("value", {"type": "INT"}, expires=True)}
     operator = OperatorEntry("sums", "keyed process", "Sums", None, 128, states)
     manifest = Manifest("job", 128, 7, (operator,), {"epoch": 7}, parts.sums)
     return Savepoint(manifest, parts.records)
@@ -29,18 +29,20 @@ def form() -> Savepoint:
 def test_a_manifest_comes_back() -> None:
     manifest = form().manifest
     assert Manifest.from_json(manifest.to_json()) == manifest
-    assert manifest.states() == {"sums": {"total": StateKind("value", "INT", expires=True)}}
+    assert manifest.states() == {
+        "sums": {"total": StateKind("value", {"type": "INT"}, expires=True)}
+    }
     assert manifest.operator("nobody") is None
 
 
 def test_an_unknown_format_is_refused_and_so_is_a_damaged_manifest() -> None:
     text = form().manifest.to_json()
     found = json.loads(text)
-    with pytest.raises(CheckpointError, match="format 99, this version reads 1"):
+    with pytest.raises(CheckpointError, match="format 99, this version reads 2"):
         Manifest.from_json(json.dumps({**found, "format": 99}))
     changed = text.replace('"epoch": 7', '"epoch": 6')
     assert changed != text
-    for damaged in (text[:-20], "", "[]", "{}", json.dumps({"format": 1}), changed):
+    for damaged in (text[:-20], "", "[]", "{}", json.dumps({"format": 2}), changed):
         with pytest.raises(CheckpointError, match="cannot be read"):
             Manifest.from_json(damaged)
 

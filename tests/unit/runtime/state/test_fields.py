@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, make_dataclass
 from typing import Any
 
 import pytest
@@ -44,6 +44,12 @@ class WithDefault:
 
 
 @dataclass
+class Noted:
+    id: int
+    note: str = field(default_factory=str)
+
+
+@dataclass
 class SetsItself:
     id: int
     tags: list[str] = field(default_factory=list)
@@ -77,6 +83,28 @@ def itself(value: Any) -> Any:
     return value
 
 
+def written(part: Any, key_of: Any, *lists: list[Any]) -> HeldPages:
+    """Lists under keys of a part of a backend, each written by another call."""
+    store = HeldPages()
+    for number, orders in enumerate(lists):
+        backend = PagedBackend(store, 4)
+        space = part(backend)
+        space.declare("orders", StateKind("list"))
+        entries = space.table("w") if space is backend.tables else space
+        entries.enter(key_of(number))["orders"] = orders
+        entries.changed(key_of(number))
+        backend.flush()
+    return store
+
+
+def opened(store: HeldPages) -> PagedBackend:
+    """A backend whose header was read, as a task does before states are declared."""
+    backend = PagedBackend(store, 4)
+    backend.owner = "book (uid=b)"
+    assert backend.header == {}
+    return backend
+
+
 @pytest.mark.parametrize(
     "wrapped",
     [itself, lambda v: [v], lambda v: (v, 5), lambda v: {"a": v}, lambda v: [(v, 5)]],
@@ -89,6 +117,70 @@ def test_a_field_with_a_factory_is_named(
         stored_as(WithFactory, monkeypatch, wrapped)
     assert "the state 'orders' of operator 'book (uid=b)'" in str(raised.value)
     assert "__setstate__" in (raised.value.hint or "")
+
+
+def test_it_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = written(itself, itself, [Order(7)])
+    monkeypatch.setattr(sys.modules[__name__], "Order", WithFactory)
+    backend = opened(store)
+    with pytest.raises(CheckpointError) as raised:
+        backend.declare("orders", StateKind("list"))
+    assert str(raised.value).startswith(
+        "the state 'orders' of operator 'book (uid=b)' holds an object of Order that was stored"
+        " before the class had the field 'tags'"
+    )
+    # Nobody asks for the state: it is nobody's concern.
+    opened(store).declare("other", StateKind("list"))
+
+
+@pytest.mark.parametrize("space", ["keys", "namespaces", "tables"])
+def test_so_is_state_of_namespaces(space: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def part(backend: PagedBackend) -> Any:
+        namespaces = {"keys": backend, "namespaces": backend.in_namespaces}
+        return namespaces.get(space, backend.tables)
+
+    def key_of(key: Any) -> Any:
+        return (key, "w") if space == "namespaces" else key
+
+    store = written(part, key_of, [Order(7)])
+    monkeypatch.setattr(sys.modules[__name__], "Order", WithFactory)
+    backend = opened(store)
+    with pytest.raises(CheckpointError, match="before the class had the field 'tags'"):
+        part(backend).declare("orders", StateKind("list"))
+
+
+def test_what_is_not_the_newest_is_found_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = written(itself, itself, [Order(7), 5])
+    monkeypatch.setattr(sys.modules[__name__], "Order", WithFactory)
+    backend = PagedBackend(store, 4)
+    backend.declare("orders", StateKind("list"))
+    with pytest.raises(CheckpointError, match="before the class had the field 'tags'"):
+        backend.enter(0)
+
+
+def test_old_objects_are_remembered_beside_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A field came with a default, which became a factory: old objects still lack it."""
+    module = sys.modules[__name__]
+    store = written(itself, itself, [Order(7)])
+    newer: Any = make_dataclass("Order", [("id", int), ("note", str, "")])
+    newer.__module__ = __name__
+    monkeypatch.setattr(module, "Order", newer)
+    backend = PagedBackend(store, 4)
+    backend.declare("orders", StateKind("list"))
+    backend.enter(1)["orders"] = [newer(8)]
+    backend.changed(1)
+    backend.flush()
+    monkeypatch.setattr(module, "Order", Noted)
+    with pytest.raises(CheckpointError, match="before the class had the field 'note'"):
+        opened(store).declare("orders", StateKind("list"))
+
+
+def test_a_class_that_is_gone_is_no_concern_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = written(itself, itself, [Order(7)])
+    monkeypatch.delattr(sys.modules[__name__], "Order")
+    backend = opened(store)
+    backend.declare("orders", StateKind("list"))
+    assert backend.kinds() == {"orders": StateKind("list")}
 
 
 @pytest.mark.parametrize("kind", [WithDefault, SetsItself, FilledLater])

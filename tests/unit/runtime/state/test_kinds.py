@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common.typeinfo import Types
+from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream.state import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -24,6 +24,25 @@ from headrace.runtime.state.kinds import (
 )
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.held import HeldPages
+
+INT, LONG, STRING, ANY = Types.INT(), Types.LONG(), Types.STRING(), Types.PICKLED_BYTE_ARRAY()
+
+
+class Money(TypeInformation):
+    """A type that a program has written."""
+
+    def __init__(self, currency: str) -> None:
+        self.currency = currency
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self.currency,)
+
+    def __str__(self) -> str:
+        return f"Money {self.currency}"
+
+    def coercer(self) -> Any:
+        return None
+
 
 ASK: dict[str, Callable[[StateStore], Any]] = {
     "list of LIST<INT>": lambda states: states.get_list_state(
@@ -81,41 +100,68 @@ def test_state_of_another_format_is_refused() -> None:
     backend.changed("a")
     backend.flush()
     _, *rest = pickle.loads(store.records["h"])
-    store.records["h"] = pickle.dumps((6, *rest))
+    store.records["h"] = pickle.dumps((7, *rest))
     backend = PagedBackend(store, 4)
     backend.declare("s", StateKind("list"))
-    with pytest.raises(CheckpointError, match="has format 6, this version reads 7"):
+    with pytest.raises(CheckpointError, match="has format 7, this version reads 8"):
         backend.enter("a")
 
 
 @pytest.mark.parametrize(
     ("before", "now", "compatible"),
     [
-        (None, "INT", True),
-        ("PICKLED_BYTE_ARRAY", "ROW<a: INT>", True),
-        ("MAP<STRING, PICKLED_BYTE_ARRAY>", "MAP<STRING, LONG>", True),
-        ("MAP<PICKLED_BYTE_ARRAY, LONG>", "MAP<STRING, LONG>", True),
-        ("MAP<PICKLED_BYTE_ARRAY, INT>", "MAP<STRING, LONG>", False),
-        ("INT", "INT", True),
-        ("INT", "STRING", False),
-        ("INT", "LONG", False),
+        (None, INT, True),
+        (ANY, Types.ROW_NAMED(["a"], [INT]), True),
+        (Types.MAP(STRING, ANY), Types.MAP(STRING, LONG), True),
+        (Types.MAP(ANY, LONG), Types.MAP(STRING, LONG), True),
+        (Types.MAP(ANY, LONG), Types.MAP(STRING, ANY), True),
+        (Types.MAP(ANY, INT), Types.MAP(STRING, LONG), False),
+        (INT, INT, True),
+        (INT, STRING, False),
+        (INT, LONG, False),
+        (Types.ROW([INT]), Types.ROW_NAMED(["f0"], [INT]), True),
+        (Types.ROW([INT]), Types.ROW_NAMED(["a"], [INT]), False),
+        (Types.ROW([INT]), Types.ROW([INT, INT]), False),
+        (Types.ROW([INT]), Types.TUPLE([INT]), False),
+        (Types.TUPLE([]), Types.TUPLE([INT]), False),
+        (Types.LIST(Money("EUR")), Types.LIST(Money("EUR")), True),
+        (Types.LIST(Money("EUR")), Types.LIST(Money("USD")), False),
+        (Types.LIST(Money("EUR")), Types.LIST(ANY), True),
     ],
+    ids=str,
 )
 def test_types_are_compared_as_far_as_they_are_known(
-    before: str | None, now: str | None, compatible: bool
+    before: TypeInformation | None, now: TypeInformation, compatible: bool
 ) -> None:
-    assert is_compatible(StateKind("value", before), StateKind("value", now)) is compatible
-    assert is_compatible(StateKind("value", now), StateKind("value", before)) is compatible
+    stored = StateKind("value", None if before is None else before.to_data())
+    asked = StateKind("value", now.to_data())
+    assert is_compatible(stored, asked) is compatible
+    assert is_compatible(asked, stored) is compatible
+
+
+def test_a_type_of_the_program_is_read_without_its_class() -> None:
+    store = HeldPages()
+    backend = PagedBackend(store, 4)
+    backend.declare("s", StateKind("value", Types.LIST(Money("EUR")).to_data()))
+    backend.enter("a")["s"] = [1]
+    backend.changed("a")
+    backend.flush()
+    (kind,) = PagedBackend(store, 4).kinds().values()
+    assert kind.type == {
+        "type": "LIST",
+        "of": [{"type": "CLASS", "module": __name__, "qualname": "Money", "text": "Money EUR"}],
+    }
+    assert str(kind) == "value of LIST<Money EUR> without a time-to-live"
 
 
 def test_every_change_is_named_with_its_operator() -> None:
     before = {
-        "sums": {"total": StateKind("value", "INT"), "seen": StateKind("list")},
+        "sums": {"total": StateKind("value", INT.to_data()), "seen": StateKind("list")},
         "gone": {"total": StateKind("value")},
     }
     same = {"sums": {**before["sums"], "more": StateKind("map")}, "new": {"x": StateKind("value")}}
     check_states(before, same)
-    now = {"sums": {"total": StateKind("value", "STRING"), "seen": StateKind("reducing")}}
+    now = {"sums": {"total": StateKind("value", STRING.to_data()), "seen": StateKind("reducing")}}
     with pytest.raises(CheckpointError) as refused:
         check_states(before, now)
     message = str(refused.value)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.common.typeinfo import TypeInformation
+from headrace.runtime.state.handles.coercion import Fit, fit_of
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
 from headrace.runtime.state.kinds import AGGREGATING
@@ -20,11 +22,11 @@ class AggregatingHandle(Handle):
         context: KeyContext,
         name: str,
         ttl: Ttl | None,
-        type_text: str | None,
+        type_info: TypeInformation | None,
         function: Any,
     ) -> None:
-        super().__init__(context, name, ttl, type_text)
-        self._function = function
+        super().__init__(context, name, ttl, type_info)
+        self._function = fitted_aggregate(function, type_info, name)
 
     def get(self) -> Any:
         """The function's result for the accumulator, or None when nothing was added."""
@@ -41,3 +43,22 @@ class AggregatingHandle(Handle):
     def purge(self) -> None:
         """Remove the accumulator if it has expired."""
         self._purge_single()
+
+
+def fitted_aggregate(function: Any, declared: TypeInformation | None, state: str) -> Any:
+    """An aggregate function whose accumulators fit a type, or the one given, if all do."""
+    fit = fit_of(declared, state, "an accumulator")
+    return function if fit is None else _FittedAggregate(function, fit)
+
+
+class _FittedAggregate:
+    def __init__(self, function: Any, fit: Fit) -> None:
+        self._add, self._merge, self._fit = function.add, function.merge, fit
+        self.create_accumulator = function.create_accumulator
+        self.get_result = function.get_result
+
+    def add(self, value: Any, accumulator: Any) -> Any:
+        return self._fit(self._add(value, accumulator))
+
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        return self._fit(self._merge(acc_a, acc_b))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.common.typeinfo import TypeInformation
 from headrace.errors import NotKeyedError
 from headrace.runtime.state.backend import MISSING
 from headrace.runtime.state.handles.context import KeyContext
@@ -12,17 +13,22 @@ from headrace.runtime.state.ttl import Ttl
 
 
 class Handle:
-    """One state of the current key. ``slot`` is the state's name."""
+    """One state of the current key. ``slot`` is the state's name.
+
+    What is written is made to fit ``type_info``, the declared type; None: it is kept as it is.
+    """
 
     kind = VALUE
 
     def __init__(
-        self, context: KeyContext, name: str, ttl: Ttl | None, type_text: str | None
+        self, context: KeyContext, name: str, ttl: Ttl | None, type_info: TypeInformation | None
     ) -> None:
         self._context = context
         self._slot = name
         self._ttl = ttl
-        self.stored_kind = StateKind(self.kind, type_text, ttl is not None)
+        self.type_info = type_info
+        declared = None if type_info is None else type_info.to_data()
+        self.stored_kind = StateKind(self.kind, declared, ttl is not None)
         """What the slot is declared to hold."""
 
     def _entry(self) -> Any:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from headrace.common.typeinfo import TypeInformation
 from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.runtime.state.handles.coercion import fit_of_elements
+from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
 from headrace.runtime.state.kinds import LIST
 from headrace.runtime.state.ttl import Ttl
@@ -15,6 +18,12 @@ class ListHandle(Handle):
     """A list per key; with a time-to-live each element expires by itself."""
 
     kind = LIST
+
+    def __init__(
+        self, context: KeyContext, name: str, ttl: Ttl | None, type_info: TypeInformation | None
+    ) -> None:
+        super().__init__(context, name, ttl, type_info)
+        self._fit = fit_of_elements(type_info, name)
 
     def get(self) -> list[Any]:
         """The elements under the current key, oldest first; empty when there are none."""
@@ -49,21 +58,28 @@ class ListHandle(Handle):
 
     def add(self, value: Any) -> None:
         """Append one element."""
-        self.add_all((value,))
+        self._append((value if self._fit is None else self._fit(value),))
 
     def add_all(self, values: Iterable[Any]) -> None:
-        """Append several elements."""
+        """Append several elements: all of them, or none where one does not fit."""
+        if self._fit is not None:
+            values = [*map(self._fit, values)]
+        self._append(values)
+
+    def _append(self, values: Iterable[Any]) -> None:
         entry = self._entry()
         held = entry.get(self._slot)
         if held is None:
             held = entry[self._slot] = []
-        held.extend(self._stamped(values))
+        held.extend(values if self._ttl is None else self._stamped(values))
         if not held:
             del entry[self._slot]
         self._changed()
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace the whole list."""
+        if self._fit is not None:
+            values = [*map(self._fit, values)]
         ttl, least = self._ttl, MIN_WATERMARK
         if ttl is not None and ttl.event_time:
             # A late record that rewrites the list does not make it older.

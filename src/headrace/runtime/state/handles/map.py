@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
 
+from headrace.common.typeinfo import TypeInformation
 from headrace.runtime.key_groups import EXACT
 from headrace.runtime.serialized_key import SerializedKey, as_key, user_key
+from headrace.runtime.state.handles.coercion import fits_of_map
+from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
 from headrace.runtime.state.kinds import MAP
+from headrace.runtime.state.ttl import Ttl
 
 _first = itemgetter(0)
 
@@ -17,13 +21,24 @@ _first = itemgetter(0)
 class MapHandle(Handle):
     """A map per key; with a time-to-live each entry of it expires by itself.
 
-    Its keys are equal when keys of records are: one without a stable hash goes by its form.
+    Its keys are equal when keys of records are: one without a stable hash goes by its form. They
+    are looked up as they are put, in the form of the declared type.
     """
 
     kind = MAP
 
+    def __init__(
+        self, context: KeyContext, name: str, ttl: Ttl | None, type_info: TypeInformation | None
+    ) -> None:
+        super().__init__(context, name, ttl, type_info)
+        self._fits = fits_of_map(type_info, name)
+        self._is_kept_as_is = ttl is None and self._fits is None
+        """Keys and values are put as they come: one question for two in the usual case."""
+
     def _find(self, key: Any) -> tuple[bool, Any]:
-        """Whether the map has a key (as ``as_key`` gives it), and the value."""
+        """Whether the map has a key, in the form of its type, and the value."""
+        if type(key) not in EXACT:
+            key = as_key(key)
         held = self._held()
         if held is None or key not in held:
             return False, None
@@ -34,31 +49,43 @@ class MapHandle(Handle):
         value, stamp = value
         now = self._context.clock(ttl)
         if ttl.expired(stamp, now):
-            self.remove(key)
+            self._remove(key)
             return ttl.return_expired, value if ttl.return_expired else None
         if ttl.refresh_on_read:
-            self.put(key, value)
+            self._put(key, value)
         return True, value
 
     def get(self, key: Any) -> Any:
         """The value under a map key, or None."""
+        if not self._is_kept_as_is:
+            if self._fits is not None:
+                key = self._fits[0](key)
+            if self._ttl is not None:
+                return self._find(key)[1]
         if type(key) not in EXACT:
             key = as_key(key)
         entry = self._context.entry
-        if self._ttl is None and entry is not None:
+        if entry is not None:
             held = entry.get(self._slot)
             return None if held is None else held.get(key)
         return self._find(key)[1]
 
     def contains(self, key: Any) -> bool:
         """True when the map key is present."""
-        if type(key) not in EXACT:
-            key = as_key(key)
+        if self._fits is not None:
+            key = self._fits[0](key)
         return self._find(key)[0]
 
     def put(self, key: Any, value: Any) -> None:
         """Set one entry."""
-        if type(key) not in EXACT:
+        if not self._is_kept_as_is:
+            if self._fits is not None:
+                of_key, of_value = self._fits
+                key, value = of_key(key), of_value(value)
+            if self._ttl is not None:
+                self._put(key, value)
+                return
+        if type(key) not in EXACT:  # as in ``_put``: a call less
             key = as_key(key)
         context = self._context
         entry = context.entry
@@ -67,27 +94,43 @@ class MapHandle(Handle):
         held = entry.get(self._slot)
         if held is None:
             held = entry[self._slot] = {}
-        ttl = self._ttl
+        held[key] = value
+        context.entries.changed(context.key)
+
+    def _put(self, key: Any, value: Any) -> None:
+        """Set one entry, of a key and a value in the form of their types."""
+        if type(key) not in EXACT:
+            key = as_key(key)
+        context, entry, ttl = self._context, self._entry(), self._ttl
+        held = entry.get(self._slot)
+        if held is None:
+            held = entry[self._slot] = {}
         if ttl is not None:
-            stamp, old = self._context.clock(ttl), held.get(key)
+            stamp, old = context.clock(ttl), held.get(key)
             if old is not None:
                 stamp = max(stamp, old[1])
             value = (value, stamp)
-            self._context.schedule_cleanup(ttl, stamp)
+            context.schedule_cleanup(ttl, stamp)
         held[key] = value
         context.entries.changed(context.key)
 
     def put_all(self, dict_value: Any) -> None:
-        """Set several entries: from a mapping, or from pairs."""
+        """Set several entries, from a mapping or from pairs: all, or none if one does not fit."""
         pairs = dict_value.items() if hasattr(dict_value, "items") else dict_value
+        if self._fits is not None:
+            of_key, of_value = self._fits
+            pairs = [(of_key(key), of_value(value)) for key, value in pairs]
         for key, value in pairs:
-            self.put(key, value)
+            self._put(key, value)
 
     def remove(self, key: Any) -> None:
         """Remove one entry; one that is not there is no error."""
+        self._remove(key if self._fits is None else self._fits[0](key))
+
+    def _remove(self, key: Any) -> None:
         if type(key) not in EXACT:
             key = as_key(key)
-        held = self._held()
+        held = self._entry().get(self._slot)
         if held is None or key not in held:
             return
         del held[key]
@@ -102,17 +145,17 @@ class MapHandle(Handle):
             return iter(())
         ttl = self._ttl
         pairs = list(held.items())
+        if ttl is not None:
+            now = self._context.clock(ttl)
+            if not ttl.return_expired:
+                pairs = [pair for pair in pairs if not ttl.expired(pair[1][1], now)]
+            pairs = [(key, value) for key, (value, _) in pairs]
+            if ttl.refresh_on_read:
+                for key, value in pairs:
+                    self._put(key, value)
         if SerializedKey in {*map(type, map(_first, pairs))}:
             pairs = [(user_key(key), value) for key, value in pairs]
-        if ttl is None:
-            return iter(pairs)
-        now = self._context.clock(ttl)
-        if not ttl.return_expired:
-            pairs = [pair for pair in pairs if not ttl.expired(pair[1][1], now)]
-        live = [(key, value) for key, (value, _) in pairs]
-        if ttl.refresh_on_read:
-            self.put_all(live)
-        return iter(live)
+        return iter(pairs)
 
     def keys(self) -> Iterator[Any]:
         """The map keys."""
@@ -136,7 +179,7 @@ class MapHandle(Handle):
         now = self._context.clock(ttl)
         dead = [key for key, (_, stamp) in held.items() if ttl.expired(stamp, now)]
         for key in dead:
-            self.remove(key)
+            self._remove(key)
 
     __getitem__ = get
     __setitem__ = put

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.common.typeinfo import TypeInformation
+from headrace.runtime.state.handles.coercion import Fit, fit_of
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
 from headrace.runtime.state.kinds import REDUCING
@@ -21,11 +23,12 @@ class ReducingHandle(Handle):
         context: KeyContext,
         name: str,
         ttl: Ttl | None,
-        type_text: str | None,
+        type_info: TypeInformation | None,
         reduce: Callable[[Any, Any], Any],
     ) -> None:
-        super().__init__(context, name, ttl, type_text)
-        self._reduce = reduce
+        super().__init__(context, name, ttl, type_info)
+        self._fit = fit = fit_of(type_info, name)
+        self._reduce = reduce if fit is None else _fitting(reduce, fit)
 
     def get(self) -> Any:
         """The reduced value, or None when nothing was added."""
@@ -33,9 +36,15 @@ class ReducingHandle(Handle):
 
     def add(self, value: Any) -> None:
         """Reduce one more value into the state."""
+        if self._fit is not None:
+            value = self._fit(value)
         held = self._read()
         self._write(value if held is None else self._reduce(held, value))
 
     def purge(self) -> None:
         """Remove the value if it has expired."""
         self._purge_single()
+
+
+def _fitting(reduce: Callable[[Any, Any], Any], fit: Fit) -> Callable[[Any, Any], Any]:
+    return lambda value1, value2: fit(reduce(value1, value2))

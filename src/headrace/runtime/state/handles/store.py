@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from headrace.common.types.data import TypeData
 from headrace.errors import PlanError
 from headrace.runtime.key_groups import stable_hash
-from headrace.runtime.state.backend import MISSING, EntrySpace, StateBackend
+from headrace.runtime.state.backend import MISSING, RESERVED_NAMES, EntrySpace, StateBackend
 from headrace.runtime.state.handles.aggregating import AggregatingHandle
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
@@ -15,14 +16,17 @@ from headrace.runtime.state.handles.list import ListHandle
 from headrace.runtime.state.handles.map import MapHandle
 from headrace.runtime.state.handles.reducing import ReducingHandle
 from headrace.runtime.state.handles.value import ValueHandle
-from headrace.runtime.state.kinds import VALUE, StateKind
+from headrace.runtime.state.kinds import AGGREGATING, LIST, MAP, REDUCING, VALUE, StateKind
 from headrace.runtime.state.ttl import Ttl
 
 H = TypeVar("H", bound=Handle)
 
 
 class StateStore:
-    """Makes the handles of one operator; a state asked for twice is the same handle."""
+    """Makes the handles of one operator; a state asked for twice is the same handle.
+
+    That is, where it is declared with the same type: what is written is made to fit it.
+    """
 
     def __init__(self, context: KeyContext, operator: str | None = None) -> None:
         self._context = context
@@ -30,6 +34,8 @@ class StateStore:
         self._handles: dict[str, Handle] = {}
         self._own: dict[str, StateKind] = {}
         self._namespaced: NamespacedStates | None = None
+        self.asked_for = False
+        """A user's function has asked for a state."""
 
     def attach(self, backend: StateBackend) -> None:
         """Work on another backend from now on, outside of any key."""
@@ -55,11 +61,11 @@ class StateStore:
         else:
             context.look_up = context.values.__getitem__
 
-    def declare(self, slot: str, layout: str = VALUE, type: str | None = None) -> None:
+    def declare(self, slot: str, layout: str = VALUE, type: TypeData | None = None) -> None:
         """Say what the operator itself keeps in a slot of its entries, without a handle.
 
         ``layout``: ``VALUE``, ``LIST``, ``MAP`` or ``TIMES``; ``EntrySpace.declare`` says how each
-        lies in an entry. ``type``: the text of the declared type; None: anything.
+        lies in an entry. ``type``: the declared type as data; None: anything.
         """
         self._own[slot] = StateKind(layout, type)
 
@@ -71,6 +77,13 @@ class StateStore:
             if hasattr(self._context, "backend"):
                 states.attach(self._context.backend)
         return states
+
+    def of(self, state_descriptor: Any) -> Any:
+        """The state of a descriptor of any kind."""
+        getter = _GETTERS.get(getattr(state_descriptor, "kind", ""))
+        if getter is None:
+            raise PlanError(f"expected a StateDescriptor, not {state_descriptor!r}")
+        return getter(self, state_descriptor)
 
     def get_state(self, state_descriptor: Any) -> ValueHandle:
         """A value per key."""
@@ -96,13 +109,12 @@ class StateStore:
         )
 
     def _handle(self, descriptor: Any, kind: type[H], *more: Any) -> H:
-        name = descriptor.get_name()
+        name, type_info = descriptor.get_name(), descriptor.type_info
         handle: Any = self._handles.get(name)
         if handle is None:
             ttl = self._ttl_of(descriptor)
-            type_info = getattr(descriptor, "type_info", None)
-            text = None if type_info is None else repr(type_info)
-            handle = self._handles[name] = kind(self._context, name, ttl, text, *more)
+            handle = self._handles[name] = kind(self._context, name, ttl, type_info, *more)
+            self.asked_for |= not name.startswith(RESERVED_NAMES)
             if hasattr(self._context, "entries"):
                 self._declare_late(name, handle.stored_kind)
         elif type(handle) is not kind:
@@ -110,6 +122,9 @@ class StateStore:
                 f"state {name!r} is declared twice, as {type(handle).__name__[:-6]}State"
                 f" and as {kind.__name__[:-6]}State"
             )
+        elif type_info is not handle.type_info and type_info != handle.type_info:
+            # The same slot, for which this descriptor makes values fit its own type.
+            handle = kind(self._context, name, handle._ttl, type_info, *more)
         found: H = handle
         return found
 
@@ -150,6 +165,15 @@ class StateStore:
             ttl = handle._ttl
             if ttl is not None and ttl.event_time is event_time:
                 handle.purge()
+
+
+_GETTERS: dict[str, Callable[[StateStore, Any], Any]] = {
+    VALUE: StateStore.get_state,
+    LIST: StateStore.get_list_state,
+    MAP: StateStore.get_map_state,
+    REDUCING: StateStore.get_reducing_state,
+    AGGREGATING: StateStore.get_aggregating_state,
+}
 
 
 class NamespacedStates(StateStore):

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.common.typeinfo import TypeInformation
+from headrace.common.types.unrounded import unrounded
+from headrace.errors import TypeMismatchError
 from headrace.runtime.state.backend import MISSING
+from headrace.runtime.state.handles.coercion import named
+from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
+from headrace.runtime.state.ttl import Ttl
 
 
 class ValueHandle(Handle):
     """One value per key."""
+
+    def __init__(
+        self, context: KeyContext, name: str, ttl: Ttl | None, type_info: TypeInformation | None
+    ) -> None:
+        super().__init__(context, name, ttl, type_info)
+        self._coerce = None if type_info is None else unrounded(type_info).coercer()
+        self._is_kept_as_is = ttl is None and self._coerce is None
+        """Values go into their slot as they come: one question for two in the usual case."""
 
     def value(self) -> Any:
         """The value of the current key, or None."""
@@ -24,7 +38,16 @@ class ValueHandle(Handle):
 
     def update(self, value: Any) -> None:
         """Set the value; None clears it."""
-        if self._ttl is None and value is not None:
+        if not self._is_kept_as_is:
+            if self._coerce is not None:
+                try:
+                    value = self._coerce(value)
+                except TypeMismatchError as error:
+                    raise named(error, "a value", self._slot) from None
+            if self._ttl is not None:
+                self._write(value)
+                return
+        if value is not None:
             context = self._context
             entry = context.entry
             if entry is not None:

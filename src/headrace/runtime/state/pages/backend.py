@@ -25,7 +25,7 @@ from headrace.runtime.state.pages.tables import PagedTables
 from headrace.runtime.state.timers.leaves import LeafStore
 from headrace.runtime.state.timers.pages import TimerPages, TimerState
 
-FORMAT = 7
+FORMAT = 8
 """The layout of the records; whoever changes it raises this. Another format is refused."""
 
 HEADER = "h"

@@ -10,7 +10,7 @@ from typing import Any
 from headrace.errors import CheckpointError
 from headrace.runtime.block import pickled_plain
 from headrace.runtime.state.backend import Entry, PageStore
-from headrace.runtime.state.fields import check_fields
+from headrace.runtime.state.fields import check_fields, class_of_newest
 from headrace.runtime.state.kinds import StateKind, check_state
 from headrace.runtime.state.page import Page, PageTable, Stored, required
 from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
@@ -37,6 +37,9 @@ SPILL_PAGES = 4
 
 _OF_A_CLASS = pickle.STACK_GLOBAL
 """Without this byte no object of a class is in what was pickled, so none lacks a field."""
+
+_NOTED = 64
+"""So many entries of a call are looked at for dataclasses: of all it would cost 7 % of writing."""
 
 _BIG = frozenset({ChunkedList, BucketedMap, ChunkedTimes})
 
@@ -75,6 +78,8 @@ class EntryPages(HashedPages):
         self._owner = owner
         self.reshape()
         self._new_id = new_id
+        self._noted: set[tuple[Any, type]] = set()
+        self._to_note = _NOTED
         self._read: dict[int, bytes] = {}
         """Records as they were read, to tell whether a value was changed in place."""
         self._kept: set[int] = set()
@@ -134,6 +139,8 @@ class EntryPages(HashedPages):
             UnpicklableStateError: a value in it cannot be pickled.
             StateTooLargeError: a value in it is larger than the store allows.
         """
+        if self._to_note:
+            self._note_classes(value)
         try:
             if type(old) is not tuple:
                 form = value if self._pack is None else self._pack(value)
@@ -147,6 +154,14 @@ class EntryPages(HashedPages):
             if refused is error:
                 raise
             raise refused from None
+
+    def _note_classes(self, entry: Entry) -> None:
+        self._to_note -= 1
+        for slot, value in entry.items():
+            seen = slot, class_of_newest(value)
+            if seen not in self._noted:
+                self._noted.add(seen)
+                self._schemas.note_class(*seen)
 
     def thaw(self, stored: Stored) -> Entry:
         """A fresh entry; big lists, maps and buffers in it are read when they are used.

@@ -1,4 +1,4 @@
-"""The schemas under which the pages of a space were written, by the number that a page has."""
+"""What the pages of a space were written under: schemas, by a page's number, and classes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from headrace.errors import CheckpointError
+from headrace.runtime.state.fields import SeenFields, fields_of
 from headrace.runtime.state.kinds import StateKind
 
 Schema = tuple[tuple[str, StateKind], ...]
 """The declared states as pairs (name, kind), in the order of their names."""
 
 NO_SCHEMAS = "[]"
-"""The schemas of no pages, as JSON: a list of schemas, each of ``[name, [kind, type, expires]]``.
-It is a text, as an equal header is then equal to the byte, and not written again."""
+"""The schemas of no pages, as JSON. Those of pages are a pair: a list of schemas, each of
+``[name, [kind, type, expires]]``, and ``SeenFields`` by state. The type is an object
+(``common/types/data.py``) or null. It is a text: an equal header is then equal to the byte, and not
+written again."""
 
 
 def schema_of(kinds: Mapping[str, StateKind]) -> Schema:
@@ -26,30 +29,64 @@ class Schemas:
     """What pages may have been written under, in the order in which it came up.
 
     Pages of several schemas can lie side by side: each says its own by its number. A number means
-    the same as long as there is a page.
+    the same as long as there is a page. So long the fields are kept that dataclasses had.
     """
 
     def __init__(self) -> None:
         self._known: list[Schema] = []
+        self._seen: dict[str, dict[str, list[str]]] = {}
         self.text = NO_SCHEMAS
 
     def set_stored(self, text: str) -> None:
         """Take what the header says."""
         self.text = text
-        self._known = [
-            tuple((name, StateKind(*kind)) for name, kind in schema) for schema in json.loads(text)
-        ]
+        known, self._seen = json.loads(text)
+        self._known = [tuple((name, StateKind(*kind)) for name, kind in schema) for schema in known]
 
     def clear(self) -> None:
         """Forget all: no page is left."""
-        self._known, self.text = [], NO_SCHEMAS
+        self._known, self._seen, self.text = [], {}, NO_SCHEMAS
 
     def number_of(self, schema: Schema) -> int:
         """The number of a schema; a new one gets the next."""
         if schema not in self._known:
             self._known.append(schema)
-            self.text = json.dumps(self._known)
+            self._write()
         return self._known.index(schema)
+
+    def note_class(self, state: str, kind: type) -> None:
+        """Keep the fields of a dataclass of which a state holds an object."""
+        found = fields_of(kind)
+        if found is not None:
+            name, fields = found
+            self._note(state, name, fields)
+
+    def _note(self, state: str, name: str, fields: list[str]) -> None:
+        seen = self._seen.setdefault(state, {})
+        before = seen.get(name)
+        # Objects that were written before a field came are still there.
+        seen[name] = [field for field in before or fields if field in fields]
+        if seen[name] != before:
+            self._write()
+
+    def join(self, text: str) -> None:
+        """Take what other ``Schemas`` say, which have gone on from the same ones."""
+        if text in (self.text, NO_SCHEMAS):
+            return
+        other = Schemas()
+        other.set_stored(text)
+        self._known = max(self._known, other._known, key=len)
+        for state, seen in other._seen.items():
+            for name, fields in seen.items():
+                self._note(state, name, fields)
+        self._write()
+
+    def seen(self, state: str) -> SeenFields:
+        """The fields that the dataclasses of a state's values had."""
+        return self._seen.get(state, {})
+
+    def _write(self) -> None:
+        self.text = json.dumps([self._known, self._seen])
 
     def schema(self, number: Any, owner: str | None) -> Schema:
         """The schema of a number that was read from a page.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.runtime.state.backend import Entry, EntrySpace, Values
+from headrace.runtime.state.fields import check_seen
 from headrace.runtime.state.kinds import StateKind, check_state
 from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.entries import EntryPages
@@ -71,7 +72,9 @@ class PagedEntries(EntrySpace):
     def _check(self, slot: str) -> None:
         before = self._stored_kinds.get(slot)
         if before is not None:
-            check_state(slot, before, self._kinds[slot], self._owner())
+            owner = self._owner()
+            check_state(slot, before, self._kinds[slot], owner)
+            check_seen(owner, slot, self._schemas.seen(slot))
 
     def kinds(self) -> Mapping[str, StateKind]:
         """The kinds of the slots that were declared, or are stored."""

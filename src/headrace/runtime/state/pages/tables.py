@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.runtime.state.backend import NamespaceTables
 from headrace.runtime.state.kinds import StateKind
-from headrace.runtime.state.pages.schemas import NO_SCHEMAS
+from headrace.runtime.state.pages.schemas import NO_SCHEMAS, Schemas
 from headrace.runtime.state.pages.space import NO_PAGES, PagedEntries, SpaceState
 
 TablesState = tuple[str, tuple[tuple[Any, int, SpaceState], ...]]
@@ -91,8 +91,10 @@ class PagedTables(NamespaceTables):
                 self._stored.pop(namespace, None)
             else:
                 self._stored[namespace] = id_, state
-                # All go on from the same ones, and write under one schema.
-                self._schemas = max(self._schemas, schemas, key=len)
+                known = Schemas()
+                known.set_stored(schemas)
+                known.join(self._schemas)
+                self._schemas = known.text
         self._open.clear()
         if not self._stored:
             self._schemas = NO_SCHEMAS

@@ -1,0 +1,63 @@
+"""What makes a value that is written to a state fit the type declared for the state.
+
+As in PyFlink, where every value goes through its type's serializer, an int becomes a float in a
+state of DOUBLE, and a tuple a ``Row`` in one of ROW. A FLOAT is kept as it is, but for map keys:
+PyFlink rounds it to single precision when it leaves the cache of the state, which few jobs see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation
+from headrace.common.types.unrounded import unrounded
+from headrace.errors import TypeMismatchError
+
+Fit = Callable[[Any], Any]
+"""Gives the value that is kept for a value; raises ``TypeMismatchError`` where there is none."""
+
+
+def fit_of(declared: TypeInformation | None, state: str, what: str = "a value") -> Fit | None:
+    """What makes values fit a type; None where every value does."""
+    return None if declared is None else _checking(unrounded(declared), state, what)
+
+
+def fit_of_elements(declared: TypeInformation | None, state: str) -> Fit | None:
+    """What makes elements fit the type of a list state."""
+    return fit_of(declared.elem_type if isinstance(declared, ListTypeInfo) else None, state)
+
+
+def fits_of_map(declared: TypeInformation | None, state: str) -> tuple[Fit, Fit] | None:
+    """What makes keys, and what makes values fit the type of a map state; None: all do."""
+    if not isinstance(declared, MapTypeInfo):
+        return None
+    of_key = _checking(declared._key_type_info, state, "a map key")
+    of_value = fit_of(declared._value_type_info, state, "a map value")
+    if of_key is None and of_value is None:
+        return None
+    return of_key or _as_it_is, of_value or _as_it_is
+
+
+def named(error: TypeMismatchError, what: str, state: str) -> TypeMismatchError:
+    """The same error, saying what of which state does not fit."""
+    said = error.message.removeprefix("a value")
+    return TypeMismatchError(f"{what} of state {state!r}{said}", where=error.where, hint=error.hint)
+
+
+def _checking(declared: TypeInformation, state: str, what: str) -> Fit | None:
+    coerce = declared.coercer()
+    if coerce is None:
+        return None
+
+    def fit(value: Any) -> Any:
+        try:
+            return coerce(value)
+        except TypeMismatchError as error:
+            raise named(error, what, state) from None
+
+    return fit
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
