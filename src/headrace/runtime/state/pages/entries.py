@@ -217,6 +217,11 @@ class EntryPages(HashedPages):
             page.packed[key] = self.freeze(key, self.expanded(page.plain.pop(key)), None)
         return bool(big)
 
+    def settle(self) -> None:
+        """Put the live values into their pages, and remove the records that nobody refers to."""
+        super().settle()
+        self._remove_dropped()  # what is settled again gets other records
+
     def flush(self) -> None:
         """Write the pages that changed and remove the records that nobody refers to."""
         super().flush()
