@@ -163,6 +163,15 @@ class Aggregates(AggregateFunction):
         """What an accumulator holds, each thing once."""
         return self._fold
 
+    @property
+    def state_type(self) -> str:
+        """What an accumulator holds, in words: a state of another one cannot be read."""
+        parts = (
+            f"{part.how}({'' if part.field is None else repr(part.field)})"
+            for part in self._fold.aggregates
+        )
+        return f"AGGREGATES<{', '.join(parts)}>"
+
     def create_accumulator(self) -> Accumulator:
         """Counts of 0, and None."""
         return self._fold.zero

@@ -26,6 +26,7 @@ from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Outputs, Signal
 from headrace.runtime.state.backend import MISSING, EntrySpace, Timer
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
+from headrace.runtime.state.kinds import StateKind
 
 Target = tuple[Any, Callable[[Any], None]]
 """The values of a table by key, and what takes note that one was changed."""
@@ -55,7 +56,9 @@ class AlignedWindowOperator(StatefulOperator):
         self._lateness_ms = windowing.allowed_lateness_ms
         self._folding = folding_of(windowing.contents)
         by_pane = merges_in_any_order(windowing.contents)
-        self._tables = WindowTables(grid, by_pane, windowing.contents.kept_as)
+        contents = windowing.contents
+        kind = StateKind(contents.kept_as, contents.state_type)
+        self._tables = WindowTables(grid, by_pane, kind)
         self._reached = 0
         self._schedule: Schedule | None = None
 

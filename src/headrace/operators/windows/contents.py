@@ -64,6 +64,11 @@ class Contents(ABC):
             return self
         return replace(self, window_function=replace(call, function=call.function.copied()))
 
+    @property
+    def state_type(self) -> str | None:
+        """The text of the type of what is kept; None: anything."""
+        return None
+
     @abstractmethod
     def state(self, states: NamespacedStates) -> Any:
         """The state in which a window's records are kept: with ``add``, ``get`` and ``clear``."""
@@ -151,6 +156,11 @@ class Aggregated(_Folded):
 
     accumulator_type: TypeInformation | None = None
     kept_as = AGGREGATING
+
+    @property
+    def state_type(self) -> str | None:
+        """What the accumulators hold, where the function says it."""
+        return getattr(self.function.target, "state_type", None)
 
     def state(self, states: NamespacedStates) -> Any:
         descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)

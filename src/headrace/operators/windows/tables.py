@@ -31,10 +31,10 @@ class WindowTables:
     ``by_pane``: a record is kept once, however many windows hold it.
     """
 
-    def __init__(self, grid: Grid, can_merge: bool, kind: str) -> None:
+    def __init__(self, grid: Grid, can_merge: bool, kind: StateKind) -> None:
         self._grid = grid
         self.by_pane = can_merge and grid.overlaps
-        self._kind = StateKind(kind)
+        self._kind = kind
         self._backend: StateBackend | None = None
         self._tables: NamespaceTables
 

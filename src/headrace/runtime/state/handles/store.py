@@ -90,18 +90,22 @@ class StateStore:
         return self._handle(state_descriptor, ReducingHandle, function.reduce)
 
     def get_aggregating_state(self, state_descriptor: Any) -> AggregatingHandle:
-        """An accumulator per key."""
-        return self._handle(
-            state_descriptor, AggregatingHandle, state_descriptor.get_agg_function()
-        )
+        """An accumulator per key. The function may say what its accumulators hold."""
+        function = state_descriptor.get_agg_function()
+        text = getattr(function, "state_type", None)
+        return self._handle(state_descriptor, AggregatingHandle, function, type_text=text)
 
-    def _handle(self, descriptor: Any, kind: type[H], *more: Any) -> H:
+    def _handle(
+        self, descriptor: Any, kind: type[H], *more: Any, type_text: str | None = None
+    ) -> H:
         name = descriptor.get_name()
         handle: Any = self._handles.get(name)
         if handle is None:
             ttl = self._ttl_of(descriptor)
             type_info = getattr(descriptor, "type_info", None)
-            text = None if type_info is None else repr(type_info)
+            text = type_text
+            if text is None and type_info is not None:
+                text = repr(type_info)
             handle = self._handles[name] = kind(self._context, name, ttl, text, *more)
             if hasattr(self._context, "entries"):
                 self._declare_late(name, handle.stored_kind)
