@@ -159,3 +159,19 @@ def test_a_checkpoint_that_was_moved_goes_on(
     before = str(broken_off).encode()
     here = [path for path in (folder / "checkpoint").rglob("*") if path.is_file()]
     assert not [path for path in here if before in path.read_bytes()]
+
+
+@pytest.mark.parametrize("how", ["removed", "cut"])
+def test_a_damaged_file_that_a_sink_holds_back_is_told(
+    how: str, broken_off: Path, tmp_path: Path
+) -> None:
+    """The commit fails with it, and so does the end of the micro-batch that is then discarded."""
+    folder = tmp_path / "job"
+    shutil.copytree(broken_off, folder)
+    staged = [path for path in (folder / "out").rglob("*") if path.is_file()]
+    file = next(path for path in sorted(staged) if path.parent.parent.name == ".headrace-staging")
+    damage(file, how)
+    with pytest.raises(CheckpointError, match="a file that a file sink holds back") as caught:
+        run(folder)
+    assert caught.value.where["file"] == str(file)
+    assert written(folder) <= SUMS

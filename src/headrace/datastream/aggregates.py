@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.types import row_of
+from headrace.common.types.data import TypeData, type_data
 from headrace.datastream._build.aggregations import checked_field
 from headrace.datastream.functions import AggregateFunction
 from headrace.errors import PlanError
@@ -162,6 +163,13 @@ class Aggregates(AggregateFunction):
     def fold(self) -> Accumulators:
         """What an accumulator holds, each thing once."""
         return self._fold
+
+    @property
+    def accumulator_data(self) -> TypeData:
+        """The type of an accumulator as data: what others have made of records cannot be read."""
+        parts = [[part.how, part.field] for part in self._fold.aggregates]
+        words = (f"{how}({'' if field is None else repr(field)})" for how, field in parts)
+        return type_data("AGGREGATES", aggregates=parts, text=f"AGGREGATES<{', '.join(words)}>")
 
     def create_accumulator(self) -> Accumulator:
         """Counts of 0, and None."""

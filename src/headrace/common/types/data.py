@@ -2,8 +2,9 @@
 
 A type is an object. ``type``: its word, such as ``LIST``. ``of``: the types in it, in their order
 (a map's keys, then its values), if there are any. ``names``: those of a row's fields, if given.
-A type that a class outside of ``Types`` stands for has the word ``CLASS``, with ``module``,
-``qualname`` and its ``text``.
+A type that ``Types`` does not make has its ``text``: one that a class stands for has the word
+``CLASS``, with ``module`` and ``qualname``; what ``Aggregates`` keep has the word ``AGGREGATES``,
+with pairs of function and field.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def type_data(word: str, *of: TypeData, **more: Any) -> TypeData:
 
 def type_text(data: TypeData) -> str:
     """The type as it would be written, without ``Types.``: ``LIST<INT>``."""
-    if data["type"] == CLASS:
+    if "text" in data:
         return str(data["text"])
     parts = [*map(type_text, data.get("of", ()))]
     if data["type"] == "ROW":
@@ -38,7 +39,7 @@ def types_agree(one: TypeData, other: TypeData) -> bool:
     """True when both are one type, but for parts of either that may hold anything."""
     if ANY in (one["type"], other["type"]):
         return True
-    if one["type"] != other["type"] or one["type"] == CLASS:
+    if one["type"] != other["type"] or "text" in one:
         return type_text(one) == type_text(other)
     parts, others = one.get("of", ()), other.get("of", ())
     return (

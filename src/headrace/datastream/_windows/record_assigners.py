@@ -112,6 +112,11 @@ class CountTumblingWindowAssigner(_CountWindows):
         """The current window."""
         return [CountWindow(self._number(context) // self._window_size)]
 
+    @property
+    def kept_as(self) -> str:
+        """Which windows these are: the number of a window means nothing with another size."""
+        return f"windows-of-{self._window_size}-records"
+
     def __repr__(self) -> str:
         return f"CountTumblingWindowAssigner({self._window_size})"
 
@@ -137,6 +142,11 @@ class CountSlidingWindowAssigner(_CountWindows):
         last = number // slide
         first = max(-((size - 1 - number) // slide), 0)
         return [CountWindow(window) for window in range(last, first - 1, -1)]
+
+    @property
+    def kept_as(self) -> str:
+        """Which windows these are: the number of a window means nothing with another size."""
+        return f"windows-of-{self._window_size}-records-every-{self._window_slide}"
 
     def __repr__(self) -> str:
         return f"CountSlidingWindowAssigner({self._window_size}, {self._window_slide})"

@@ -11,7 +11,7 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.runtime.detached import copied
 from headrace.runtime.state.backend import RESERVED_NAMES
 from headrace.runtime.state.handles import NamespacedStates
-from headrace.runtime.state.handles.aggregating import fitted_aggregate
+from headrace.runtime.state.handles.aggregating import accumulator_data, fitted_aggregate
 from headrace.runtime.state.kinds import AGGREGATING, LIST, REDUCING, StateKind
 from headrace.runtime.user_function import UserFunction
 
@@ -159,8 +159,7 @@ class Aggregated(_Folded):
 
     @property
     def stored_kind(self) -> StateKind:
-        declared = self.accumulator_type
-        return StateKind(AGGREGATING, None if declared is None else declared.to_data())
+        return StateKind(AGGREGATING, accumulator_data(self.function.target, self.accumulator_type))
 
     def state(self, states: NamespacedStates) -> Any:
         descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)

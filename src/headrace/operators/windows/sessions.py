@@ -26,6 +26,7 @@ from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Outputs
 from headrace.runtime.state.backend import RESERVED_NAMES, Timer
 from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.kinds import VALUE
 
 SESSIONS = RESERVED_NAMES + "sessions"
 
@@ -70,7 +71,7 @@ class SessionOperator(StatefulOperator):
         """Open the user's functions, and say what is kept."""
         super().open(node, context, cell)
         assert context.states is not None, "windows are keyed"
-        context.states.declare(SESSIONS)
+        context.states.declare(SESSIONS, VALUE, self._windowing.contents.stored_kind.type)
         self._late = context.get_metrics_group().counter(LATE)
         of_function = FunctionContext(cell, context, RefusedWindowStates())
         self._firing = Firing(self._windowing.contents, self._folding, cell, of_function)

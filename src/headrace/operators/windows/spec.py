@@ -40,7 +40,8 @@ class WindowSpec(Windowing, OperatorSpec):
             return kept_by(grid, merges_in_any_order(self.contents))
         if gap_of(self) is not None:
             return f"{self.contents.kept_as}-sessions"
-        kept = "merging-window" if self.merging else "window"
+        kept = getattr(self.assigner.target, "kept_as", None)
+        kept = kept or ("merging-window" if self.merging else "window")
         if not (self.event_time or self.endless):
             kept = f"processing-time-{kept}"
         return kept if self.evictor is None else f"evicting-{kept}"

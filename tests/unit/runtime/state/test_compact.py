@@ -14,7 +14,12 @@ from headrace.runtime.key_groups import stable_hash
 from headrace.runtime.state.backend import MISSING
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.page import PageTable
-from headrace.runtime.state.pages.compact import compactor, expander, holds_containers
+from headrace.runtime.state.pages.compact import (
+    compactor,
+    expander,
+    holds_containers,
+    layout_of,
+)
 from headrace.runtime.state.pages.entries import PAGE_FORMAT, EntryPages
 from headrace.runtime.state.pages.held import HeldPages
 from headrace.runtime.state.pages.schemas import Schemas, schema_of
@@ -34,7 +39,7 @@ entries = st.fixed_dictionaries(
 
 @given(entries, st.sets(st.sampled_from(sorted(KINDS)), min_size=1))
 def test_what_is_compact_comes_back(entry: dict[str, Any], declared: set[str]) -> None:
-    shape = schema_of({slot: KINDS[slot] for slot in declared})
+    shape = layout_of(schema_of({slot: KINDS[slot] for slot in declared}))
     stored = compactor(shape)(entry)
     if set(entry) <= declared and (len(declared) > 1 or entry):
         assert stored is not MISSING
@@ -61,20 +66,20 @@ def test_what_is_compact_comes_back(entry: dict[str, Any], declared: set[str]) -
     ],
 )
 def test_any_other_entry_is_pickled_alone(kinds: dict[str, str], entry: dict[Any, Any]) -> None:
-    schema = schema_of({name: StateKind(kind) for name, kind in kinds.items()})
-    assert compactor(schema)(entry) is MISSING
+    layout = layout_of(schema_of({name: StateKind(kind) for name, kind in kinds.items()}))
+    assert compactor(layout)(entry) is MISSING
 
 
 @pytest.mark.parametrize("kinds", [{"seen": LIST}, KINDS])
 def test_an_entry_shares_nothing_that_can_be_changed_with_its_page(
     kinds: dict[str, StateKind],
 ) -> None:
-    shape = schema_of(kinds)
+    shape = layout_of(schema_of(kinds))
     stored = compactor(shape)({"seen": [1]})
     expander(shape)(stored)["seen"].append(2)
     assert expander(shape)(stored) == {"seen": [1]}
     assert holds_containers(shape)
-    assert not holds_containers(schema_of({"total": VALUE}))
+    assert not holds_containers(layout_of(schema_of({"total": VALUE})))
 
 
 class Group:

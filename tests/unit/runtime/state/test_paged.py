@@ -438,3 +438,26 @@ def test_another_format_is_refused(store: CountingStore) -> None:
     store.put("h", pickle.dumps((99,)))
     with pytest.raises(CheckpointError, match="format 99"):
         call(store).enter("a")
+
+
+def test_what_is_settled_twice_in_a_call_leaves_no_record(store: CountingStore) -> None:
+    """As where a window fires, and takes more records in the same micro-batch."""
+    backend = call(store, page_bytes=700)
+    backend.tables.declare("value", StateKind("value"))
+    table = backend.tables.table("window")
+    for turn in range(3):
+        values = table.single_slot_view("value")
+        assert values is not None
+        values["key"] = ["x" * 9000, turn]
+        table.changed("key")
+        assert [*table.single_slot_items("value")] == [("key", values["key"])]
+    backend.flush()
+    assert len([name for name in store.records if name[0] == "v"]) == 1
+    backend = call(store, page_bytes=700)
+    backend.tables.declare("value", StateKind("value"))
+    assert [*backend.tables.table("window").single_slot_items("value")] == [
+        ("key", ["x" * 9000, 2])
+    ]
+    backend.tables.drop("window")
+    backend.flush()
+    assert store.records == {}

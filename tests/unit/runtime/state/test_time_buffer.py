@@ -271,3 +271,14 @@ def test_pickled_elsewhere_it_is_a_plain_buffer() -> None:
     assert type(found) is TimeBuffer
     assert found.times == found.values == [*range(500)]
     assert repr(found) == "<TimeBuffer of 500 records>"
+
+
+def test_a_buffer_in_the_smallest_pages() -> None:
+    """Even an empty tail is more than its share of such a page."""
+    store = CountingStore()
+    filled(store, range(9), page_bytes=1)
+    backend = paged(store, page_bytes=1)
+    backend.enter("key")[SLOT].remove_through(3)
+    backend.changed("key")
+    backend.flush()
+    assert [time for time, _ in paged(store, page_bytes=1).enter("key")[SLOT]] == [*range(4, 9)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
@@ -31,6 +32,8 @@ from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram
 
 SINKS = "headrace-sinks"
+
+_log = logging.getLogger(__name__)
 
 
 class _Commit:
@@ -86,14 +89,25 @@ class _Commit:
         return states.save(epoch, merge_states(states.load(epoch - 1), parts))
 
     def _discard(self, messages: Sequence[Any], batch: int) -> None:
+        """Discard what tasks have written.
+
+        It raises nothing: Spark would report that, and not what the micro-batch has failed with.
+        """
         program, present = self._received(messages)
         for sink in program.sinks:
             if not served_by_committer(sink):
                 continue
             parts = [m.committables.get(sink.id) for m in present]
-            committer = committer_of(program, sink)
-            with at_sink(sink, "aborting"):
+            try:
+                committer = committer_of(program, sink)
                 committer.abort(batch, [p for p in parts if p is not None])
+            except Exception as error:
+                _log.warning(
+                    "what the failed micro-batch %d has written for sink %r was not discarded: %s",
+                    batch,
+                    sink.name,
+                    error,
+                )
 
 
 def _report(messages: Sequence[TaskMessage], batch: int, watermarks: dict[str, int]) -> BatchReport:

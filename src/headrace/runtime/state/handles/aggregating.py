@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.common.typeinfo import TypeInformation
+from headrace.common.types.data import TypeData
 from headrace.runtime.state.handles.coercion import Fit, fit_of
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
@@ -26,6 +27,7 @@ class AggregatingHandle(Handle):
         function: Any,
     ) -> None:
         super().__init__(context, name, ttl, type_info)
+        self.stored_kind = self.stored_kind._replace(type=accumulator_data(function, type_info))
         self._function = fitted_aggregate(function, type_info, name)
 
     def get(self) -> Any:
@@ -43,6 +45,12 @@ class AggregatingHandle(Handle):
     def purge(self) -> None:
         """Remove the accumulator if it has expired."""
         self._purge_single()
+
+
+def accumulator_data(function: Any, declared: TypeInformation | None) -> TypeData | None:
+    """The type of a function's accumulators as data: the function's own, or the declared one."""
+    own: TypeData | None = getattr(function, "accumulator_data", None)
+    return own if own is not None or declared is None else declared.to_data()
 
 
 def fitted_aggregate(function: Any, declared: TypeInformation | None, state: str) -> Any:

@@ -250,7 +250,7 @@ class ChunkedTimes(TimeBuffer):
     def flush(self) -> TimesRef:
         """Write what changed; the result finds the buffer again."""
         tail = pickle.dumps((self.times, self.values), 5)
-        if len(tail) * TAILS_PER_PAGE > self._page_bytes:
+        if self.times and len(tail) * TAILS_PER_PAGE > self._page_bytes:
             self._move_tail()
             tail = pickle.dumps(([], []), 5)
         for number, chunk in [*self._chunks.items()]:

@@ -22,19 +22,23 @@ _MOST_ITEMS = 64
 """A list or map of more may be on its way to records of its own, so it is pickled alone."""
 
 
-def layout_of(schema: Schema) -> list[tuple[str, str]]:
-    """Each slot with how its value lies in an entry; equal layouts are stored alike."""
-    return [(slot, kind.layout) for slot, kind in schema]
+Layout = tuple[tuple[str, str], ...]
+"""Each slot with how its value lies in an entry; equal layouts are stored alike."""
 
 
-def compactor(schema: Schema) -> Callable[[Entry], Any]:
+def layout_of(schema: Schema) -> Layout:
+    """The layout of the states that are declared."""
+    return tuple((slot, kind.layout) for slot, kind in schema)
+
+
+def compactor(layout: Layout) -> Callable[[Entry], Any]:
     """A function that gives the compact form of an entry, or ``MISSING`` where it has none."""
-    if not schema or any(kind == TIMES for _, kind in layout_of(schema)):
+    if not layout or any(kind == TIMES for _, kind in layout):
         # Buffers are pickled alone: what is compact is read with every other key's.
         return lambda entry: MISSING
-    if len(schema) > 1:
-        return _compactor_of_many(schema)
-    ((slot, kind),) = layout_of(schema)
+    if len(layout) > 1:
+        return _compactor_of_many(layout)
+    ((slot, kind),) = layout
     compact_value = _COMPACT[kind]
 
     def compact(entry: Entry) -> Any:
@@ -51,13 +55,13 @@ def compactor(schema: Schema) -> Callable[[Entry], Any]:
     return compact_atoms if kind == VALUE else compact
 
 
-def expander(schema: Schema) -> Callable[[Any], Entry]:
+def expander(layout: Layout) -> Callable[[Any], Entry]:
     """A function that makes an entry from its compact form; they share nothing changeable."""
-    if len(schema) > 1:
-        return _expander_of_many(schema)
-    if not schema:
+    if len(layout) > 1:
+        return _expander_of_many(layout)
+    if not layout:
         return lambda stored: stored  # nothing is compact
-    ((slot, kind),) = layout_of(schema)
+    ((slot, kind),) = layout
     expand_value = _EXPAND.get(kind)
     if expand_value is None:
         return lambda stored: {slot: stored}
@@ -65,24 +69,23 @@ def expander(schema: Schema) -> Callable[[Any], Entry]:
     return lambda stored: {slot: own(stored)}
 
 
-def holds_containers(schema: Schema) -> bool:
+def holds_containers(layout: Layout) -> bool:
     """True when something in an entry's compact form could be changed in place."""
-    return any(kind in _EXPAND for _, kind in layout_of(schema))
+    return any(kind in _EXPAND for _, kind in layout)
 
 
 @lru_cache(maxsize=256)  # each call of a group asks for it
-def packer(schema: Schema, big: frozenset[type]) -> Callable[[Entry], Any] | None:
+def packer(layout: Layout, big: frozenset[type]) -> Callable[[Entry], Any] | None:
     """A function that gives what of an entry is pickled, if it is pickled alone.
 
     None where that is the entry itself. An entry with buffers by time is a tuple, by the order of
     its states: names, and references to a class, would be most of what a small one costs. One with
     a value of a type in ``big`` is as it is.
     """
-    slots = layout_of(schema)
-    if all(kind != TIMES for _, kind in slots):
+    if all(kind != TIMES for _, kind in layout):
         return None
     lines = ["get, found = entry.get, 0"]
-    for number, (slot, kind) in enumerate(slots):
+    for number, (slot, kind) in enumerate(layout):
         name = f"value_{number}"
         lines += [
             f"{name} = get({slot!r})",
@@ -93,24 +96,23 @@ def packer(schema: Schema, big: frozenset[type]) -> Callable[[Entry], Any] | Non
         if kind == TIMES:
             lines.append(f"    {name} = {name}.times, {name}.values")
     # None stands for a slot that is not there: an entry with one, or with others, is as it is.
-    lines.append(f"return ({_names(slots)}) if found == len(entry) else entry")
+    lines.append(f"return ({_names(layout)}) if found == len(entry) else entry")
     return _generated("def packed(entry):", lines, {"big": big})
 
 
 @lru_cache(maxsize=256)
-def unpacker(schema: Schema) -> Callable[[tuple[Any, ...]], Entry]:
+def unpacker(layout: Layout) -> Callable[[tuple[Any, ...]], Entry]:
     """A function that gives the entry of what ``packer`` gave."""
-    slots = layout_of(schema)
-    lines = [f"{_names(slots)} = values" if slots else "() = values", "entry = {}"]
-    for number, (slot, kind) in enumerate(slots):
+    lines = [f"{_names(layout)} = values" if layout else "() = values", "entry = {}"]
+    for number, (slot, kind) in enumerate(layout):
         name = f"value_{number}"
         made = f"TimeBuffer(*{name})" if kind == TIMES else name
         lines.append(f"if {name} is not None: entry[{slot!r}] = {made}")
     return _generated("def unpacked(values):", [*lines, "return entry"], {"TimeBuffer": TimeBuffer})
 
 
-def _names(slots: Sequence[Any]) -> str:
-    return "".join(f"value_{number}, " for number in range(len(slots)))
+def _names(layout: Layout) -> str:
+    return "".join(f"value_{number}, " for number in range(len(layout)))
 
 
 def _generated(head: str, lines: Sequence[str], names: dict[str, Any]) -> Callable[[Any], Any]:
@@ -121,9 +123,9 @@ def _generated(head: str, lines: Sequence[str], names: dict[str, Any]) -> Callab
     return made
 
 
-def _compactor_of_many(schema: Schema) -> Callable[[Entry], Any]:
-    slots = [(slot, _COMPACT[kind]) for slot, kind in layout_of(schema)]
-    known = {slot for slot, _ in schema}.issuperset
+def _compactor_of_many(layout: Layout) -> Callable[[Entry], Any]:
+    slots = [(slot, _COMPACT[kind]) for slot, kind in layout]
+    known = {slot for slot, _ in layout}.issuperset
 
     def compact(entry: Entry) -> Any:
         if not known(entry):
@@ -143,8 +145,8 @@ def _compactor_of_many(schema: Schema) -> Callable[[Entry], Any]:
     return compact
 
 
-def _expander_of_many(schema: Schema) -> Callable[[Any], Entry]:
-    slots = [(slot, _EXPAND.get(kind)) for slot, kind in layout_of(schema)]
+def _expander_of_many(layout: Layout) -> Callable[[Any], Entry]:
+    slots = [(slot, _EXPAND.get(kind)) for slot, kind in layout]
 
     def expanded(stored: Any) -> Entry:
         return {

@@ -17,6 +17,7 @@ from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
 from headrace.runtime.state.pages.chunked_list import ChunkedList, remove_list
 from headrace.runtime.state.pages.chunked_times import ChunkedTimes, remove_times
 from headrace.runtime.state.pages.compact import (
+    Layout,
     compactor,
     expander,
     holds_containers,
@@ -25,7 +26,7 @@ from headrace.runtime.state.pages.compact import (
     unpacker,
 )
 from headrace.runtime.state.pages.hashed import HashedPages
-from headrace.runtime.state.pages.schemas import Schema, Schemas, schema_of
+from headrace.runtime.state.pages.schemas import Schemas, schema_of
 from headrace.runtime.state.refusals import refusal_of
 from headrace.runtime.state.time_buffer import TimeBuffer
 
@@ -89,11 +90,12 @@ class EntryPages(HashedPages):
         """Take note of the states declared since; not once pages were read."""
         if not self._pages:
             self._schema = schema_of(self._kinds)
-            self.compact = compactor(self._schema)
-            self.expanded = expander(self._schema)
-            self.watched = holds_containers(self._schema)
-            self._pack = packer(self._schema, _BIG)
-            self._unpack = unpacker(self._schema)
+            layout = self._layout = layout_of(self._schema)
+            self.compact = compactor(layout)
+            self.expanded = expander(layout)
+            self.watched = holds_containers(layout)
+            self._pack = packer(layout, _BIG)
+            self._unpack = unpacker(layout)
 
     def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
         """What lies in a page, compact and pickled; entries of another schema are pickled here.
@@ -118,10 +120,11 @@ class EntryPages(HashedPages):
                 now = self._kinds.get(slot)
                 if now is not None:
                     check_state(slot, before, now, self._owner)
-            if layout_of(schema) != layout_of(self._schema):
-                expanded = expander(schema)
-                if packer(schema, _BIG) is not None:
-                    packed = {key: _named(stored, schema) for key, stored in packed.items()}
+            layout = layout_of(schema)
+            if layout != self._layout:
+                expanded = expander(layout)
+                if packer(layout, _BIG) is not None:
+                    packed = {key: _named(stored, layout) for key, stored in packed.items()}
                 packed |= {key: pickle.dumps(expanded(value), 5) for key, value in plain.items()}
                 plain = {}
         return plain, packed
@@ -235,6 +238,11 @@ class EntryPages(HashedPages):
             page.packed[key] = self.freeze(key, self.expanded(page.plain.pop(key)), None)
         return bool(big)
 
+    def settle(self) -> None:
+        """Put the live values into their pages, and remove the records that nobody refers to."""
+        super().settle()
+        self._remove_dropped()  # what is settled again gets other records
+
     def flush(self) -> None:
         """Write the pages that changed and remove the records that nobody refers to."""
         super().flush()
@@ -328,7 +336,7 @@ class EntryPages(HashedPages):
         return id_
 
 
-def _named(stored: Stored, schema: Schema) -> Stored:
+def _named(stored: Stored, layout: Layout) -> Stored:
     """An entry that was pickled alone, with the names of its states."""
     found = pickle.loads(stored) if isinstance(stored, bytes) else None
-    return pickle.dumps(unpacker(schema)(found), 5) if type(found) is tuple else stored
+    return pickle.dumps(unpacker(layout)(found), 5) if type(found) is tuple else stored
