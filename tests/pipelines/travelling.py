@@ -335,6 +335,8 @@ class Builder:
     def __init__(self, seed: int, columns: bool, one_group: bool) -> None:
         self.one_group = one_group
         self.in_order = True
+        self.rounded = False
+        """Whether the numbers are floats whose sums depend on their order, or may be."""
         self.chance = random.Random(seed)
         chance = self.chance
         self.late_ms = chance.choice([0, 3, 12])
@@ -445,7 +447,9 @@ def windows(b: Builder, stream: DataStream) -> DataStream:
         b.log.append(f"{how} {field} late={tagged}")
         found = getattr(windowed, how)(field)
     else:
-        drawn = [chance.choice([Sum, Min, Max, Mean, Count])(f) for f in ("n", "m")]
+        kinds = [Min, Max, Count] if b.rounded else [Sum, Min, Max, Mean, Count]
+        drawn = [chance.choice(kinds)(f) for f in ("n", "m")]
+        b.rounded |= any(isinstance(each, Mean) for each in drawn)
         b.log.append(f"{drawn} late={tagged}")
         found = windowed.aggregate(
             Aggregates(k=Max("g"), g=Min("k"), n=drawn[0], m=drawn[1], at=Max("n"), c=Count())
@@ -477,7 +481,7 @@ def join(b: Builder, stream: DataStream) -> DataStream:
 def union(b: Builder, stream: DataStream) -> DataStream:
     if b.alone:
         return stream
-    b.in_order = False
+    b.in_order, b.rounded = False, True
     return stream.union(b.start()) if b.chance.random() < 0.5 else stream.union(stream)
 
 
