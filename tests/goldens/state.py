@@ -170,7 +170,8 @@ def form() -> Savepoint:
     for group, backend in backends.items():
         parts.put(part_name("states", "sums", group), export_states("sums", backend, group))
         parts.put(part_name("timers", "sums", group), export_timers("sums", backend, group))
-    parts.put(part_name("states", "sums", ALL_GROUPS), export_states("sums", _rules(), ALL_GROUPS))
+    rules = _rules()
+    parts.put(part_name("states", "sums", ALL_GROUPS), export_states("sums", rules, ALL_GROUPS))
     watermarks, tasks = header_to_savepoint("sums", [header()])
     parts.put("watermarks", watermarks)
     parts.put("tasks", tasks)
@@ -183,7 +184,8 @@ def form() -> Savepoint:
         for each in backends.values()
         for name, kind in each.in_namespaces.kinds().items()
     }
-    operator = OperatorEntry("sums", "process", "Sums", "sums", GROUPS, kinds, spaced)
+    shared = rules.kinds()
+    operator = OperatorEntry("sums", "process", "Sums", "sums", GROUPS, kinds, spaced, {}, shared)
     manifest = Manifest("golden", GROUPS, 9, (operator,), OFFSET.to_json(), parts.sums)
     return Savepoint(manifest, parts.records)
 

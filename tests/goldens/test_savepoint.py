@@ -120,9 +120,10 @@ def test_the_manifest(form: Savepoint) -> None:
     assert (operator.kind, operator.name, operator.uid) == ("process", "Sums", "sums")
     assert operator.key_groups == GROUPS
     assert set(operator.states) == {"count", "seen", "by day", "total", "average", "expiring"}
-    assert operator.states["count"] == StateKind(VALUE, "INT", False)
+    assert operator.states["count"] == StateKind(VALUE, {"type": "INT"}, False)
     assert operator.states["expiring"].expires
-    assert operator.namespaced == {"sum": StateKind(VALUE, "INT", False)}
+    assert operator.namespaced == {"sum": StateKind(VALUE, {"type": "INT"}, False)}
+    assert operator.shared == {"rules": StateKind(VALUE)}
     assert Offset.from_json(manifest.offset) == OFFSET
 
 

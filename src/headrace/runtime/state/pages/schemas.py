@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from headrace.errors import CheckpointError
@@ -40,8 +41,8 @@ class Schemas:
     def set_stored(self, text: str) -> None:
         """Take what the header says."""
         self.text = text
-        known, self._seen = json.loads(text)
-        self._known = [tuple((name, StateKind(*kind)) for name, kind in schema) for schema in known]
+        known, seen = _parsed(text)
+        self._known, self._seen = [*known], {state: {**fields} for state, fields in seen.items()}
 
     def clear(self) -> None:
         """Forget all: no page is left."""
@@ -106,3 +107,10 @@ class Schemas:
     def kinds(self) -> dict[str, StateKind]:
         """The kind of each state that pages may hold, as it was declared last."""
         return {name: kind for schema in self._known for name, kind in schema}
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> tuple[list[Schema], dict[str, dict[str, list[str]]]]:
+    """What a text says; every key group of an operator has the same one, call after call."""
+    known, seen = json.loads(text)
+    return [tuple((name, StateKind(*kind)) for name, kind in schema) for schema in known], seen
