@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.common import Duration, Types, WatermarkStrategy
+from headrace.common.types.data import type_data
 from headrace.datastream import (
     AggregateFunction,
     DataStream,
@@ -157,7 +158,13 @@ SCHEMAS: dict[str, tuple[Any, str, Mapping[str, Any]]] = {
     "of sessions": (
         lambda env: sessions(env).aggregate(Sum(), accumulator_type=Types.TUPLE([LONG])),
         "states",
-        {"headrace.sessions": of("value")},  # of several sessions: no type stands for it
+        {
+            "headrace.sessions": (
+                "value",
+                type_data("SESSIONS", Types.TUPLE([LONG]).to_data()),
+                False,
+            )
+        },
     ),
     "of windows": (windowed, "namespaced", {"fired": of("value", LONG)}),
     "of instances": (

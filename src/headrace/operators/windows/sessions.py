@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.common.types.data import type_data
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.common.windows import TimeWindow
 from headrace.operators.emission import side_sender
@@ -71,7 +72,9 @@ class SessionOperator(StatefulOperator):
         """Open the user's functions, and say what is kept."""
         super().open(node, context, cell)
         assert context.states is not None, "windows are keyed"
-        context.states.declare(SESSIONS, VALUE, self._windowing.contents.stored_kind.type)
+        contents = self._windowing.contents.stored_kind.type
+        kept = None if contents is None else type_data("SESSIONS", contents)
+        context.states.declare(SESSIONS, VALUE, kept)
         self._late = context.get_metrics_group().counter(LATE)
         of_function = FunctionContext(cell, context, RefusedWindowStates())
         self._firing = Firing(self._windowing.contents, self._folding, cell, of_function)
