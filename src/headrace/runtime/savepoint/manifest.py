@@ -69,10 +69,6 @@ class Manifest:
         """The operator of an id, if it is there."""
         return next((operator for operator in self.operators if operator.id == id_), None)
 
-    def states(self) -> dict[str, Mapping[str, StateKind]]:
-        """The states by operator, as ``check_states`` compares them."""
-        return {operator.id: operator.states for operator in self.operators}
-
     def to_json(self) -> str:
         """The manifest as text, with a checksum."""
         plain = {"format": FORMAT, **asdict(self)}

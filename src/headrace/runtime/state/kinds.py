@@ -9,7 +9,6 @@ a wider number is another type.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from headrace.common.types.data import TypeData, type_text, types_agree
@@ -57,38 +56,8 @@ def check_state(state: str, before: StateKind, now: StateKind, operator: str | N
         CheckpointError: the kind, the type or the time-to-live changed.
     """
     if not is_compatible(before, now):
-        raise _refusal([_change(operator, state, before, now)])
-
-
-def check_states(
-    before: Mapping[str, Mapping[str, StateKind]], now: Mapping[str, Mapping[str, StateKind]]
-) -> None:
-    """Compare the states of a checkpoint with those of a program; both by operator and state.
-
-    An operator or a state that only one of them has is no concern of this function.
-
-    Raises:
-        CheckpointError: states changed their kind, type or time-to-live; it names all of them.
-    """
-    changes = [
-        _change(operator, state, kind, now[operator][state])
-        for operator, states in before.items()
-        for state, kind in states.items()
-        if operator in now
-        and state in now[operator]
-        and not is_compatible(kind, now[operator][state])
-    ]
-    if changes:
-        raise _refusal(changes)
-
-
-def _change(operator: str | None, state: str, before: StateKind, now: StateKind) -> str:
-    of = "" if operator is None else f" of operator {operator!r}"
-    return f"the state {state!r}{of} was stored as {before}, and is {now} now"
-
-
-def _refusal(changes: list[str]) -> CheckpointError:
-    return CheckpointError(
-        "; ".join(changes),
-        hint="give the state another name, or start anew with headrace run --fresh",
-    )
+        of = "" if operator is None else f" of operator {operator!r}"
+        raise CheckpointError(
+            f"the state {state!r}{of} was stored as {before}, and is {now} now",
+            hint="give the state another name, or start anew with headrace run --fresh",
+        )

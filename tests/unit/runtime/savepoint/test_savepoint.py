@@ -29,9 +29,6 @@ def form() -> Savepoint:
 def test_a_manifest_comes_back() -> None:
     manifest = form().manifest
     assert Manifest.from_json(manifest.to_json()) == manifest
-    assert manifest.states() == {
-        "sums": {"total": StateKind("value", {"type": "INT"}, expires=True)}
-    }
     assert manifest.operator("nobody") is None
 
 
