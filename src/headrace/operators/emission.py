@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from types import GeneratorType
@@ -103,8 +104,10 @@ def look_at_results(results: Any) -> None:
     if kind in _warned or not (fields or isinstance(results, str | bytes | bytearray | dict | Row)):
         return
     _warned.add(kind)
+    node = sys._getframe(1).f_locals.get("node")  # as in a traceback: generated code has no place
+    of = "" if node is None else f" of {node.name}, built at {node.site},"
     warnings.warn(
-        f"a function returned {repr(results)[:120]}, a {kind.__name__}: each part is a result."
+        f"a function{of} returned {repr(results)[:120]}, a {kind.__name__}: each part is a result."
         " Where it is one result, yield it, or return [result]; where the parts are meant, return"
         " list(...)",
         stacklevel=2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -113,6 +114,8 @@ def test_a_result_that_was_returned_and_not_yielded_is_told_once(
         assert collected(CALLS[call](result)) == [*result]
     assert len([one for one in caught if "each part" in str(one.message)]) == 1
     assert "yield it, or return [result]" in str(caught[0].message)
+    where = r"a function of .+, built at .*test_emission\.py:\d+, returned"
+    assert re.match(where, str(caught[0].message))
 
 
 @pytest.mark.parametrize("call", CALLS)
