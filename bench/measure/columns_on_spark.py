@@ -120,7 +120,7 @@ def parquet(env: StreamExecutionEnvironment, count: int, folder: str) -> None:
 
 
 JOBS = {each.__name__: each for each in (sums, join, parquet)}
-SIZES = {"sums": (2, 6), "join": (2, 8), "parquet": (4, 16)}
+SIZES = {"sums": (1, 3), "join": (1, 4), "parquet": (2, 8)}
 """Millions of records without columns."""
 MORE_WITH_COLUMNS = {"sums": 8, "join": 4, "parquet": 4}
 """So many times as many records are read as columns: with few the slope is lost in the noise."""
