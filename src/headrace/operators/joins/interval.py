@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -141,7 +140,10 @@ class IntervalJoinOperator(JoinOperator):
         cell, clear, set_timer = self.cell, self._clear, self._set_timer
         side, mine, others = ("left", LEFT, RIGHT) if is_left else ("right", RIGHT, LEFT)
         kept_ms = self._spec.left_kept_ms if is_left else self._spec.right_kept_ms
-        join = self._joiner(is_left)
+        element = self._spec.function.bound()
+        context = LeftContext() if is_left else RightContext()
+        main, to_side = self._outputs.main, side_sender(self._outputs)
+        may_return = not always_yields(element)
 
         def process(
             keys: list[Any], values: list[Any], timestamps: list[int | None] | None
@@ -176,9 +178,15 @@ class IntervalJoinOperator(JoinOperator):
                 buffer = entry.get(mine)
                 if buffer is None:
                     entry[mine] = TimeBuffer([timestamp], [value])
-                elif type(buffer) is TimeBuffer and buffer.times[-1] <= timestamp:
-                    buffer.times.append(timestamp)  # as in ``add``, written out: it spares a call
-                    buffer.values.append(value)
+                elif type(buffer) is TimeBuffer:
+                    times = buffer.times  # as in ``add``, written out: it spares a call
+                    if times[-1] <= timestamp:
+                        times.append(timestamp)
+                        buffer.values.append(value)
+                    else:
+                        place = bisect_right(times, timestamp)
+                        times.insert(place, timestamp)
+                        buffer.values.insert(place, value)
                 else:
                     buffer.add(timestamp, value)
                 changed(key)
@@ -192,47 +200,39 @@ class IntervalJoinOperator(JoinOperator):
                     # As in ``between``, written out.
                     start = bisect_left(times, timestamp + lower_ms)
                     end = bisect_right(times, timestamp + upper_ms, start)
+                    if start == end:
+                        continue
                     moments, found = times[start:end], buffer.values[start:end]
                 else:
                     moments, found = buffer.between(timestamp + lower_ms, timestamp + upper_ms)
-                if moments:
-                    cell.key, cell.entry, cell.event_ms = key, entry, timestamp
-                    join(value, timestamp, found, moments)
+                    if not moments:
+                        continue
+                cell.key, cell.entry, cell.event_ms = key, entry, timestamp
+                context.own_ms = timestamp
+                for other, other_ms in zip(found, moments, strict=True):
+                    context.other_ms = other_ms
+                    if is_left:
+                        results = element(value, other, context)
+                    else:
+                        results = element(other, value, context)
+                    if results is None:
+                        continue
+                    of = type(results)
+                    if of is not list and may_return and of not in SURELY_RESULTS:
+                        look_at_results(results)
+                    later_ms = timestamp if timestamp >= other_ms else other_ms
+                    for result in results:
+                        # As in ``emitter``, written out: it spares a call per pair.
+                        if (
+                            type(result) is tuple
+                            and len(result) == 2
+                            and isinstance(result[0], OutputTag)
+                        ):
+                            to_side(result, later_ms)
+                        else:
+                            main(result, later_ms)
 
         return process
-
-    def _joiner(self, is_left: bool) -> Callable[[Any, int, list[Any], list[int]], None]:
-        """What calls the user's function for a record of one side and those of the other."""
-        element = self._spec.function.bound()
-        context = LeftContext() if is_left else RightContext()
-        main, to_side = self._outputs.main, side_sender(self._outputs)
-        may_return = not always_yields(element)
-
-        def join(value: Any, timestamp: int, found: list[Any], moments: list[int]) -> None:
-            context.own_ms = timestamp
-            for other, other_ms in zip(found, moments, strict=True):
-                context.other_ms = other_ms
-                if is_left:
-                    results = element(value, other, context)
-                else:
-                    results = element(other, value, context)
-                if results is None:
-                    continue
-                if may_return and type(results) not in SURELY_RESULTS:
-                    look_at_results(results)
-                later_ms = timestamp if timestamp >= other_ms else other_ms
-                for result in results:
-                    # As in ``emitter``, written out: it spares a call per pair.
-                    if (
-                        type(result) is tuple
-                        and len(result) == 2
-                        and isinstance(result[0], OutputTag)
-                    ):
-                        to_side(result, later_ms)
-                    else:
-                        main(result, later_ms)
-
-        return join
 
     def _late(self, tag: str | None) -> Push:
         if tag is not None:
@@ -254,8 +254,16 @@ class IntervalJoinOperator(JoinOperator):
             buffer = entry.get(side)
             if buffer is None:
                 continue
-            if type(buffer) is TimeBuffer and buffer.times[0] + kept_ms > watermark:
-                least_ms = buffer.times[0]  # a call less where there is nothing to remove
+            if type(buffer) is TimeBuffer:
+                times = buffer.times  # as in ``remove_through``, written out: it spares a call
+                if times[-1] + kept_ms <= watermark:
+                    del entry[side]
+                    continue
+                least_ms = times[0]
+                if least_ms + kept_ms <= watermark:
+                    end = bisect_right(times, watermark - kept_ms)
+                    del times[:end], buffer.values[:end]
+                    least_ms = times[0]
             else:
                 least_ms = buffer.remove_through(watermark - kept_ms)
                 if least_ms is None:

@@ -14,7 +14,7 @@ import dataclasses
 import importlib
 import inspect
 from collections.abc import Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from types import MemberDescriptorType
 from typing import Any
 
@@ -76,6 +76,7 @@ def class_of_newest(value: Any) -> type:
     return type(value[0]) if type(value) is tuple and value else type(value)
 
 
+@lru_cache(maxsize=256)  # each call of a group asks for it
 def fields_of(kind: type) -> tuple[str, list[str]] | None:
     """The name of a dataclass, and its fields; None for other types, and what cannot be known."""
     if not dataclasses.is_dataclass(kind) or _is_pickled_by_hand(kind):

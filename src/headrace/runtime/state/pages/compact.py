@@ -85,10 +85,10 @@ def packer(layout: Layout, big: frozenset[type]) -> Callable[[Entry], Any] | Non
     if all(kind != TIMES for _, kind in layout):
         return None
     lines = ["get, found = entry.get, 0"]
-    for number, (slot, kind) in enumerate(layout):
+    for number, (_, kind) in enumerate(layout):
         name = f"value_{number}"
         lines += [
-            f"{name} = get({slot!r})",
+            f"{name} = get(slot_{number})",
             f"if {name} is not None:",
             f"    if type({name}) in big: return entry",
             "    found += 1",
@@ -97,22 +97,32 @@ def packer(layout: Layout, big: frozenset[type]) -> Callable[[Entry], Any] | Non
             lines.append(f"    {name} = {name}.times, {name}.values")
     # None stands for a slot that is not there: an entry with one, or with others, is as it is.
     lines.append(f"return ({_names(layout)}) if found == len(entry) else entry")
-    return _generated("def packed(entry):", lines, {"big": big})
+    return _generated("def packed(entry):", lines, {"big": big, **_slots(layout)})
 
 
 @lru_cache(maxsize=256)
 def unpacker(layout: Layout) -> Callable[[tuple[Any, ...]], Entry]:
     """A function that gives the entry of what ``packer`` gave."""
     lines = [f"{_names(layout)} = values" if layout else "() = values", "entry = {}"]
-    for number, (slot, kind) in enumerate(layout):
+    for number, (_, kind) in enumerate(layout):
         name = f"value_{number}"
         made = f"TimeBuffer(*{name})" if kind == TIMES else name
-        lines.append(f"if {name} is not None: entry[{slot!r}] = {made}")
-    return _generated("def unpacked(values):", [*lines, "return entry"], {"TimeBuffer": TimeBuffer})
+        lines.append(f"if {name} is not None: entry[slot_{number}] = {made}")
+    made_of = {"TimeBuffer": TimeBuffer, **_slots(layout)}
+    return _generated("def unpacked(values):", [*lines, "return entry"], made_of)
 
 
 def _names(layout: Layout) -> str:
     return "".join(f"value_{number}, " for number in range(len(layout)))
+
+
+def _slots(layout: Layout) -> dict[str, str]:
+    """The names of states by the names that generated functions have for them.
+
+    They are the objects that were declared: where an operator looks up these, a dictionary compares
+    no characters.
+    """
+    return {f"slot_{number}": slot for number, (slot, _) in enumerate(layout)}
 
 
 def _generated(head: str, lines: Sequence[str], names: dict[str, Any]) -> Callable[[Any], Any]:
