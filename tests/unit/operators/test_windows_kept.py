@@ -170,5 +170,5 @@ def test_accumulators_of_other_aggregates_are_refused(assigner: Any, lateness_ms
         Aggregates(count=Count(), total=Sum(1), least=Min(1)),
         Aggregates(count=Count()),
     ):
-        with pytest.raises(CheckpointError, match=r"stored as .* of AGGREGATES<count\(\), sum\(1"):
+        with pytest.raises(CheckpointError, match=r"stored as .*AGGREGATES<count\(\), sum\(1"):
             after(function)

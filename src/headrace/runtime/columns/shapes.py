@@ -44,6 +44,17 @@ class PlainValues:
 
 
 @dataclass(frozen=True)
+class Objects:
+    """What ``make`` gives for the values of a row: an object of a dataclass, or a tuple's."""
+
+    make: Callable[..., Any]
+
+    def __call__(self, batch: Any) -> list[Any]:
+        """The records of a batch."""
+        return [self.make(*row) for row in _rows_of(batch)]
+
+
+@dataclass(frozen=True)
 class Tuples:
     """A tuple for each row."""
 
