@@ -142,7 +142,7 @@ class _Desk:
         ]
         read = timed("page read", lambda: [pickle.loads(data) for data in pages])
         timed(
-            "page write", lambda: [pickled_plain(page, islice(page[1].items(), 1)) for page in read]
+            "page write", lambda: [pickled_plain(page, islice(page[2].items(), 1)) for page in read]
         )
         return took
 
