@@ -25,8 +25,9 @@ from headrace.runtime.operator import (
     ProcessColumns,
     Traits,
 )
-from headrace.runtime.state.backend import RESERVED_NAMES, Timer
+from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.kinds import RESERVED_NAMES
 
 RATE = RESERVED_NAMES + "rate"
 

@@ -22,8 +22,9 @@ from headrace.runtime.operator import (
     ProcessBlock,
     Traits,
 )
-from headrace.runtime.state.backend import RESERVED_NAMES, Timer
+from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.kinds import RESERVED_NAMES
 from headrace.runtime.state.shared import SharedMap, SharedStates
 
 WAITING = RESERVED_NAMES + "waiting"

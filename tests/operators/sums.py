@@ -18,8 +18,9 @@ from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Traits
-from headrace.runtime.state.backend import RESERVED_NAMES, Timer
+from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.kinds import RESERVED_NAMES
 
 SUM = RESERVED_NAMES + "sum"
 TAKEN_BACK = (RowKind.UPDATE_BEFORE, RowKind.DELETE)

@@ -19,8 +19,7 @@ from headrace.datastream.functions import (
 )
 from headrace.datastream.state_ttl import StateTtlConfig
 from headrace.errors import PlanError
-from headrace.runtime.state.backend import RESERVED_NAMES
-from headrace.runtime.state.kinds import AGGREGATING, LIST, MAP, REDUCING, VALUE
+from headrace.runtime.state.kinds import AGGREGATING, LIST, MAP, REDUCING, RESERVED_NAMES, VALUE
 
 __all__ = [
     "AggregatingState",

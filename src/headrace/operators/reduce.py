@@ -21,11 +21,13 @@ from headrace.runtime.operator import (
     Outputs,
     Traits,
 )
-from headrace.runtime.state.backend import RESERVED_NAMES, StateBackend, Timer
+from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE, timed
 from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
+    from headrace.common.typeinfo import TypeInformation
     from headrace.operators.reduce_columns import ReducedColumns
     from headrace.runtime.columns.batch import Columns
     from headrace.runtime.columns.keys import ColumnKeys
@@ -46,13 +48,15 @@ class ReduceSpec(OperatorSpec):
     """``function(value1, value2)`` gives the reduced value; a function object may keep keyed state.
 
     ``associative``: it may reduce what was reduced before, and keeps no state. ``emits``: the value
-    after each record, or at the end of the input the last one of each key.
+    after each record, or at the end of the input the last one of each key. ``record_type``: the
+    declared type of what is reduced.
     """
 
     function: UserFunction
     operation: str = "Reduce"
     associative: bool = False
     emits: Emits = "each"
+    record_type: TypeInformation | None = None
     kind = "reduce"
 
     @property
@@ -110,7 +114,7 @@ class ReduceOperator(SteppedOperator):
         """Open the user's function, and declare the operator's state."""
         super().open(node, context, cell)
         assert context.states is not None, "a reduction is keyed"
-        context.states.declare(SLOT)
+        context.states.declare(SLOT, VALUE, timed(self._spec.record_type))
 
     def entering(self) -> tuple[Step, ...]:
         """The step looks the key up itself."""

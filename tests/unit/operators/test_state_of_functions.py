@@ -31,7 +31,7 @@ from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.runtime.block import Mark
 from headrace.runtime.operator import OperatorSpec
-from headrace.runtime.state.backend import RESERVED_NAMES
+from headrace.runtime.state.kinds import RESERVED_NAMES
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk
 from tests.unit.runtime.programs import block

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from headrace.common.typeinfo import BasicType, BasicTypeInfo, RowTypeInfo, TypeInformation, Types
 from headrace.graph.transformation import Edge, SourceTransformation
-from headrace.operators.aggregates.aggregate import OfRecords
+from headrace.operators.aggregates.aggregate import OfRecords, reduction_of
 from headrace.operators.filter import FilterSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.operators.timestamps import TimestampsSpec
+from headrace.runtime.user_function import UserFunction
 
 _WHOLE_NUMBERS = {BasicType.BYTE, BasicType.SHORT, BasicType.INT}
 
@@ -32,9 +33,14 @@ def _type_of(edge: Edge) -> TypeInformation | None:
     if isinstance(node.spec, TimestampsSpec | FilterSpec):
         return known_type(node.inputs)
     if isinstance(node.spec, ReduceSpec) and node.spec.fold is not None:
-        kept = known_type(node.inputs)
-        return _folded(kept, node.spec.fold) if isinstance(kept, RowTypeInfo) else kept
+        return node.spec.record_type
     return None
+
+
+def reduced_type(edges: Iterable[Edge], function: UserFunction) -> TypeInformation | None:
+    """The type of what a function reduces the records of some edges to."""
+    kept, fold = known_type(edges), reduction_of(function)
+    return kept if fold is None or not isinstance(kept, RowTypeInfo) else _folded(kept, fold)
 
 
 def _folded(kept: RowTypeInfo, fold: OfRecords) -> RowTypeInfo:

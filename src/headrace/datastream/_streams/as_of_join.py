@@ -11,6 +11,7 @@ from headrace.common.output_tag import OutputTag
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.known_types import known_type
 from headrace.datastream._build.user_functions import user_function
 from headrace.datastream._functions.joins import (
     FlatJoinFunction,
@@ -118,6 +119,8 @@ class AsOfJoin:
             self._exact,
             self._inner,
             self._late.tag_id if self._late else None,
+            left_type=known_type(self._left._edges),
+            right_type=known_type(self._right._edges),
         )
         inputs = edges_of_both(self._left, self._right)
         return self._left._add(spec, call_site(), method, output_type, inputs=inputs)

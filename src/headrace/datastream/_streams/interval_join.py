@@ -10,6 +10,7 @@ from headrace.common.output_tag import OutputTag
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.known_types import known_type
 from headrace.datastream._build.user_functions import user_function
 from headrace.datastream._functions.joins import ProcessJoinFunction
 from headrace.errors import PlanError, UnsupportedError
@@ -124,6 +125,8 @@ class IntervalJoined:
             self._upper_ms - self._upper_excluded,
             self._left_late.tag_id if self._left_late else None,
             self._right_late.tag_id if self._right_late else None,
+            left_type=known_type(left._edges),
+            right_type=known_type(self._right._edges),
         )
         inputs = edges_of_both(left, self._right)
         return left._add(spec, site, "process", output_type, inputs=inputs)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build import aggregations
 from headrace.datastream._build.call_site import call_site
-from headrace.datastream._build.known_types import known_type
+from headrace.datastream._build.known_types import known_type, reduced_type
 from headrace.datastream._build.user_functions import is_associative, user_function
 from headrace.datastream._streams.operators import MakeSpec, StreamOperators
 from headrace.datastream.functions import (
@@ -161,6 +162,7 @@ class KeyedOperators(StreamOperators):
         return self._add_reduction(spec, site, call)
 
     def _add_reduction(self, spec: ReduceSpec, site: CallSite, call: str) -> DataStream:
+        spec = replace(spec, record_type=reduced_type(self._edges, spec.function))
         return self._add(spec, site, call, kept_type=self._type(), inputs=self._keyed_edges())
 
     def _operator(self, call: str) -> Transformation:

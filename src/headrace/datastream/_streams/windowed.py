@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from headrace.common.arguments import article
@@ -12,7 +13,7 @@ from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream._build import aggregations
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
-from headrace.datastream._build.known_types import known_type
+from headrace.datastream._build.known_types import known_type, reduced_type
 from headrace.datastream._build.user_functions import user_function
 from headrace.datastream.functions import (
     AggregateFunction,
@@ -122,7 +123,7 @@ class _Windowed:
         if window_function is None:
             output_type = output_type or self._kept_type()
         call = self._window_call(window_function, "reduce", site)
-        contents = Reduced(call, fold)
+        contents = self._reduced(call, fold)
         return self._windowed(contents, site, "reduce", output_type)
 
     def aggregate(
@@ -197,12 +198,15 @@ class _Windowed:
     def _kept_type(self) -> TypeInformation | None:
         return self._stream._type()
 
+    def _reduced(self, call: WindowCall | None, function: UserFunction) -> Reduced:
+        return Reduced(call, function, reduced_type(self._stream._edges, function))
+
     def _folded(self, fold: Any, site: CallSite, call: str) -> DataStream:
         stream = self._stream
         aggregations.require_declared(
             fold.field, known_type(stream._edges), call, stream._described(), site
         )
-        contents = Reduced(None, UserFunction(fold))
+        contents = self._reduced(None, UserFunction(fold))
         return self._windowed(contents, site, call, kept_type=self._kept_type())
 
     def _windowed(
@@ -230,7 +234,7 @@ class _Windowed:
         return WindowSpec(
             UserFunction(self._window_assigner, "assign_windows"),
             UserFunction(self._trigger_in_use(), "on_element"),
-            contents,
+            replace(contents, record_type=known_type(self._stream._edges)),
             None if evictor is None else UserFunction(evictor, "evict_before"),
             self._allowed_lateness,
             self._late_data_output_tag,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from headrace.common.types.data import type_data
 from headrace.common.watermark_generators import MAX_WATERMARK, out_of_range
 from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results
 from headrace.operators.joins.pairs import (
@@ -112,7 +113,10 @@ class AsOfJoinOperator(JoinOperator):
     are ready when it fires. A key without any has one on a coarse grid, to remove right records.
     """
 
+    own_type = type_data("LONG")
+
     def __init__(self, spec: AsOfJoinSpec) -> None:
+        super().__init__(spec)
         self._spec = spec
         self._wait_ms, self._kept_ms = spec.wait_ms, spec.right_kept_ms
         kept_ms = self._kept_ms

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.output_tag import OutputTag
+from headrace.common.types.data import type_data
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.emission import (
     SURELY_RESULTS,
@@ -109,7 +110,10 @@ class IntervalJoinOperator(JoinOperator):
     records are kept): it costs a key one timer, and not a timer for each record.
     """
 
+    own_type = type_data("TUPLE", type_data("LONG"), type_data("LONG"))
+
     def __init__(self, spec: IntervalJoinSpec) -> None:
+        super().__init__(spec)
         self._spec = spec
         self._kept = ((LEFT, spec.left_kept_ms), (RIGHT, spec.right_kept_ms))
         self._grid_ms = max(max(kept for _, kept in self._kept) // 4, _LEAST_GRID_MS)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
+from headrace.common.typeinfo import TypeInformation
+from headrace.common.types.data import TypeData
 from headrace.errors import MissingWatermarksError
 from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, OperatorSpec, Traits
-from headrace.runtime.state.backend import RESERVED_NAMES
 from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.state.kinds import TIMES
+from headrace.runtime.state.kinds import RESERVED_NAMES, TIMES, VALUE, data_of
 from headrace.runtime.user_function import UserFunction
 
 SLOT = RESERVED_NAMES + "join"
@@ -23,9 +24,15 @@ LEFT, RIGHT = SLOT + ".left", SLOT + ".right"
 
 @dataclass(frozen=True)
 class JoinSpec(OperatorSpec):
-    """A join of two inputs by time: the left one is the first."""
+    """A join of two inputs by time: the left one is the first.
+
+    ``left_type``, ``right_type``: the declared types of their records.
+    """
 
     function: UserFunction
+    _: KW_ONLY
+    left_type: TypeInformation | None = None
+    right_type: TypeInformation | None = None
     traits = Traits(
         keyed=True,
         state=True,
@@ -46,13 +53,19 @@ class JoinSpec(OperatorSpec):
 class JoinOperator(StatefulOperator):
     """Keeps the records of both sides by key, in the order of their timestamps."""
 
+    own_type: ClassVar[TypeData]
+    """The type of a join's own value for a key."""
+
+    def __init__(self, spec: JoinSpec) -> None:
+        self._types = {LEFT: data_of(spec.left_type), RIGHT: data_of(spec.right_type)}
+
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Open the user's function, and say what is kept."""
         super().open(node, context, cell)
         assert context.states is not None, "a join is keyed"
-        context.states.declare(SLOT)
-        context.states.declare(LEFT, TIMES)
-        context.states.declare(RIGHT, TIMES)
+        context.states.declare(SLOT, VALUE, self.own_type)
+        for side, declared in self._types.items():
+            context.states.declare(side, TIMES, declared)
 
 
 class PairContext:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from headrace.common.typeinfo import TypeInformation
+from headrace.common.types.data import type_data
 from headrace.runtime.detached import copied
-from headrace.runtime.state.backend import RESERVED_NAMES
 from headrace.runtime.state.handles import NamespacedStates
 from headrace.runtime.state.handles.aggregating import accumulator_data, fitted_aggregate
-from headrace.runtime.state.kinds import AGGREGATING, LIST, REDUCING, StateKind
+from headrace.runtime.state.kinds import (
+    AGGREGATING,
+    LIST,
+    REDUCING,
+    RESERVED_NAMES,
+    StateKind,
+    data_of,
+)
 from headrace.runtime.user_function import UserFunction
 
 SLOT = RESERVED_NAMES + "window-contents"
@@ -46,9 +53,13 @@ class WindowCall:
 
 @dataclass(frozen=True)
 class Contents(ABC):
-    """``window_function`` None: what was kept is the result."""
+    """``window_function`` None: what was kept is the result.
+
+    ``record_type``: the declared type of the records.
+    """
 
     window_function: WindowCall | None
+    record_type: TypeInformation | None = field(default=None, kw_only=True)
     kept_as: ClassVar[str]
     """The kind of the state in which the records are kept."""
 
@@ -95,8 +106,13 @@ class Elements(Contents):
 
     kept_as = LIST
 
+    @property
+    def stored_kind(self) -> StateKind:
+        declared = data_of(self.record_type)
+        return StateKind(LIST, declared and type_data("LIST", declared))
+
     def state(self, states: NamespacedStates) -> Any:
-        return states.get_list_state(_Descriptor())
+        return states.get_list_state(_Descriptor(self.stored_kind))
 
     def of_all(self, values: list[Any]) -> list[Any]:
         return values
@@ -135,10 +151,16 @@ class _Folded(Contents):
 class Reduced(_Folded):
     """One value, into which each record is reduced by ``function(value1, value2)``."""
 
+    reduced_type: TypeInformation | None = None
     kept_as = REDUCING
 
+    @property
+    def stored_kind(self) -> StateKind:
+        return StateKind(REDUCING, data_of(self.reduced_type))
+
     def state(self, states: NamespacedStates) -> Any:
-        return states.get_reducing_state(_Descriptor(reduce=self.function.bound()))
+        descriptor = _Descriptor(self.stored_kind, reduce=self.function.bound())
+        return states.get_reducing_state(descriptor)
 
     def of_all(self, values: list[Any]) -> list[Any]:
         reduce, held = self.function.bound(), None
@@ -162,7 +184,9 @@ class Aggregated(_Folded):
         return StateKind(AGGREGATING, accumulator_data(self.function.target, self.accumulator_type))
 
     def state(self, states: NamespacedStates) -> Any:
-        descriptor = _Descriptor(self.accumulator_type, aggregate=self.function.target)
+        descriptor = _Descriptor(
+            self.stored_kind, self.accumulator_type, aggregate=self.function.target
+        )
         return states.get_aggregating_state(descriptor)
 
     def result(self, state: Any, held: Any) -> Any:
@@ -188,11 +212,13 @@ class _Descriptor:
 
     def __init__(
         self,
+        stored_kind: StateKind,
         type_info: TypeInformation | None = None,
         *,
         reduce: Callable[[Any, Any], Any] | None = None,
         aggregate: Any = None,
     ) -> None:
+        self.stored_kind = stored_kind
         self.type_info = type_info
         self.reduce = reduce
         self._aggregate = aggregate

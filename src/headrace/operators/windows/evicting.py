@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.common.typeinfo import Types
 from headrace.common.windows import TimestampedValue
 from headrace.operators.windows.contents import Contents, Elements
 from headrace.operators.windows.contexts import FiringContext
@@ -25,7 +26,9 @@ class EvictingWindowOperator(WindowOperator):
         self._evictor_context = FiringContext(cell, context)
 
     def _what_is_kept(self) -> Contents:
-        return Elements(None)
+        of_record = self._spec.contents.record_type
+        pair = None if of_record is None else Types.TUPLE([of_record, Types.LONG()])
+        return Elements(None, record_type=pair)
 
     def _add(self, value: Any, timestamp: int | None) -> None:
         self._contents.add((value, timestamp))

@@ -22,8 +22,9 @@ from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Outputs
-from headrace.runtime.state.backend import RESERVED_NAMES, Timer, TimerStore
+from headrace.runtime.state.backend import Timer, TimerStore
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
+from headrace.runtime.state.kinds import RESERVED_NAMES
 
 MERGING = RESERVED_NAMES + "merging-window-set"
 """The state of a key that says where its windows in flight keep their records."""

@@ -25,9 +25,9 @@ from headrace.operators.windows.windowing import Windowing, beyond_time, no_time
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Outputs
-from headrace.runtime.state.backend import RESERVED_NAMES, Timer
+from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.state.kinds import VALUE
+from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
 
 SESSIONS = RESERVED_NAMES + "sessions"
 

@@ -36,9 +36,6 @@ class StateSize(NamedTuple):
     size_bytes: int | None
 
 
-RESERVED_NAMES = "headrace."
-"""The names of states that an operator itself keeps begin so; no state of a user's may."""
-
 MISSING: Any = object()
 """Stands for the value of a key that is not there."""
 

@@ -11,8 +11,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from headrace.common.types.data import TypeData, type_text, types_agree
+from headrace.common.typeinfo import TypeInformation
+from headrace.common.types.data import TypeData, type_data, type_text, types_agree
 from headrace.errors import CheckpointError
+
+RESERVED_NAMES = "headrace."
+"""The names of states that an operator itself keeps begin so; no state of a user's may."""
 
 VALUE, REDUCING, AGGREGATING, LIST, MAP = "value", "reducing", "aggregating", "list", "map"
 
@@ -40,6 +44,16 @@ class StateKind(NamedTuple):
         return " ".join(words)
 
 
+def data_of(declared: TypeInformation | None) -> TypeData | None:
+    """A declared type as data, where one is declared."""
+    return None if declared is None else declared.to_data()
+
+
+def timed(declared: TypeInformation | None) -> TypeData | None:
+    """The type of a record with its timestamp (ms)."""
+    return None if declared is None else type_data("TUPLE", declared.to_data(), type_data("LONG"))
+
+
 def is_compatible(before: StateKind, now: StateKind) -> bool:
     """True when a state stored as ``before`` can be read as ``now``."""
     return (
@@ -57,7 +71,10 @@ def check_state(state: str, before: StateKind, now: StateKind, operator: str | N
     """
     if not is_compatible(before, now):
         of = "" if operator is None else f" of operator {operator!r}"
+        mend = "give the state another name"
+        if state.startswith(RESERVED_NAMES):
+            mend = "restore the declared type of the stream, or give the operator another uid"
         raise CheckpointError(
             f"the state {state!r}{of} was stored as {before}, and is {now} now",
-            hint="give the state another name, or start anew with headrace run --fresh",
+            hint=f"{mend}, or start anew with headrace run --fresh",
         )

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from headrace.common.types.data import TypeData
 from headrace.errors import PlanError
 from headrace.runtime.key_groups import stable_hash
-from headrace.runtime.state.backend import MISSING, RESERVED_NAMES, EntrySpace, StateBackend
+from headrace.runtime.state.backend import MISSING, EntrySpace, StateBackend
 from headrace.runtime.state.handles.aggregating import AggregatingHandle
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
@@ -16,7 +16,15 @@ from headrace.runtime.state.handles.list import ListHandle
 from headrace.runtime.state.handles.map import MapHandle
 from headrace.runtime.state.handles.reducing import ReducingHandle
 from headrace.runtime.state.handles.value import ValueHandle
-from headrace.runtime.state.kinds import AGGREGATING, LIST, MAP, REDUCING, VALUE, StateKind
+from headrace.runtime.state.kinds import (
+    AGGREGATING,
+    LIST,
+    MAP,
+    REDUCING,
+    RESERVED_NAMES,
+    VALUE,
+    StateKind,
+)
 from headrace.runtime.state.ttl import Ttl
 
 H = TypeVar("H", bound=Handle)
@@ -114,6 +122,8 @@ class StateStore:
         if handle is None:
             ttl = self._ttl_of(descriptor)
             handle = self._handles[name] = kind(self._context, name, ttl, type_info, *more)
+            # An operator may know the type of what it keeps, which fits already.
+            handle.stored_kind = getattr(descriptor, "stored_kind", handle.stored_kind)
             self.asked_for |= not name.startswith(RESERVED_NAMES)
             if hasattr(self._context, "entries"):
                 self._declare_late(name, handle.stored_kind)
