@@ -35,19 +35,19 @@ from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload
 from headrace.runners.spark.query.wire import packed
 from headrace.runtime.block import Block, Envelope, pickled_plain
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import JobProgram
-from headrace.runtime.source_task import (
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
+from headrace.runtime.tasks.source_task import (
     NEW_SPLIT,
     SourceTask,
     SourceTaskInput,
     SplitState,
     SplitWork,
 )
-from headrace.runtime.state.backend import StateBackend
-from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
 
 RECORDS = 200_000
 TASKS = 2

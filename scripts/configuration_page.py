@@ -3,7 +3,7 @@
     python scripts/configuration_page.py           write the page
     python scripts/configuration_page.py --check   say whether it is up to date; exits 1 if not
 
-The keys come from headrace.common.options.catalogue; the page says nothing that is not there.
+The keys come from headrace.common._options.catalogue; the page says nothing that is not there.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from headrace.common._options import catalogue as options
+from headrace.common._options.flink import WITHOUT_EFFECT
+from headrace.common._options.values import ValueKind
 from headrace.common.config_options import ConfigOption
-from headrace.common.options import catalogue as options
-from headrace.common.options.flink import WITHOUT_EFFECT
-from headrace.common.options.values import ValueKind
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "configuration.md"

@@ -1,4 +1,4 @@
-"""Writes src/headrace/common/options/flink_keys.txt: the names of Flink's configuration keys.
+"""Writes src/headrace/common/_options/flink_keys.txt: the names of Flink's configuration keys.
 
     python scripts/flink_keys.py FOLDER
 
@@ -22,7 +22,7 @@ from py4j.protocol import Py4JError
 
 from headrace.runners.spark.startup.java import ensure_java
 
-PAGE = Path(__file__).parents[1] / "src/headrace/common/options/flink_keys.txt"
+PAGE = Path(__file__).parents[1] / "src/headrace/common/_options/flink_keys.txt"
 _OPTION = "org.apache.flink.configuration.ConfigOption"
 _OTHERS = (
     "connector",

@@ -12,9 +12,9 @@ from hypothesis import settings
 
 # The suites' assertions explain themselves, as those of tests do.
 pytest.register_assert_rewrite(
-    "headrace.testing.reading",
-    "headrace.testing.sink_contract",
-    "headrace.testing.source_contract",
+    "headrace.testing._reading",
+    "headrace.testing._sink_contract",
+    "headrace.testing._source_contract",
 )
 
 # Shared cores make single examples slow at random; a failure prints how to play it again.

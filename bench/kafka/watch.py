@@ -18,9 +18,9 @@ from bench.kafka.inputs import PARTITIONS, Digest, digest, messages, wanted
 from bench.throughput import Row
 from bench.ysb.jars import jars_of
 from bench.ysb.watch import last_lines, process
-from headrace.datastream.connectors.kafka.client import Place
-from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
-from headrace.datastream.connectors.kafka.properties import Properties
+from headrace.datastream.connectors._kafka.client.consumer import Place
+from headrace.datastream.connectors._kafka.client.librdkafka import LibrdkafkaClients
+from headrace.datastream.connectors._kafka.client.properties import Properties
 from headrace.dev import topics
 
 _POLL_S = 0.2

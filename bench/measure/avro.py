@@ -23,14 +23,14 @@ from bench.measure.probes import several
 from bench.throughput import Plan
 from bench.throughput import Row as Found
 from headrace.common.types import Row
-from headrace.datastream.formats import registry_client
+from headrace.datastream.formats._registry import client as registry_client
+from headrace.datastream.formats._registry.client import RegisteredText
 from headrace.datastream.formats.avro import (
     AvroDeserializationSchema,
     AvroSchema,
     AvroSerializationSchema,
 )
 from headrace.datastream.formats.registry import SchemaRegistry
-from headrace.datastream.formats.registry_client import RegisteredText
 
 WANTED = 200_000
 RECORDS = 50_000

@@ -17,9 +17,9 @@ from bench.measure.latency_headrace import indexed, positions
 from headrace.common import Configuration
 from headrace.connector import SplitEnumerator
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors._indexed import IndexedEnumerator
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.function import FunctionSink
-from headrace.datastream.connectors.indexed import IndexedEnumerator
 
 RECORDS = sum(RATES) * PHASE_SECONDS
 

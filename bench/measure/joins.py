@@ -20,13 +20,13 @@ from headrace.operators.joins.pairs import LEFT, RIGHT
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.operator import NodeProgram, OperatorSpec
 from headrace.runtime.program import ChainProgram, JobProgram, Settings, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.user_function import UserFunction
 
 KEYS, RATE, DISORDER_MS = 10_000, 5_000, 5_000

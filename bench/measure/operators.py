@@ -48,11 +48,11 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.testing import run_pipeline
 
 HEAP, PAGES = "heap", "pages"

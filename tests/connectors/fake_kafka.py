@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from headrace.datastream.connectors.kafka.client import (
+from headrace.datastream.connectors._kafka.client.consumer import (
     Fetched,
     OffsetGone,
     Place,

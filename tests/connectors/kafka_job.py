@@ -17,13 +17,13 @@ from typing import Any
 from headrace.common import Configuration, SimpleStringSchema, WatermarkStrategy
 from headrace.connector import DeliveryGuarantee, SinkWriter, WriterContext
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors._kafka.client.properties import Properties
 from headrace.datastream.connectors.kafka import (
     KafkaOffsetsInitializer,
     KafkaRecordSerializationSchema,
     KafkaSink,
     KafkaSource,
 )
-from headrace.datastream.connectors.kafka.properties import Properties
 from tests.connectors.opened import NotedClients, NotedProducers
 from tests.faults.processes import kill_jvm_once
 from tests.faults.sums_job import KEYS

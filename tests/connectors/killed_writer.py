@@ -12,7 +12,7 @@ from typing import Any
 from headrace.common import SimpleStringSchema
 from headrace.connector import DeliveryGuarantee, WorkerResources, WriterContext
 from headrace.datastream.connectors.kafka import KafkaRecordSerializationSchema, KafkaSink
-from headrace.testing.writers import writer_of
+from headrace.testing._writers import writer_of
 
 BATCHES = 60
 RECORDS = 60

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headrace.datastream.connectors.kafka.client import (
+from headrace.datastream.connectors._kafka.client.consumer import (
     Clients,
     Cluster,
     GroupCommits,
     PartitionLog,
 )
-from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers
+from headrace.datastream.connectors._kafka.sink.producers import LibrdkafkaProducers
 
 
 def lines(path: str | Path) -> list[str]:

@@ -12,8 +12,9 @@ import time
 
 from headrace.common.serialization import SimpleStringSchema
 from headrace.connector import Budget
-from headrace.datastream.connectors.kafka import KafkaSource, librdkafka
-from headrace.datastream.connectors.kafka.client import Unreachable
+from headrace.datastream.connectors._kafka.client import librdkafka
+from headrace.datastream.connectors._kafka.client.consumer import Unreachable
+from headrace.datastream.connectors.kafka import KafkaSource
 from tests.connectors.silent_proxy import SilentProxy
 
 ASK_S = 0.4

@@ -18,19 +18,19 @@ from headrace.common import Configuration, WatermarkStrategy
 from headrace.common.serialization import SimpleStringSchema
 from headrace.connector import Budget, Source
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors._kafka.client import librdkafka
+from headrace.datastream.connectors._kafka.client.librdkafka import LibrdkafkaClients, LibrdkafkaLog
+from headrace.datastream.connectors._kafka.client.properties import Properties
 from headrace.datastream.connectors.kafka import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     KafkaRecord,
     KafkaRecordDeserializationSchema,
     KafkaSource,
-    librdkafka,
 )
-from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients, LibrdkafkaLog
-from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.dev import topics
 from headrace.errors import ConfigurationError, JobError
-from headrace.testing.contracts import SourceContract, read_source
+from headrace.testing._contracts import SourceContract, read_source
 from tests.connectors.topic import new_topic, transactions
 from tests.connectors.walk import Walk
 from tests.servers import Server
@@ -299,7 +299,7 @@ def test_what_the_client_refuses_is_told(kafka_servers: str) -> None:
 
 
 def test_a_broker_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = "headrace.datastream.connectors.kafka.librdkafka"
+    module = "headrace.datastream.connectors._kafka.client.librdkafka"
     monkeypatch.setattr(f"{module}.ASK_TIMEOUT_S", 1.0)
     clients = LibrdkafkaClients("127.0.0.1:1", None, None, Properties())
     nowhere = source("127.0.0.1:1", "t", clients=clients, unreachable_timeout=1)

@@ -11,8 +11,8 @@ import pytest
 
 pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
-from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
-from headrace.datastream.connectors.kafka.properties import Properties
+from headrace.datastream.connectors._kafka.client.librdkafka import LibrdkafkaClients
+from headrace.datastream.connectors._kafka.client.properties import Properties
 from tests.connectors.kafka_job import SECRET
 from tests.connectors.opened import lines
 from tests.connectors.topic import content, new_topic, transactions

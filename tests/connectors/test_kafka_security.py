@@ -17,12 +17,12 @@ import pytest
 from headrace.common import Configuration, SimpleStringSchema, WatermarkStrategy
 from headrace.connector import DeliveryGuarantee
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors._kafka.client import librdkafka
 from headrace.datastream.connectors.kafka import (
     KafkaOffsetsInitializer,
     KafkaRecordSerializationSchema,
     KafkaSink,
     KafkaSource,
-    librdkafka,
 )
 from headrace.dev import topics
 from headrace.dev.kafka import kafka

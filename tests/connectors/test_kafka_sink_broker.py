@@ -23,8 +23,8 @@ from headrace.datastream.connectors.kafka import (
 )
 from headrace.dev import topics
 from headrace.errors import JobError
-from headrace.testing.contracts import SinkContract
-from headrace.testing.writers import writer_of
+from headrace.testing._contracts import SinkContract
+from headrace.testing._writers import writer_of
 from tests.connectors.killed_writer import BATCHES, expected_of, sink_to
 
 kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")

@@ -27,15 +27,16 @@ from headrace.datastream.connectors.kafka import (
     KafkaSink,
     KafkaSource,
 )
-from headrace.datastream.formats import registry_client
+from headrace.datastream.formats._json.messages import (
+    JsonDeserializationSchema,
+    JsonSerializationSchema,
+)
+from headrace.datastream.formats._registry import client as registry_client
+from headrace.datastream.formats._registry.registry import header, schema_id
 from headrace.datastream.formats.avro import (
     AvroDeserializationSchema,
     AvroSchema,
     AvroSerializationSchema,
-)
-from headrace.datastream.formats.json_messages import (
-    JsonDeserializationSchema,
-    JsonSerializationSchema,
 )
 from headrace.datastream.formats.protobuf import (
     ProtobufDeserializationSchema,
@@ -45,12 +46,10 @@ from headrace.datastream.formats.registry import (
     RecordNameStrategy,
     SchemaRegistry,
     TopicRecordNameStrategy,
-    header,
-    schema_id,
 )
 from headrace.errors import DecodeError, JobError
 from headrace.testing import run_pipeline
-from headrace.testing.reading import Planner, Reading
+from headrace.testing._reading import Planner, Reading
 from tests.connectors.topic import content, new_topic
 from tests.unit.datastream.formats.test_registry import CLASSES
 

@@ -14,7 +14,7 @@ from headrace.common import WatermarkStrategy
 from headrace.connector import Budget, Sink, Source, WorkerResources
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.testing import run_pipeline
-from headrace.testing.contracts import START_MS, Planner, SinkContract, SourceContract
+from headrace.testing._contracts import START_MS, Planner, SinkContract, SourceContract
 from tests.connectors import sqlite_log
 from tests.connectors.sqlite_log import TABLES, SqliteLogSink, SqliteLogSource, connect
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.connector import Budget, Progress, SplitRange
+from headrace.datastream.connectors._kafka.source.outages import BELIEVED_MS
 from headrace.datastream.connectors.kafka import KafkaSource
-from headrace.datastream.connectors.kafka.waiting import BELIEVED_MS
-from headrace.testing.contracts import LARGE, START_MS
+from headrace.testing._contracts import LARGE, START_MS
 
 
 class Walk:

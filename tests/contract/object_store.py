@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headrace.common.objects.object_store import ObjectStore, numbered, numbers
+from headrace.common._storage.object_store import ObjectStore, numbered, numbers
 from headrace.errors import CheckpointError
 
 NAMES = st.lists(st.text("ab-0", min_size=1, max_size=3), min_size=1, max_size=3).map("/".join)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from headrace.common.objects import folder_store
-from headrace.common.objects.folder_store import FolderStore
-from headrace.common.objects.memory_store import MemoryStore
-from headrace.common.objects.object_store import ObjectStore
+from headrace.common._storage import folder_store
+from headrace.common._storage.folder_store import FolderStore
+from headrace.common._storage.memory_store import MemoryStore
+from headrace.common._storage.object_store import ObjectStore
 from headrace.errors import CheckpointError
 from tests.contract.object_store import ObjectStoreContract
 

@@ -22,7 +22,7 @@ from headrace.datastream.state import (
 from headrace.runtime.state.handles import KeyContext, StateStore
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.testing.snapshot import copy_state
+from headrace.testing._snapshot import copy_state
 
 from .state_walk import Cart, plain
 from .stores import CountingStore

@@ -23,8 +23,9 @@ from headrace.connector import (
     WriterContext,
 )
 from headrace.datastream import AsyncDataStream, StreamExecutionEnvironment
+from headrace.datastream.connectors._redis import client
 from headrace.datastream.connectors.postgres import PostgresLookup, PostgresSink
-from headrace.datastream.connectors.redis import RedisCommand, RedisLookup, RedisSink, client
+from headrace.datastream.connectors.redis import RedisCommand, RedisLookup, RedisSink
 from headrace.testing import run_pipeline
 from tests.servers import Server, serving
 

@@ -37,7 +37,7 @@ from headrace.datastream.connectors.postgres import (
 )
 from headrace.errors import CheckpointError, JobError, PlanError
 from headrace.testing import run_pipeline
-from headrace.testing.contracts import SinkContract, SourceContract, read_source
+from headrace.testing._contracts import SinkContract, SourceContract, read_source
 
 pytestmark = pytest.mark.spark
 

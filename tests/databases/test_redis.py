@@ -14,11 +14,11 @@ import pytest
 from headrace.common import Time
 from headrace.connector import Sink, WorkerResources, WriterContext
 from headrace.datastream import AsyncDataStream, LookupCache, StreamExecutionEnvironment
-from headrace.datastream.connectors.outside.addresses import without_secrets
+from headrace.datastream.connectors._external.addresses import without_secrets
 from headrace.datastream.connectors.redis import RedisCommand, RedisLookup, RedisSink
 from headrace.errors import JobError
 from headrace.testing import run_pipeline
-from headrace.testing.contracts import SinkContract
+from headrace.testing._contracts import SinkContract
 from tests.servers import serving
 
 pytestmark = pytest.mark.spark

@@ -24,8 +24,8 @@ from headrace.datastream.state import (
 )
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.channel import Channel
-from headrace.runtime.key_groups import key_group_of
-from headrace.runtime.offset import Cut, Offset, SourceProgress
+from headrace.runtime.coordination.offset import Cut, Offset, SourceProgress
+from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.savepoint.arrow import from_batches, schema_of, to_batches
 from headrace.runtime.savepoint.header import header_to_savepoint
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from headrace.common.objects.folder_store import FolderStore
-from headrace.common.objects.object_store import numbered
-from headrace.common.objects.sealed import get_json
+from headrace.common._storage.folder_store import FolderStore
+from headrace.common._storage.object_store import numbered
+from headrace.common._storage.sealed import get_json
 from headrace.connector import CommitterContext
 from headrace.runners.spark.checkpoint import begun, owners
 from headrace.runners.spark.checkpoint.facts import Facts
@@ -21,9 +21,9 @@ from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import BEGUN, LEASES, folder_name
 from headrace.runners.spark.checkpoint.progress import log_of
 from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.layout import OPERATOR, SINK, SOURCE, Layout, Part
-from headrace.runtime.offset import Offset
-from headrace.runtime.source_task import SplitState
+from headrace.runtime.tasks.source_task import SplitState
 from tests.goldens import VERSIONS, job
 from tests.goldens.pickles import of_headrace
 from tests.goldens.state import sink

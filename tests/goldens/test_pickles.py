@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 
 from headrace.common import Row
-from headrace.runtime.offset import Cut
-from headrace.runtime.source_task import SplitState
+from headrace.runtime.coordination.offset import Cut
+from headrace.runtime.tasks.source_task import SplitState
 from tests.goldens.pickles import of_headrace
 
 
@@ -15,7 +15,7 @@ def test_a_class_of_headrace_would_be_seen() -> None:
     for protocol in (4, 5):
         data = pickle.dumps({"a": [Cut(1, 2), inner], "b": (Cut(3, 4), Row(a=1))}, protocol)
         assert of_headrace(data) == {
-            "headrace.runtime.offset.Cut",
-            "headrace.runtime.source_task.SplitState",
+            "headrace.runtime.coordination.offset.Cut",
+            "headrace.runtime.tasks.source_task.SplitState",
         }
     assert of_headrace(pickle.dumps([Row(a=1), "headrace.reduce", b"x"], 5)) == set()

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from headrace.connector import CommitterContext
-from headrace.runtime.key_groups import key_group_of
-from headrace.runtime.offset import Offset
+from headrace.runtime.coordination.offset import Offset
+from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.savepoint.header import header_from_savepoint
 from headrace.runtime.savepoint.manifest import OperatorEntry
 from headrace.runtime.savepoint.read import import_backend

@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from headrace import __version__
-from headrace.common.objects.folder_store import FolderStore
-from headrace.common.objects.object_store import numbered, numbers
-from headrace.common.objects.sealed import put_json
+from headrace.common._storage.folder_store import FolderStore
+from headrace.common._storage.object_store import numbered, numbers
+from headrace.common._storage.sealed import put_json
 from headrace.connector import Budget
 from headrace.runners.processes import Process
 from headrace.runners.spark.checkpoint import owners

@@ -13,7 +13,7 @@ from typing import Any
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import Row, RowKind
-from headrace.datastream.connectors.collection import CollectionSource
+from headrace.datastream.connectors._collection import CollectionSource
 from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push

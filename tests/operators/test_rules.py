@@ -11,7 +11,7 @@ import pytest
 from headrace.common.configuration import Configuration
 from headrace.common.watermark_strategy import MIN_WATERMARK, WatermarkStrategy
 from headrace.datastream import DataStream, FilterFunction, StreamExecutionEnvironment
-from headrace.datastream.connectors import indexed
+from headrace.datastream.connectors import _indexed as indexed
 from headrace.errors import PlanError
 from headrace.runners.captures import read, replay_of
 from headrace.testing import KeyedHarness, PipelineResults, ProcessHarness, run_pipeline

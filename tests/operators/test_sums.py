@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
+from headrace.common._output_tag import OutputTag
 from headrace.common.changelog_mode import ChangelogMode
-from headrace.common.output_tag import OutputTag
 from headrace.common.serialization import Encoder
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row, RowKind
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.connector import CommitterContext, Sink, SinkWriter, WriterContext
 from headrace.datastream import DataStream, StreamExecutionEnvironment
-from headrace.datastream.connectors.collection import CollectionSource
+from headrace.datastream.connectors._collection import CollectionSource
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.connectors.hybrid_source import HybridSource
 from headrace.errors import PlanError

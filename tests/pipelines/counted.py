@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from headrace.common import Configuration, WatermarkStrategy
+from headrace.common._watermark_generators import MIN_WATERMARK, Watermark, WatermarkGenerator
 from headrace.common.time import Duration
 from headrace.common.typeinfo import Types
-from headrace.common.watermark_generators import MIN_WATERMARK, Watermark, WatermarkGenerator
 from headrace.datastream import (
     DataStream,
     KeyedProcessFunction,

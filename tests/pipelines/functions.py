@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.common.typeinfo import Types
 from headrace.datastream.functions import (
     AggregateFunction,

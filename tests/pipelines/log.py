@@ -15,7 +15,7 @@ from headrace.connector import (
     SplitRange,
     SplitReader,
 )
-from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
+from headrace.datastream.connectors._indexed import IndexedEnumerator, IndexedReader
 
 
 @dataclass(frozen=True)

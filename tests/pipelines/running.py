@@ -11,10 +11,11 @@ import pytest
 
 from headrace.common.configuration import Configuration
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors import indexed
+from headrace.datastream.connectors import _indexed as indexed
 from headrace.runners.launch import program_of
 from headrace.runtime.program import JobProgram
-from headrace.testing import PipelineResults, pipeline, run_pipeline
+from headrace.testing import PipelineResults, run_pipeline
+from headrace.testing import _pipeline as pipeline
 
 from .generated import Built, Program
 

@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.common import Configuration, Duration, WatermarkStrategy
-from headrace.common.options.catalogue import FAILURE_CAPTURE_DIR
+from headrace.common._options.catalogue import FAILURE_CAPTURE_DIR
 from headrace.common.types import RowKind
 from headrace.connector import ColumnChunk, Source
 from headrace.datastream import DataStream, StreamExecutionEnvironment
-from headrace.datastream.connectors import indexed
+from headrace.datastream.connectors import _indexed as indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat, ParquetFormat
@@ -28,7 +28,8 @@ from headrace.runners.launch import program_of
 from headrace.runtime.columns.building import of_chunk
 from headrace.runtime.columns.selectors import ByColumns, TimestampColumn
 from headrace.runtime.columns.shapes import NAMED_ROWS
-from headrace.testing import PipelineResults, pipeline, run_pipeline
+from headrace.testing import PipelineResults, run_pipeline
+from headrace.testing import _pipeline as pipeline
 
 from .columns import WINDOW_MS, DoubleSpec, WindowSumsSpec, adding, taken
 

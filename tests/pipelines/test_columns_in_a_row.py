@@ -15,8 +15,8 @@ from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.operators.reduce import ReduceOperator
-from headrace.operators.windows.aligned import AlignedWindowOperator
-from headrace.operators.windows.aligned_columns import ColumnWindowOperator
+from headrace.operators.windows.aligned.columns import ColumnWindowOperator
+from headrace.operators.windows.aligned.operator import AlignedWindowOperator
 from headrace.runtime.columns.selectors import TimestampColumn
 from headrace.testing import run_pipeline
 from tests.pipelines.test_folds_over_columns import small_pieces

@@ -16,17 +16,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headrace.common import Configuration, Duration, Types, WatermarkStrategy
-from headrace.common.options.catalogue import COLUMNS
+from headrace.common._options.catalogue import COLUMNS
 from headrace.common.time import Time
 from headrace.datastream import DataStream, OutputTag, StreamExecutionEnvironment
 from headrace.datastream.aggregates import Aggregates, Count, Max, Sum
-from headrace.datastream.connectors import indexed
+from headrace.datastream.connectors import _indexed as indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.operators import reduce
 from headrace.operators.reduce import ReduceOperator
 from headrace.operators.reduce_columns import ColumnsReduction
-from headrace.operators.windows.aligned_columns import ColumnWindowOperator
+from headrace.operators.windows.aligned.columns import ColumnWindowOperator
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.testing import run_pipeline

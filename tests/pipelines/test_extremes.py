@@ -19,7 +19,7 @@ from headrace.common import Configuration, Duration, WatermarkStrategy
 from headrace.common.types import Row
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.aggregates import Aggregates, Count, Max, Mean, Min, Sum
-from headrace.datastream.connectors import indexed
+from headrace.datastream.connectors import _indexed as indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.window import (
     EventTimeSessionWindows,

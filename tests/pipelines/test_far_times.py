@@ -21,8 +21,8 @@ from headrace.datastream import (
     ProcessWindowFunction,
     StreamExecutionEnvironment,
 )
-from headrace.datastream.connectors.collection import CollectionSource
-from headrace.datastream.connectors.indexed import IndexedReader
+from headrace.datastream.connectors._collection import CollectionSource
+from headrace.datastream.connectors._indexed import IndexedReader
 from headrace.datastream.window import (
     EventTimeSessionWindows,
     EventTimeTrigger,

@@ -21,17 +21,19 @@ from headrace.datastream import (
     RuntimeExecutionMode,
     StreamExecutionEnvironment,
 )
-from headrace.datastream.connectors import indexed
+from headrace.datastream.connectors import _indexed as indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.connectors.function import FunctionSink
-from headrace.datastream.formats import lines
+from headrace.datastream.formats import _lines as lines
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
-from headrace.operators import combine, combine_columns, worth
+from headrace.operators import combine, combine_columns
+from headrace.operators import combine_policy as worth
 from headrace.operators.reduce import ReduceOperator
 from headrace.runners.launch import program_of
 from headrace.runtime.columns.selectors import TimestampColumn
-from headrace.testing import pipeline, run_pipeline
+from headrace.testing import _pipeline as pipeline
+from headrace.testing import run_pipeline
 
 RECORDS = 120
 ROLLING = ("sum", "min", "max", "min_by", "max_by")

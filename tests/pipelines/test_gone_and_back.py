@@ -15,7 +15,7 @@ from headrace.common.time import Duration
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.connector import Budget, Progress, Source, SplitEnumerator, SplitRange, SplitReader
 from headrace.datastream import DataStream, StreamExecutionEnvironment
-from headrace.datastream.connectors.indexed import IndexedReader
+from headrace.datastream.connectors._indexed import IndexedReader
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.testing import run_pipeline
 

@@ -15,7 +15,7 @@ from headrace.common import Configuration, Duration, Row, Types, WatermarkStrate
 from headrace.common.typeinfo import TypeInformation
 from headrace.common.types import RowKind
 from headrace.datastream import DataStream, StreamExecutionEnvironment
-from headrace.datastream.connectors import indexed
+from headrace.datastream.connectors import _indexed as indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.parquet import ParquetFormat

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.common import Duration, Types, WatermarkStrategy
-from headrace.common.types.data import type_data
+from headrace.common._types.data import type_data
 from headrace.datastream import (
     AggregateFunction,
     DataStream,
@@ -28,7 +28,8 @@ from headrace.datastream.window import EventTimeSessionWindows, TumblingEventTim
 from headrace.errors import CheckpointError
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
 from headrace.runtime.savepoint.savepoint import Savepoint
-from headrace.testing import pipeline, run_pipeline
+from headrace.testing import _pipeline as pipeline
+from headrace.testing import run_pipeline
 
 LONG, STRING = Types.LONG(), Types.STRING()
 RULES = MapStateDescriptor("rules", STRING, LONG)

@@ -23,11 +23,12 @@ from headrace.datastream import (
     StreamExecutionEnvironment,
 )
 from headrace.datastream.aggregates import Aggregates, Count, Max, Mean, Min, Sum
-from headrace.datastream.connectors import indexed
+from headrace.datastream.connectors import _indexed as indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
-from headrace.operators import worth
-from headrace.operators.windows import aligned_columns, combine_columns
+from headrace.operators import combine_policy as worth
+from headrace.operators.windows.aligned import columns as aligned_columns
+from headrace.operators.windows.combining import columns as combine_columns
 from headrace.testing import run_pipeline
 
 ms = Time.milliseconds

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from headrace.common import Configuration, Duration, Row, Time, WatermarkStrategy
 from headrace.datastream import DataStream, JoinFields, StreamExecutionEnvironment
-from headrace.datastream.connectors import indexed
+from headrace.datastream.connectors import _indexed as indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.window import TumblingEventTimeWindows
-from headrace.operators.windows import join
-from headrace.operators.windows.join import WindowJoinOperator
+from headrace.operators.windows.joins import join
+from headrace.operators.windows.joins.join import WindowJoinOperator
 from headrace.testing import run_pipeline
 
 SIZE_MS, LATE_MS = 10, 4

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.common import Configuration, Duration, Time, WatermarkStrategy
-from headrace.common.options.catalogue import COLUMNS
+from headrace.common._options.catalogue import COLUMNS
 from headrace.connector import (
     Budget,
     Chunk,

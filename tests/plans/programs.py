@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from headrace.common import Time, Types, WatermarkStrategy
+from headrace.common._output_tag import OutputTag
 from headrace.common.changelog_mode import ChangelogMode
-from headrace.common.output_tag import OutputTag
 from headrace.datastream import (
     AsyncDataStream,
     CoMapFunction,

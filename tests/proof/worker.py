@@ -10,10 +10,10 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from headrace.connector import WorkerResources, WriterContext
-from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers
-from headrace.datastream.connectors.kafka.properties import Properties
+from headrace.datastream.connectors._kafka.client.properties import Properties
+from headrace.datastream.connectors._kafka.sink.producers import LibrdkafkaProducers
 from headrace.errors import JobError
-from headrace.testing.writers import writer_of
+from headrace.testing._writers import writer_of
 from tests.connectors.killed_writer import sink_to
 
 STARTING = "while a predecessor is fenced"

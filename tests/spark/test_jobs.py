@@ -16,9 +16,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace.common import Configuration, Encoder, WatermarkStrategy
+from headrace.common._options.catalogue import FRESH_VARIABLE
 from headrace.common.job_client import JobClient
 from headrace.common.job_status import JobStatus
-from headrace.common.options.catalogue import FRESH_VARIABLE
 from headrace.common.time import Duration
 from headrace.connector import (
     Committer,

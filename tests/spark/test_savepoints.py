@@ -26,7 +26,7 @@ from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.savepoint.whole import restore, savepoint_of, splits_of
 from headrace.runtime.state.heap import HeapBackend
-from headrace.testing.moves import written_and_read
+from headrace.testing._moves import written_and_read
 from tests.goldens.job import written
 
 pytestmark = pytest.mark.spark

@@ -10,7 +10,7 @@ from bench.kafka.peers import pipeline
 from bench.peers.protocol import options
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.formats.json_messages import (
+from headrace.datastream.formats._json.messages import (
     JsonDeserializationSchema,
     JsonSerializationSchema,
 )

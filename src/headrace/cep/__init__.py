@@ -1,5 +1,5 @@
 """Patterns of events (Flink CEP), which are not there."""
 
-from headrace.common.unsupported import refuse_module
+from headrace.common._unsupported import refuse_module
 
 refuse_module(__name__)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from headrace.runtime.capture import FailedCall
+    from headrace.runtime.tasks.capture import FailedCall
 
 STATE_IS_MISSING = 3
 """The exit status where nothing can be said: the call came to state that the file does not hold."""

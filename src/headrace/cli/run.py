@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from headrace.common.options.catalogue import (
+from headrace.common._options.catalogue import (
     FRESH_VARIABLE,
     LOCAL_VARIABLE,
     SETTINGS_VARIABLE,

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from headrace.common._lazy_exports import found_elsewhere
 from headrace.common.completable_future import CompletableFuture
 from headrace.common.config_options import ConfigOption, ConfigOptions
 from headrace.common.configuration import Configuration
-from headrace.common.elsewhere import found_elsewhere
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.input_dependency_constraint import InputDependencyConstraint
 from headrace.common.job_client import JobClient

@@ -1,5 +1,5 @@
 """Configuration keys at PyFlink's path; they are written in ``options.option``."""
 
-from headrace.common.options.option import ConfigOption, ConfigOptions
+from headrace.common._options.option import ConfigOption, ConfigOptions
 
 __all__ = ["ConfigOption", "ConfigOptions"]

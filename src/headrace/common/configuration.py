@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.common.options import catalogue as options
-from headrace.common.options.values import ValueKind, parse, split_list, text_of
+from headrace.common._options import catalogue as options
+from headrace.common._options.values import ValueKind, parse, split_list, text_of
 from headrace.errors import ConfigurationError
 
 __all__ = ["Configuration"]
@@ -16,7 +16,7 @@ class Configuration:
     """Settings by key. Setting checks the key and the value; reading text gives what was set.
 
     Keys that Headrace knows, with their types and defaults, are in
-    ``headrace.common.options.catalogue``.
+    ``headrace.common._options.catalogue``.
     """
 
     def __init__(self, other: Configuration | None = None) -> None:

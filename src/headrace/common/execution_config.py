@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from headrace.common._options import catalogue as options
 from headrace.common.configuration import Configuration
-from headrace.common.options import catalogue as options
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.errors import PlanError
 

@@ -6,11 +6,11 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from headrace.common._unsupported import unsupported_method
 from headrace.common.completable_future import CompletableFuture
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.common.unsupported import unsupported_method
 
 __all__ = ["JobClient", "JobHandle"]
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.elsewhere import found_elsewhere
-from headrace.common.types.information import TypeInformation
+from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._types.information import TypeInformation
 from headrace.errors import DecodeError, PlanError, TypeMismatchError
 
 __all__ = [

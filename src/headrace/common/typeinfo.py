@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace.common.types.basic import (
+from headrace.common._types.basic import (
     BasicType,
     BasicTypeInfo,
     InstantTypeInfo,
     PickledBytesTypeInfo,
 )
-from headrace.common.types.composite import ExternalTypeInfo, RowTypeInfo, TupleTypeInfo
-from headrace.common.types.containers import (
+from headrace.common._types.composite import ExternalTypeInfo, RowTypeInfo, TupleTypeInfo
+from headrace.common._types.containers import (
     BasicArrayTypeInfo,
     ListTypeInfo,
     MapTypeInfo,
     ObjectArrayTypeInfo,
     PrimitiveArrayTypeInfo,
 )
-from headrace.common.types.information import TypeInformation
-from headrace.common.types.times import (
+from headrace.common._types.information import TypeInformation
+from headrace.common._types.times import (
     DateTypeInfo,
     LocalTimeTypeInfo,
     SqlTimeTypeInfo,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.common.unsupported import unsupported
+from headrace.common._unsupported import unsupported
 
 __all__ = ["JavaObjectWrapper"]
 

@@ -11,10 +11,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from headrace.common.time import Duration, Time, epoch_ms_of, milliseconds_with_unit
-from headrace.common.timestamp_column import TimestampColumn
-from headrace.common.unsupported import unsupported
-from headrace.common.watermark_generators import (
+from headrace.common._timestamp_column import TimestampColumn
+from headrace.common._unsupported import unsupported
+from headrace.common._watermark_generators import (
     MAX_WATERMARK,
     MIN_WATERMARK,
     BoundedOutOfOrderness,
@@ -25,6 +24,7 @@ from headrace.common.watermark_generators import (
     WatermarkOutput,
     out_of_range,
 )
+from headrace.common.time import Duration, Time, epoch_ms_of, milliseconds_with_unit
 from headrace.errors import PlanError, TypeMismatchError
 
 __all__ = [

@@ -10,12 +10,22 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common._types.data import TypeData, type_data
 from headrace.common.types import row_of
-from headrace.common.types.data import TypeData, type_data
 from headrace.datastream._build.aggregations import checked_field
 from headrace.datastream.functions import AggregateFunction
 from headrace.errors import PlanError
 from headrace.operators.aggregates.aggregate import Accumulators, FieldAggregate
+
+__all__ = [
+    "Aggregate",
+    "Aggregates",
+    "Count",
+    "Max",
+    "Mean",
+    "Min",
+    "Sum",
+]
 
 Accumulator = tuple[Any, ...]
 

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.arguments import article, positive
-from headrace.common.elsewhere import found_elsewhere
+from headrace.common._arguments import article, positive
+from headrace.common._lazy_exports import found_elsewhere
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site

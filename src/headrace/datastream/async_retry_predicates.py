@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = [
+    "empty_result_predicate",
+    "exception_type_predicate",
+    "has_exception_predicate",
+]
+
 
 def empty_result_predicate(result: list[Any] | None) -> bool:
     """True where there is no result."""

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.common.elsewhere import found_elsewhere
+from headrace.common._lazy_exports import found_elsewhere
 from headrace.datastream._functions.retries import (
     NO_RETRY_STRATEGY,
     ExponentialBackoffDelayRetryStrategy,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.common import arguments
-from headrace.common.accepted import accepted
+from headrace.common import _arguments as arguments
+from headrace.common._accepted import accepted
+from headrace.common._options import catalogue as options
 from headrace.common.configuration import Configuration
-from headrace.common.options import catalogue as options
 from headrace.common.time import Duration, TimeAmount, milliseconds_of
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention

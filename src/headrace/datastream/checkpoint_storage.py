@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from abc import ABC
 
-from headrace.common.accepted import accepted
-from headrace.common.arguments import at_least, positive
-from headrace.common.unsupported import unsupported
+from headrace.common._accepted import accepted
+from headrace.common._arguments import at_least, positive
+from headrace.common._unsupported import unsupported
 
 __all__ = [
     "CheckpointStorage",

@@ -2,6 +2,10 @@
 
 from enum import Enum
 
+__all__ = [
+    "CheckpointingMode",
+]
+
 
 class CheckpointingMode(Enum):
     """How ``execution.checkpointing.mode`` is spelled in Python."""

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, overload
 
-from headrace.common.arguments import article, at_least, positive
-from headrace.common.elsewhere import found_elsewhere
+from headrace.common._arguments import article, at_least, positive
+from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._output_tag import OutputTag
 from headrace.common.execution_config import ExecutionConfig
-from headrace.common.output_tag import OutputTag
 from headrace.common.time import TimeAmount
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream._build import nodes as build
@@ -23,8 +23,10 @@ from headrace.datastream._build.keys import check_stability, key_function
 from headrace.datastream._build.stream import may_emit_to
 from headrace.datastream._streams.as_of_join import AsOfJoin
 from headrace.datastream._streams.broadcast import BroadcastConnectedStream, BroadcastStream
+from headrace.datastream._streams.closeable_iterator import CloseableIterator
 from headrace.datastream._streams.co_grouped import WindowJoin, co_grouped, joined
 from headrace.datastream._streams.connected import ConnectedStreams, check_other
+from headrace.datastream._streams.data_stream_sink import DataStreamSink
 from headrace.datastream._streams.ends import StreamEnds
 from headrace.datastream._streams.interval_join import IntervalJoin
 from headrace.datastream._streams.keyed import KeyedOperators
@@ -32,8 +34,6 @@ from headrace.datastream._streams.operators import StreamOperators
 from headrace.datastream._streams.partition_window import PartitionWindowedStream
 from headrace.datastream._streams.partitioning import StreamPartitioning
 from headrace.datastream._streams.windowed import AllWindowedStream, WindowedStream
-from headrace.datastream.closeable_iterator import CloseableIterator
-from headrace.datastream.data_stream_sink import DataStreamSink
 from headrace.datastream.functions import KeySelector
 from headrace.datastream.window import (
     CountEvictor,

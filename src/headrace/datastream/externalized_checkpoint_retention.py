@@ -2,6 +2,10 @@
 
 from enum import Enum
 
+__all__ = [
+    "ExternalizedCheckpointRetention",
+]
+
 
 class ExternalizedCheckpointRetention(Enum):
     """How ``execution.checkpointing.externalized-checkpoint-retention`` is spelled in Python."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.elsewhere import found_elsewhere
-from headrace.common.time_domain import TimeDomain
-from headrace.common.unsupported import unsupported
+from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._time_domain import TimeDomain
+from headrace.common._unsupported import unsupported
 from headrace.datastream._functions.asynchronous import AsyncFunction, AsyncFunctionDescriptor
 from headrace.datastream._functions.batches import KeyedMapBatchesFunction, MapBatchesFunction
 from headrace.datastream._functions.broadcast import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from headrace.common.arguments import positive
+from headrace.common._arguments import positive
 from headrace.common.time import Duration, Time, milliseconds_with_unit
 from headrace.errors import PlanError
 

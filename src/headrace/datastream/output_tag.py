@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.common.elsewhere import found_elsewhere
-from headrace.common.output_tag import OutputTag
+from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._output_tag import OutputTag
 
 __all__ = ["OutputTag"]
 

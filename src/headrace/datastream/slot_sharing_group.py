@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.common.unsupported import unsupported_method
+from headrace.common._unsupported import unsupported_method
 from headrace.errors import PlanError
 
 __all__ = ["MemorySize", "SlotSharingGroup"]

@@ -9,15 +9,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from headrace.common.arguments import article, identifier
-from headrace.common.elsewhere import found_elsewhere
+from headrace.common._arguments import article, identifier
+from headrace.common._lazy_exports import found_elsewhere
 from headrace.common.typeinfo import TypeInformation, Types
+from headrace.datastream._state_ttl import StateTtlConfig
 from headrace.datastream.functions import (
     AggregateFunction,
     ReduceFunction,
     ReduceFunctionWrapper,
 )
-from headrace.datastream.state_ttl import StateTtlConfig
 from headrace.errors import PlanError
 from headrace.runtime.state.kinds import AGGREGATING, LIST, MAP, REDUCING, RESERVED_NAMES, VALUE
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC
 from enum import Enum
 
-from headrace.common.accepted import accepted
-from headrace.common.unsupported import unsupported
+from headrace.common._accepted import accepted
+from headrace.common._unsupported import unsupported
 
 __all__ = [
     "CustomStateBackend",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.arguments import article, identifier
+from headrace.common._arguments import article, identifier
+from headrace.common._lazy_exports import found_elsewhere
 from headrace.common.configuration import Configuration
-from headrace.common.elsewhere import found_elsewhere
 from headrace.common.io import InputFormat
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.watermark_strategy import WatermarkStrategy
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from headrace.common.job_client import JobClient
     from headrace.common.job_execution_result import JobExecutionResult
     from headrace.connector import Source
-    from headrace.metrics.operator_counts import JobListener
+    from headrace.metrics._operator_counts import JobListener
 
 __all__ = ["StreamExecutionEnvironment"]
 
@@ -63,7 +63,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         self, collection: Iterable[Any], type_info: TypeInformation | None = None
     ) -> DataStream:
         """A stream of the elements, in order."""
-        from headrace.datastream.connectors.collection import CollectionSource
+        from headrace.datastream.connectors._collection import CollectionSource
 
         site = call_site()
         if isinstance(collection, str | bytes) or not isinstance(collection, Iterable):

@@ -1,5 +1,5 @@
 """Which clock a timer follows."""
 
-from headrace.common.time_domain import TimeDomain
+from headrace.common._time_domain import TimeDomain
 
 __all__ = ["TimeDomain"]

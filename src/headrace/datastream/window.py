@@ -5,9 +5,9 @@ A window of a key fires when its trigger says so, by default when time passes it
 
 from typing import TYPE_CHECKING
 
-from headrace.common.elsewhere import found_elsewhere
-from headrace.common.unsupported import unsupported
-from headrace.common.windows import (
+from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._unsupported import unsupported
+from headrace.common._windows import (
     CountWindow,
     GlobalWindow,
     TimestampedValue,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from headrace.datastream.connectors.outside.addresses import without_secrets
+from headrace.datastream.connectors._external.addresses import without_secrets
 from headrace.dev.from_machine import postgres, redis
 from headrace.dev.kafka import kafka
 from headrace.dev.registry import registry

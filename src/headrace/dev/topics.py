@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.datastream.connectors.kafka.client_log import ClientLog
+from headrace.datastream.connectors._kafka.client.log import ClientLog
 from headrace.errors import JobError, MissingExtraError
 from headrace.runners.processes import this_machine
 

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.common.typeinfo import TypeInformation
 from headrace.connector import Sink, Source
 from headrace.runtime.operator import OperatorSpec

@@ -1,12 +1,12 @@
 """What user functions count and measure, and what the engine counts."""
 
-from headrace.metrics.metricbase import Counter, Distribution, Meter, Metric, MetricGroup
-from headrace.metrics.operator_counts import (
+from headrace.metrics._operator_counts import (
     BatchCounts,
     JobListener,
     OperatorCounts,
     SourceCounts,
 )
+from headrace.metrics.metricbase import Counter, Distribution, Meter, Metric, MetricGroup
 
 __all__ = [
     "BatchCounts",

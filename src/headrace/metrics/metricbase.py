@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, TypeVar
 
 from headrace.errors import PlanError, TypeMismatchError
-from headrace.metrics.merging import How, MetricId, Number, Part, figures
+from headrace.metrics._merging import How, MetricId, Number, Part, figures
 
 __all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]
 

@@ -1,1 +1,4 @@
-"""One file per operator: a frozen spec and its logic."""
+"""Internal. The operators: one file for each, a frozen spec and its logic.
+
+No name in this package is public; it changes without notice.
+"""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from headrace.operators import worth
+from headrace.operators import combine_policy as worth
 from headrace.operators.aggregates.aggregate import OfRecords, reduction_of
 from headrace.runtime.columns.selectors import key_columns
 from headrace.runtime.detached import copied
 from headrace.runtime.exchange.steps import WithKey, typed
-from headrace.runtime.key_groups import EXACT, has_stable_hash, only_exact
+from headrace.runtime.keys.key_groups import EXACT, has_stable_hash, only_exact
 from headrace.runtime.loops import Push, Step, calling, pushing_all
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
@@ -44,7 +44,8 @@ ISOLATING = (
 def is_combinable(key: Any) -> bool:
     """Whether records may be combined by a key in a dictionary, which compares it as Python does.
 
-    Not if it goes by its form (``runtime/serialized_key.py``), or if somebody may still change it.
+    Not if it goes by its form (``runtime/keys/serialized_key.py``), or if somebody may still
+    change it.
     """
     if type(key) is tuple and only_exact(map(type, key)):
         return True

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from types import GeneratorType
 from typing import Any
 
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.common.types import Row
 from headrace.errors import TypeMismatchError
 from headrace.runtime.loops import Push, Step

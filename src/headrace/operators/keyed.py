@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.common.watermark_generators import MAX_WATERMARK, MIN_WATERMARK, out_of_range
+from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK, out_of_range
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import ProcessBlock, Push, Step, processing
 from headrace.runtime.operator import KeyedOperator, NodeProgram, Outputs

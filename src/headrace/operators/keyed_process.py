@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from headrace.common.time_domain import TimeDomain
+from headrace.common._time_domain import TimeDomain
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import MissingWatermarksError
 from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results, results_step

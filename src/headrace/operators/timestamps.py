@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.changelog_mode import ChangelogMode, union
-from headrace.common.watermark_generators import (
+from headrace.common._watermark_generators import (
     BoundedOutOfOrderness,
     MonotonousTimestamps,
     NoWatermarks,
     out_of_range,
 )
+from headrace.common.changelog_mode import ChangelogMode, union
 from headrace.common.watermark_strategy import (
     MAX_WATERMARK,
     MIN_WATERMARK,

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from headrace.common.options.catalogue import DEFAULT_MAX_PARALLELISM
+from headrace.common._options.catalogue import DEFAULT_MAX_PARALLELISM
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.connector import ServedBy
 from headrace.graph.changelog import changelog_modes

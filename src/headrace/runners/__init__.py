@@ -1,1 +1,4 @@
-"""What runs a program: Spark, or this process."""
+"""Internal. What runs a planned program: Spark, or this process alone.
+
+No name in this package is public; it changes without notice.
+"""

@@ -13,24 +13,24 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
-from headrace.common.objects.folder_store import FolderStore
-from headrace.common.objects.sealed import ObjectFormat, seal, unseal
+from headrace.common._storage.folder_store import FolderStore
+from headrace.common._storage.sealed import ObjectFormat, seal, unseal
 from headrace.errors import CheckpointError, ConfigurationError
 from headrace.runners import program_classes
 from headrace.runtime.block import Envelope, encode
-from headrace.runtime.broadcast import BroadcastInput
-from headrace.runtime.capture import (
+from headrace.runtime.failure import annotate, is_of_sink, original
+from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.tasks.broadcast import BroadcastInput
+from headrace.runtime.tasks.capture import (
     FailedCall,
     RecordingBackend,
     Replay,
     failed_call,
 )
-from headrace.runtime.failure import annotate, is_of_sink, original
-from headrace.runtime.keyed_task import KeyedTask, TaskInput
-from headrace.runtime.program import JobProgram, VertexProgram
-from headrace.runtime.stage_call import StageCall
-from headrace.runtime.state.backend import StateBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
+from headrace.runtime.tasks.stage_call import StageCall
 
 FORMAT = ObjectFormat("failed call")
 SUFFIX = ".headrace-call"

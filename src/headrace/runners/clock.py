@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 
+from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.job_time import JobClock, JobTime, Reading
-from headrace.runtime.offset import Offset
 
 Clock = Callable[[], int]
 """Gives the time in ms."""

@@ -8,9 +8,9 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from headrace.common.options.catalogue import DEFAULT_MAX_PARALLELISM
+from headrace.common._options.catalogue import DEFAULT_MAX_PARALLELISM
 from headrace.connector import ServedBy
-from headrace.runtime.key_groups import subtask_of
+from headrace.runtime.keys.key_groups import subtask_of
 from headrace.runtime.program import SinkProgram
 
 

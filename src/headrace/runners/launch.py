@@ -16,16 +16,16 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
+from headrace.common._options import catalogue as options
+from headrace.common._storage.local_files import local_path
 from headrace.common.configuration import Configuration
 from headrace.common.job_client import JobClient, JobHandle
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.common.local_files import local_path
-from headrace.common.options import catalogue as options
 from headrace.errors import ConfigurationError, PlanError
 from headrace.graph.stream_graph import StreamGraph
-from headrace.metrics.operator_counts import JobListener
+from headrace.metrics._operator_counts import JobListener
 from headrace.planner.explain import explain_text, plan_json
 from headrace.planner.plan import PlanOptions, plan
 from headrace.runners.delivery import Delivery

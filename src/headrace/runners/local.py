@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 from headrace.connector import Budget, CommitBy, WriterContext
 from headrace.errors import JobError
-from headrace.metrics.merging import Number, figures
-from headrace.metrics.operator_counts import JobListener
+from headrace.metrics._merging import Number, figures
+from headrace.metrics._operator_counts import JobListener
 from headrace.planner.single_key_group import single_key_group
 from headrace.runners.clock import RunClock
 from headrace.runners.delivery import Delivery
@@ -30,15 +30,15 @@ from headrace.runners.sinks import (
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import ALL_GROUPS, Envelope, Kind, own, values_of
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.coordinator import Coordinator, merge_states, source_watermarks
+from headrace.runtime.coordination.coordinator import Coordinator, merge_states, source_watermarks
+from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.failure import at_sink, failure_of
-from headrace.runtime.keyed_task import TaskInput
-from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
-from headrace.runtime.source_task import SplitState
-from headrace.runtime.stage_call import MakeBackend, StageCall
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.tasks.keyed_task import TaskInput
+from headrace.runtime.tasks.source_task import SplitState
+from headrace.runtime.tasks.stage_call import MakeBackend, StageCall
 
 if TYPE_CHECKING:
     from headrace.runners.captures import LocalCaptures

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from headrace.common.unsupported import MODULES
+from headrace.common._unsupported import MODULES
 from headrace.errors import UnsupportedModuleError
 
 PYFLINK_VERSION = "2.3.0"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headrace.metrics.merging import MetricId, Part, merged
-from headrace.metrics.operator_counts import (
+from headrace.metrics._merging import MetricId, Part, merged
+from headrace.metrics._operator_counts import (
     BatchCounts,
     JobListener,
     operator_counts,

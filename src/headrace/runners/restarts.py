@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from headrace.common._options import catalogue as options
 from headrace.common.configuration import Configuration
-from headrace.common.options import catalogue as options
 
 
 class Restarts(Protocol):

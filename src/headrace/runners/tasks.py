@@ -9,9 +9,9 @@ from dataclasses import replace
 from headrace.connector import WorkerResources
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.keyed_task import KeyedTask
 from headrace.runtime.program import JobProgram, VertexProgram
-from headrace.runtime.source_task import SourceTask
+from headrace.runtime.tasks.keyed_task import KeyedTask
+from headrace.runtime.tasks.source_task import SourceTask
 
 
 class Tasks:

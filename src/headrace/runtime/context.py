@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.common.options.catalogue import DEFAULT_MAX_PARALLELISM
+from headrace.common._options.catalogue import DEFAULT_MAX_PARALLELISM
 from headrace.errors import NotKeyedError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.overflow import HeldOverflow, Overflow

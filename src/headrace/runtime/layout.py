@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-from headrace.common.options.catalogue import IGNORE_UNCLAIMED_STATE
+from headrace.common._options.catalogue import IGNORE_UNCLAIMED_STATE
 from headrace.errors import CheckpointError
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.program import JobProgram

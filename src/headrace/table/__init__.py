@@ -1,5 +1,5 @@
 """The Table API and SQL, which are not there."""
 
-from headrace.common.unsupported import refuse_module
+from headrace.common._unsupported import refuse_module
 
 refuse_module(__name__)

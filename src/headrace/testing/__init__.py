@@ -11,22 +11,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headrace.testing.clock import ManualClock
-    from headrace.testing.contracts import SinkContract, SourceContract
-    from headrace.testing.harness import KeyedHarness, PendingTimer, ProcessHarness
-    from headrace.testing.pipeline import PipelineResults, run_pipeline
-    from headrace.testing.snapshot import Snapshot
+    from headrace.testing._clock import ManualClock
+    from headrace.testing._contracts import SinkContract, SourceContract
+    from headrace.testing._harness import KeyedHarness, PendingTimer, ProcessHarness
+    from headrace.testing._pipeline import PipelineResults, run_pipeline
+    from headrace.testing._snapshot import Snapshot
 
 _HOMES = {
-    "KeyedHarness": "harness",
-    "ManualClock": "clock",
-    "PendingTimer": "harness",
-    "PipelineResults": "pipeline",
-    "ProcessHarness": "harness",
-    "SinkContract": "contracts",
-    "Snapshot": "snapshot",
-    "SourceContract": "contracts",
-    "run_pipeline": "pipeline",
+    "KeyedHarness": "_harness",
+    "ManualClock": "_clock",
+    "PendingTimer": "_harness",
+    "PipelineResults": "_pipeline",
+    "ProcessHarness": "_harness",
+    "SinkContract": "_contracts",
+    "Snapshot": "_snapshot",
+    "SourceContract": "_contracts",
+    "run_pipeline": "_pipeline",
 }
 
 __all__ = [

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from headrace.cli import app
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.runtime import capture
+from headrace.runtime.tasks import capture
 
 MODULE = """
 import json

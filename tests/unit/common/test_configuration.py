@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import ConfigOptions, Configuration, Duration, ExecutionConfig, Time
-from headrace.common.options import catalogue as options
-from headrace.common.options.values import ValueKind, parse, text_of
+from headrace.common._options import catalogue as options
+from headrace.common._options.values import ValueKind, parse, text_of
 from headrace.errors import ConfigurationError, PlanError
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common.content_digest import content_digest
+from headrace.common._storage.content_digest import content_digest
 from headrace.common.types import Row
 
 
@@ -80,7 +80,7 @@ def test_what_cannot_be_taken_apart_has_none() -> None:
 
 def test_every_interpreter_finds_the_same() -> None:
     code = (
-        "from headrace.common.content_digest import content_digest\n"
+        "from headrace.common._storage.content_digest import content_digest\n"
         "print(content_digest([{'x', 'y', 'z', 'é'}, {'k': ('a', 1)}]))"
     )
     found = {

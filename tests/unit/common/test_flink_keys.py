@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.common import Configuration
-from headrace.common.options import catalogue, of_flink
+from headrace.common._options import catalogue, of_flink
 from headrace.errors import ConfigurationError
 
 

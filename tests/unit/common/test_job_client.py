@@ -14,7 +14,7 @@ from headrace.common import (
     JobStatus,
     RestartStrategies,
 )
-from headrace.common.options import catalogue as options
+from headrace.common._options import catalogue as options
 from headrace.errors import JobError, PlanError, UnsupportedError
 
 ID = JobID("0123456789abcdef" * 2)

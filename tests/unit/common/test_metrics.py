@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.metrics import MetricGroup
-from headrace.metrics.merging import figures, merge
+from headrace.metrics._merging import figures, merge
 
 
 def test_a_snapshot_is_flat():

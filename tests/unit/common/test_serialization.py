@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import ByteArraySchema, Encoder, Row, SimpleStringSchema, Types
+from headrace.common._unsupported import is_unsupported
 from headrace.common.serialization import RowDataBulkWriterFactory, RowFieldExtractorSchema
 from headrace.common.serializer import TypeSerializer, VoidNamespaceSerializer
-from headrace.common.unsupported import is_unsupported
 from headrace.common.utils import JavaObjectWrapper
 from headrace.errors import DecodeError, PlanError, TypeMismatchError
 

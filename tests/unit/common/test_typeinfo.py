@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import Instant, Row, RowKind, Types
+from headrace.common._types.data import type_text, types_agree
+from headrace.common._types.from_data import type_from_data
 from headrace.common.typeinfo import (
     ExternalTypeInfo,
     LocalTimeTypeInfo,
     RowTypeInfo,
     TypeInformation,
 )
-from headrace.common.types.data import type_text, types_agree
-from headrace.common.types.from_data import type_from_data
 from headrace.errors import PlanError, TypeMismatchError, UnsupportedError
 
 LocalTime = LocalTimeTypeInfo.TimeType

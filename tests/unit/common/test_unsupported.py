@@ -3,7 +3,7 @@ from typing import get_type_hints
 
 import pytest
 
-from headrace.common.unsupported import is_unsupported, reason_of, unsupported, unsupported_method
+from headrace.common._unsupported import is_unsupported, reason_of, unsupported, unsupported_method
 from headrace.errors import UnsupportedError
 
 Source = unsupported(f"{__name__}.Source", "it needs a jar")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common import Duration, Time, WatermarkStrategy
-from headrace.common.unsupported import is_unsupported
+from headrace.common._unsupported import is_unsupported
 from headrace.common.watermark_strategy import (
     MAX_WATERMARK,
     MIN_WATERMARK,

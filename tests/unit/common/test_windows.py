@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.common._windows import namespace_of, window_of
 from headrace.common.time import Duration, Time
-from headrace.common.windows import namespace_of, window_of
 from headrace.datastream.window import (
     CountEvictor,
     CountSlidingWindowAssigner,

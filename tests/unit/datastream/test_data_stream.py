@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import (
@@ -22,10 +22,10 @@ from headrace.datastream import (
     SlotSharingGroup,
     StreamExecutionEnvironment,
 )
-from headrace.datastream.connectors.collection import CollectionSource
+from headrace.datastream.connectors._collection import CollectionSource
+from headrace.datastream.connectors._print import PrintSink
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.connectors.number_seq import NumberSequenceSource
-from headrace.datastream.connectors.print import PrintSink
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import NotKeyedError, PlanError, UnsupportedError
 from headrace.graph.transformation import (

@@ -6,15 +6,15 @@ from importlib import import_module
 
 import pytest
 
-from headrace.common.elsewhere import _HOMES, found_elsewhere
+from headrace.common._lazy_exports import _HOMES, found_elsewhere
 
 
 def test_programs_import_them() -> None:
     from headrace.common import JsonRowDeserializationSchema
     from headrace.datastream import KeyedProcessFunction, RuntimeExecutionMode, formats
     from headrace.datastream.data_stream import KeyedProcessFunction as of_streams
+    from headrace.datastream.formats._json.messages import JsonDeserializationSchema as of_messages
     from headrace.datastream.formats.json import JsonDeserializationSchema  # with the others
-    from headrace.datastream.formats.json_messages import JsonDeserializationSchema as of_messages
     from headrace.datastream.functions import ValueStateDescriptor as of_functions
     from headrace.datastream.state import ValueStateDescriptor
     from headrace.datastream.stream_execution_environment import RuntimeExecutionMode as of_env

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common.accepted import accepted_reason
+from headrace.common._accepted import accepted_reason
 from headrace.common.configuration import Configuration
 from headrace.common.time import Duration
 from headrace.datastream import (
@@ -21,7 +21,7 @@ from headrace.datastream import (
     SlotSharingGroup,
     StreamExecutionEnvironment,
 )
-from headrace.datastream.closeable_iterator import CloseableIterator
+from headrace.datastream._streams.closeable_iterator import CloseableIterator
 from headrace.errors import ConfigurationError, PlanError
 
 

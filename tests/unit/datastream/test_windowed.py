@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.common.time import Duration, Time
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy

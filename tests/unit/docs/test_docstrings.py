@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace.common import unsupported
+from headrace.common import _unsupported as unsupported
 
 MODULES = sorted(
     module.name

@@ -25,7 +25,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from uuid import UUID
 from headrace.common import Row
-from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.keys.key_groups import stable_hash
 print([stable_hash(key) for key in {KEYS}])
 """
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.common.watermark_generators import MAX_WATERMARK, MIN_WATERMARK
+from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics import MetricGroup, OperatorCounts, SourceCounts
-from headrace.metrics.measures import LowestOfGroups, Milliseconds, OfGroups, Passed, Tally
-from headrace.metrics.merging import How, MetricId, Part, figures, merged
-from headrace.metrics.operator_counts import operator_counts, source_counts
+from headrace.metrics._measures import LowestOfGroups, Milliseconds, OfGroups, Passed, Tally
+from headrace.metrics._merging import How, MetricId, Part, figures, merged
+from headrace.metrics._operator_counts import operator_counts, source_counts
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import ByColumns, TimestampColumn
 from headrace.runtime.columns.shapes import DICTS
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import chain_of as chain_of_nodes
 from tests.unit.runtime.programs import exchange, job_of, node, sent, to_exchange

@@ -13,7 +13,8 @@ from headrace.common.watermark_strategy import TimestampAssigner
 from headrace.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
 from headrace.datastream.functions import ReduceFunction, associative
 from headrace.errors import PlanError
-from headrace.operators import combine, worth
+from headrace.operators import combine
+from headrace.operators import combine_policy as worth
 from headrace.operators.combine import CombineSpec
 from headrace.runtime.exchange.steps import WithKey
 from headrace.runtime.user_function import UserFunction

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.common import WatermarkStrategy
-from headrace.common.time_domain import TimeDomain
+from headrace.common._time_domain import TimeDomain
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.datastream import (

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from headrace.common import Configuration, Row
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.common.time import Duration
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import (

@@ -18,12 +18,12 @@ from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import (
     block,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common.watermark_generators import (
+from headrace.common._watermark_generators import (
     BoundedOutOfOrderness,
     MonotonousTimestamps,
     WatermarkGenerator,

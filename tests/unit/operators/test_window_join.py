@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from headrace.common import Configuration, Duration, WatermarkStrategy
+from headrace.common._timestamp_column import TimestampColumn
 from headrace.common.time import Time
-from headrace.common.timestamp_column import TimestampColumn
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.datastream import DataStream, StreamExecutionEnvironment
@@ -19,7 +19,7 @@ from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.functions import JoinFields
 from headrace.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
 from headrace.errors import PlanError
-from headrace.operators.windows.join import WindowJoinOperator
+from headrace.operators.windows.joins.join import WindowJoinOperator
 from headrace.testing import run_pipeline
 
 FIELDS = JoinFields(first=["user", "amount"], second={"n": "clicks"})

@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.common.windows import TimeWindow, namespace_of, window_of
+from headrace.common._windows import TimeWindow, namespace_of, window_of
 from headrace.datastream.window import (
     EventTimeSessionWindows,
     MergingWindowAssigner,
     SessionWindowTimeGapExtractor,
 )
-from headrace.operators.windows.merging import Mapping, add_window
+from headrace.operators.windows.general.merging import Mapping, add_window
 
 from .windowing import Total, windowed
 

@@ -24,7 +24,7 @@ from headrace.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from headrace.errors import PlanError, WrongFunctionError
-from headrace.operators.windows.clocks import Clocks, clocks_of
+from headrace.operators.windows.general.clocks import Clocks, clocks_of
 
 from .windowing import Numbers, windowed
 

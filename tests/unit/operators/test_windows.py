@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.common.time import Time
 from headrace.common.typeinfo import Types
 from headrace.datastream import ProcessWindowFunction, Trigger, TriggerResult, WindowFunction
@@ -35,8 +35,8 @@ from headrace.datastream.window import (
     WindowStagger,
 )
 from headrace.errors import MissingWatermarksError, PlanError
-from headrace.operators.windows.merging import Mapping, add_window
-from headrace.runtime.key_groups import stable_hash
+from headrace.operators.windows.general.merging import Mapping, add_window
+from headrace.runtime.keys.key_groups import stable_hash
 
 from .windowing import Numbers, Total, plus, windowed
 

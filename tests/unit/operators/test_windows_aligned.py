@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.common.time import Time
 from headrace.common.typeinfo import Types
 from headrace.datastream import DataStream, ProcessWindowFunction, WindowedStream, WindowFunction
@@ -23,8 +23,8 @@ from headrace.datastream.window import (
 )
 from headrace.errors import CheckpointError
 from headrace.operators.windows import spec as windows_spec
-from headrace.operators.windows.aligned import AlignedWindowOperator
-from headrace.operators.windows.grid import Grid
+from headrace.operators.windows.aligned.grid import Grid
+from headrace.operators.windows.aligned.operator import AlignedWindowOperator
 from headrace.operators.windows.sessions import SessionOperator
 from headrace.runtime.state.heap import HeapTables
 from headrace.testing import KeyedHarness

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from headrace.common import Configuration, Row, Types, WatermarkStrategy
+from headrace.common._watermark_generators import BoundedOutOfOrderness
 from headrace.common.time import Duration, Time
-from headrace.common.watermark_generators import BoundedOutOfOrderness
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.functions import KeySelector
 from headrace.datastream.window import (
@@ -20,10 +20,11 @@ from headrace.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from headrace.operators import combine, worth
-from headrace.operators.windows import combine as windows_combine
-from headrace.operators.windows import combine_sessions
-from headrace.operators.windows.combined import Combined
+from headrace.operators import combine
+from headrace.operators import combine_policy as worth
+from headrace.operators.windows.combining import combine as windows_combine
+from headrace.operators.windows.combining import sessions as combine_sessions
+from headrace.operators.windows.partial_aggregates import Combined
 from headrace.testing import run_pipeline
 
 from .test_windows_aligned import APPLIED, LATE, Lists

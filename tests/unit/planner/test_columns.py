@@ -11,10 +11,10 @@ import pytest
 from headrace.common import Types, WatermarkStrategy
 from headrace.connector import Chunk, ColumnChunk, Sink, SinkWriter, SplitRange, SplitReader
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.collection import CollectionSource
+from headrace.datastream.connectors._collection import CollectionSource
+from headrace.datastream.connectors._hybrid_source import HybridReader
 from headrace.datastream.connectors.datagen import DataGeneratorSource
-from headrace.datastream.connectors.hybrid_source import HybridReader
-from headrace.datastream.formats.avro_parquet import AvroParquetFormat
+from headrace.datastream.formats._avro.parquet import AvroParquetFormat
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from headrace.datastream.formats.parquet import ParquetFormat
 from headrace.graph.stream_graph import StreamGraph

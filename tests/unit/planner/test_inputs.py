@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from headrace.common._output_tag import OutputTag
 from headrace.common.configuration import Configuration
-from headrace.common.output_tag import OutputTag
 from headrace.datastream import DataStream, ProcessFunction, StreamExecutionEnvironment
 from headrace.errors import PlanError
 from headrace.graph.stream_graph import StreamGraph

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.common import Duration, WatermarkStrategy
-from headrace.common.watermark_generators import BoundedOutOfOrderness, WatermarkOutput
+from headrace.common._watermark_generators import BoundedOutOfOrderness, WatermarkOutput
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.graph.stream_graph import StreamGraph
 from headrace.planner.plan import PlanOptions, plan

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from headrace.cli import app
 from headrace.common import Configuration, Time, WatermarkStrategy
-from headrace.common.options.catalogue import FAILURE_CAPTURE_DIR, MAX_RECORDS_PER_BATCH
+from headrace.common._options.catalogue import FAILURE_CAPTURE_DIR, MAX_RECORDS_PER_BATCH
 from headrace.datastream import AsyncDataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.connectors.http import HttpLookup

@@ -16,7 +16,7 @@ import pytest
 
 from headrace.common import Configuration, Encoder, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.dataframe_source import DataFrameSource
+from headrace.datastream.connectors._dataframe_source import DataFrameSource
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.graph.stream_graph import StreamGraph
@@ -25,7 +25,7 @@ from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.checkpoint.layout import Place, folder_name
 from headrace.runners.spark.checkpoint.split_states import SplitStates
-from headrace.runtime.offset import NOT_ASKED, Cut, Offset
+from headrace.runtime.coordination.offset import NOT_ASKED, Cut, Offset
 from headrace.runtime.program import JobProgram
 from tests.connectors.sqlite_log import SqliteLogSink
 from tests.unit.planner.test_kept_subtasks import planned

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from headrace.runners.clock import RunClock
-from headrace.runtime.offset import Cut, Offset
+from headrace.runtime.coordination.offset import Cut, Offset
 
 HOUR_MS = 3_600_000
 

@@ -15,7 +15,7 @@ from headrace.runners.spark.attempt import Attempt, explained
 from headrace.runners.spark.failures import TaskFailure, failure_in, reason_in
 from headrace.runners.spark.query.wire import telling
 from headrace.runners.spark.reasons import story_of
-from headrace.runtime.keyed_task import TaskInput
+from headrace.runtime.tasks.keyed_task import TaskInput
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk
 from tests.unit.runtime.programs import block

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from headrace.common.objects.plain_json import from_json, to_json
+from headrace.common._storage.plain_json import from_json, to_json
 from headrace.runners.spark.checkpoint.generations import Generation, Log, Origin, Stages
-from headrace.runtime.offset import Cut, Offset
+from headrace.runtime.coordination.offset import Cut, Offset
 
 JsonOffset = dict[str, Any]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from headrace.metrics.merging import How, MetricId, Part
+from headrace.metrics._merging import How, MetricId, Part
 from headrace.runners.spark import link as link_module
 from headrace.runners.spark.link import BatchReport, DriverLink, send_report
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from headrace.common import Configuration
-from headrace.common.options.catalogue import MAX_RECORDS_PER_BATCH
+from headrace.common._options.catalogue import MAX_RECORDS_PER_BATCH
 from headrace.datastream import (
     DataStream,
     KeyedProcessFunction,

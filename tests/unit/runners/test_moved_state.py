@@ -21,7 +21,7 @@ from headrace.runners.spark.query.stored import (
 )
 from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runners.spark.query.worker import ProgramRef
-from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.program import ChainProgram, JobProgram, VertexProgram
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.savepoint.whole import savepoint_of

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from headrace.common.objects.memory_store import MemoryStore
-from headrace.common.objects.object_store import numbered, numbers
+from headrace.common._storage.memory_store import MemoryStore
+from headrace.common._storage.object_store import numbered, numbers
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.runners.processes import Machine
 from headrace.runners.spark.checkpoint import owners

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 from headrace.common import Configuration, WatermarkStrategy
 from headrace.connector import Budget, Progress, Source, SplitEnumerator, SplitRange, SplitReader
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.indexed import IndexedReader
+from headrace.datastream.connectors._indexed import IndexedReader
 from headrace.errors import CheckpointError, JobError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
@@ -26,7 +26,7 @@ from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan, Stop
 from headrace.runners.spark.query.sink import BatchSinkWriter
 from headrace.runners.spark.query.source import BatchReader, StreamReader
 from headrace.runners.spark.query.worker import ProgramRef
-from headrace.runtime.source_task import SourceTaskInput, SplitState
+from headrace.runtime.tasks.source_task import SourceTaskInput, SplitState
 
 
 class FromTheMiddle(SplitEnumerator):

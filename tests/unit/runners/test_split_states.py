@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from headrace.common.objects.memory_store import MemoryStore
-from headrace.common.objects.object_store import numbers
+from headrace.common._storage.memory_store import MemoryStore
+from headrace.common._storage.object_store import numbers
 from headrace.common.watermark_strategy import WatermarkGenerator, WatermarkStrategy
 from headrace.errors import CheckpointError
 from headrace.operators.timestamps import TimestampsSpec
@@ -22,8 +22,8 @@ from headrace.runners.spark.query.sink import BatchSinkWriter, StreamSinkWriter
 from headrace.runners.spark.query.wire import packed, to_arrow
 from headrace.runners.spark.query.writing import TaskMessage, write_task
 from headrace.runtime.block import Envelope, Kind
-from headrace.runtime.coordinator import StateChanges
-from headrace.runtime.source_task import SplitState
+from headrace.runtime.coordination.coordinator import StateChanges
+from headrace.runtime.tasks.source_task import SplitState
 from tests.unit.runtime.programs import job_of
 
 EPOCH = 1

@@ -13,8 +13,8 @@ from headrace.runners.spark.query.packets import InMemory, Rows, envelopes_in, p
 from headrace.runners.spark.query.traffic import FIRST_OF_DATAFRAMES, Traffic
 from headrace.runtime.block import Block, Envelope, Kind
 from headrace.runtime.columns.batch import Columns
-from headrace.runtime.exchange.outbox import SENDERS_PER_VERTEX
-from headrace.runtime.source_task import TICK
+from headrace.runtime.exchange.send_context import SENDERS_PER_VERTEX
+from headrace.runtime.tasks.source_task import TICK
 
 
 def named(id_: str) -> Any:

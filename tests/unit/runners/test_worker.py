@@ -10,7 +10,7 @@ import pytest
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.graph.stream_graph import StreamGraph
-from headrace.metrics.merging import figures
+from headrace.metrics._merging import figures
 from headrace.runners.launch import program_of
 from headrace.runners.spark.failures import TaskFailure
 from headrace.runners.spark.modules import dumps

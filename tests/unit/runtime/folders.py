@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.connector import Budget, Progress, SplitEnumerator, SplitRange
-from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.coordination.coordinator import Coordinator
+from headrace.runtime.coordination.offset import Offset, SourceProgress
 from headrace.runtime.job_time import JobTime
-from headrace.runtime.offset import Offset, SourceProgress
 from headrace.runtime.program import SourceProgram
-from headrace.runtime.source_task import SourceTaskInput, SplitState, SplitWork
+from headrace.runtime.tasks.source_task import SourceTaskInput, SplitState, SplitWork
 from tests.unit.runtime.programs import chain_of, job_of, node
 
 

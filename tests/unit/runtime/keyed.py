@@ -15,13 +15,13 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.runtime.block import Block, values_of
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import chain_of, channel, job_of, node, to_sink
 

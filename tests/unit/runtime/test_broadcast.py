@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from headrace.errors import UnstableKeyError
-from headrace.runtime.broadcast import BroadcastInput
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.shared import SharedStates
+from headrace.runtime.tasks.broadcast import BroadcastInput
 from headrace.testing import run_pipeline
 from tests.operators.connecting import broadcast
 from tests.unit.runtime.programs import block

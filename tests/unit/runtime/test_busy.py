@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.metrics.measures import Tally
-from headrace.runtime.busy import busy
+from headrace.metrics._measures import Tally
+from headrace.runtime.tasks.busy import busy
 
 
 class Clock:

@@ -11,10 +11,10 @@ import pytest
 from headrace.datastream import KeyedProcessFunction
 from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from headrace.errors import JobError
-from headrace.runtime import capture
 from headrace.runtime.block import Block, Mark, encode
-from headrace.runtime.capture import FailedCall, RecordingBackend, RecordingStore, Replay
-from headrace.runtime.keyed_task import TaskInput
+from headrace.runtime.tasks import capture
+from headrace.runtime.tasks.capture import FailedCall, RecordingBackend, RecordingStore, Replay
+from headrace.runtime.tasks.keyed_task import TaskInput
 from tests.contract.stores import CountingStore
 from tests.unit.runtime.keyed import Desk
 from tests.unit.runtime.programs import channel

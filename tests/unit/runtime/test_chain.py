@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.operators.map import MapSpec
 from headrace.operators.process import ProcessSpec
 from headrace.runtime.program import ChainProgram

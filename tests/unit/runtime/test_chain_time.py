@@ -6,14 +6,14 @@ import pickle
 from typing import Any
 
 from headrace.common import WatermarkStrategy
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.process import ProcessSpec
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.program import ChainProgram
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import (

@@ -8,8 +8,8 @@ import pytest
 
 from headrace.connector import Budget
 from headrace.runtime.channel import ALL_SPLITS
-from headrace.runtime.offset import SourceProgress
-from headrace.runtime.source_task import SplitState
+from headrace.runtime.coordination.offset import SourceProgress
+from headrace.runtime.tasks.source_task import SplitState
 from tests.unit.runtime.folders import Desk, Folder, records, works
 
 LARGE = Budget(1000, 1 << 30)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.connector import Budget
 from headrace.runtime.channel import ALL_SPLITS
-from headrace.runtime.coordinator import merge_states
-from headrace.runtime.source_task import NEW_SPLIT, SplitState
+from headrace.runtime.coordination.coordinator import merge_states
+from headrace.runtime.tasks.source_task import NEW_SPLIT, SplitState
 from tests.unit.runtime.folders import Desk, Folder, records, works
 
 

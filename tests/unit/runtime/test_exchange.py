@@ -10,7 +10,7 @@ from headrace.common import Row
 from headrace.common.typeinfo import Types
 from headrace.runtime.block import Envelope
 from headrace.runtime.chain.chain import Chain
-from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.program import ExchangeProgram
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import (

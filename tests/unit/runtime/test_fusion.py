@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.common.watermark_generators import NoWatermarks
+from headrace.common._watermark_generators import NoWatermarks
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.operators.filter import FilterSpec
 from headrace.operators.flat_map import FlatMapSpec

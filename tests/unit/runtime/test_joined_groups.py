@@ -14,15 +14,15 @@ from headrace.common import Row, WatermarkStrategy
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.timestamps import TimestampsSpec
-from headrace.runtime import keyed_task
 from headrace.runtime.block import Block, Envelope, Mark, decode, encode, values_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.program import VertexProgram
-from headrace.runtime.stage_call import StageCall
 from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.tasks import keyed_task
+from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
+from headrace.runtime.tasks.stage_call import StageCall
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk, Memory
 from tests.unit.runtime.programs import (

@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 
 from headrace.common import Row
 from headrace.errors import UnstableKeyError
-from headrace.runtime import key_groups
-from headrace.runtime.key_groups import KeyGroups, key_group_of, stable_hash, subtask_of
+from headrace.runtime.keys import key_groups
+from headrace.runtime.keys.key_groups import KeyGroups, key_group_of, stable_hash, subtask_of
 from tests.unit.runtime.keys import (
     EAST,
     KEYS,
@@ -315,7 +315,7 @@ def test_no_two_keys_of_kin_types_are_parted(keys: list[Any]) -> None:
 @given(st.lists(kin, min_size=20, max_size=60))
 def test_hashes_of_kin_types_are_equal_in_another_interpreter(keys: list[Any]) -> None:
     program = (
-        "import pickle, sys; from headrace.runtime.key_groups import stable_hash;"
+        "import pickle, sys; from headrace.runtime.keys.key_groups import stable_hash;"
         " print([stable_hash(key) for key in pickle.load(sys.stdin.buffer)])"
     )
     done = subprocess.run(

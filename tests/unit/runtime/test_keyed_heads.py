@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.map import MapSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.operators.timestamps import TimestampsSpec
-from headrace.runtime.keyed_task import TaskInput
 from headrace.runtime.loops import GENERATED
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.program import VertexProgram
+from headrace.runtime.tasks.keyed_task import TaskInput
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk
 from tests.unit.runtime.programs import block, chain_of, node, to_node, to_sink

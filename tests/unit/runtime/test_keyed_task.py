@@ -14,8 +14,8 @@ from headrace.operators.process import ProcessSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.runtime.block import Block
 from headrace.runtime.channel import ALL_SPLITS
-from headrace.runtime.keyed_task import TaskInput, sender_of
 from headrace.runtime.program import VertexProgram
+from headrace.runtime.tasks.keyed_task import TaskInput, sender_of
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk, Memory, Timers, at, by_clock
 from tests.unit.runtime.programs import (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import CheckpointError
-from headrace.runtime.offset import Cut, Offset, SourceProgress
+from headrace.runtime.coordination.offset import Cut, Offset, SourceProgress
 
 SOURCE = SourceProgress(
     {"b": [1, {"x": 2}], "a": 7}, {"a": 5}, {"c": 9, "d": None}, frozenset({"b"}), {"b": 3}, False

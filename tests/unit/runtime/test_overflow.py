@@ -11,9 +11,9 @@ from headrace.datastream import KeyedProcessFunction
 from headrace.operators.flat_map import FlatMapSpec
 from headrace.runtime.block import BlockBuffer, Envelope, values_of
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.exchange.outbox import BYTES_GATHERED
-from headrace.runtime.keyed_task import TaskInput
+from headrace.runtime.exchange.send_context import BYTES_GATHERED
 from headrace.runtime.overflow import bytes_of, unweighed_bytes
+from headrace.runtime.tasks.keyed_task import TaskInput
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Desk
 from tests.unit.runtime.programs import (

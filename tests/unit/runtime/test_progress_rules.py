@@ -10,10 +10,10 @@ import pytest
 
 from headrace.connector import Progress, SplitEnumerator, SplitRange
 from headrace.errors import JobError
-from headrace.runtime.alignment import Alignment
-from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.coordination.alignment import Alignment
+from headrace.runtime.coordination.coordinator import Coordinator
+from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.job_time import JobTime
-from headrace.runtime.offset import Offset
 from headrace.runtime.program import SourceProgram
 from tests.unit.runtime.programs import chain_of, job_of, node
 

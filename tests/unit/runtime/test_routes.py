@@ -11,7 +11,7 @@ from headrace.common import Configuration, WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
-from headrace.runtime.routes import TIME, routes
+from headrace.runtime.coordination.replay_fingerprints import TIME, routes
 from tests.connectors.sqlite_log import SqliteLogSink, SqliteLogSource
 
 Env = StreamExecutionEnvironment

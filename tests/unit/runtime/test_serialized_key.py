@@ -21,8 +21,8 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import UnstableKeyError
-from headrace.runtime.key_groups import key_group_of
-from headrace.runtime.serialized_key import (
+from headrace.runtime.keys.key_groups import key_group_of
+from headrace.runtime.keys.serialized_key import (
     SerializedKey,
     as_key,
     has_maps,
@@ -132,7 +132,7 @@ def test_the_key_itself_comes_back_each_time_anew() -> None:
 
 def test_sets_have_one_form_in_every_interpreter() -> None:
     program = (
-        "import sys; from headrace.runtime.serialized_key import serialized\n"
+        "import sys; from headrace.runtime.keys.serialized_key import serialized\n"
         "print(serialized([{'a', 'b', 'c', 'd'}, frozenset({'x', 'y'})]).hex())"
     )
     forms = {

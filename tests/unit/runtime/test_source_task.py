@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.common import WatermarkStrategy
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.connector import BadRecord, Chunk, SplitRange, SplitReader
 from headrace.errors import DecodeError
@@ -17,7 +17,7 @@ from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.program import ChainProgram, SourceProgram, VertexProgram
-from headrace.runtime.source_task import SourceTask, SourceTaskInput, SplitState, SplitWork
+from headrace.runtime.tasks.source_task import SourceTask, SourceTaskInput, SplitState, SplitWork
 from tests.unit.runtime.programs import (
     Mark,
     chain_of,

@@ -11,12 +11,12 @@ import pytest
 
 from headrace.connector import Budget
 from headrace.errors import CheckpointError, JobError
-from headrace.runtime.coordinator import Coordinator
+from headrace.runtime.coordination.coordinator import Coordinator
+from headrace.runtime.coordination.offset import Offset
+from headrace.runtime.coordination.stops import until_of
 from headrace.runtime.job_time import JobTime
-from headrace.runtime.offset import Offset
 from headrace.runtime.program import SourceProgram
-from headrace.runtime.source_task import SourceTaskInput, SplitState
-from headrace.runtime.stops import until_of
+from headrace.runtime.tasks.source_task import SourceTaskInput, SplitState
 from tests.unit.runtime.folders import Folder, records, works
 from tests.unit.runtime.programs import chain_of, job_of, node
 

@@ -11,7 +11,7 @@ import pytest
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.datastream import KeyedProcessFunction
 from headrace.runtime.block import Block
-from headrace.runtime.keyed_task import TaskInput
+from headrace.runtime.tasks.keyed_task import TaskInput
 from tests.unit.runtime.keyed import Desk
 from tests.unit.runtime.programs import Mark, block
 

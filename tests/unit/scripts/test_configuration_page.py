@@ -1,8 +1,8 @@
-"""docs/configuration.md says what headrace.common.options.catalogue says."""
+"""docs/configuration.md says what headrace.common._options.catalogue says."""
 
 from __future__ import annotations
 
-from headrace.common.options import catalogue as options
+from headrace.common._options import catalogue as options
 from scripts import configuration_page
 
 

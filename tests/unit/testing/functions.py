@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headrace.common import Duration
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.datastream import (
     AggregateFunction,
     KeyedProcessFunction,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.common import Duration, WatermarkStrategy
-from headrace.common.time_domain import TimeDomain
+from headrace.common._time_domain import TimeDomain
 from headrace.common.watermark_strategy import (
     MAX_WATERMARK,
     MIN_WATERMARK,

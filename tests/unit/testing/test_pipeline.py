@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.common import Configuration, WatermarkStrategy
-from headrace.common.output_tag import OutputTag
+from headrace.common._output_tag import OutputTag
 from headrace.connector import (
     Budget,
     Progress,
@@ -26,8 +26,8 @@ from headrace.datastream import (
     RuntimeExecutionMode,
     StreamExecutionEnvironment,
 )
+from headrace.datastream.connectors._indexed import IndexedReader
 from headrace.datastream.connectors.datagen import DataGeneratorSource
-from headrace.datastream.connectors.indexed import IndexedReader
 from headrace.datastream.connectors.number_seq import NumberSequenceSource
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import JobError, PlanError

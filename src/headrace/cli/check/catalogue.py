@@ -1,7 +1,7 @@
 """What each public name of PyFlink's is here: it works, is accepted, differs, or does not work.
 
 The names are in ``pyflink_names.txt``, and are looked up in the package: what does not work says so
-itself (``common/unsupported.py``, ``common/accepted.py``). docs/api-coverage.md shows the same.
+itself (``common/_unsupported.py``, ``common/_accepted.py``). docs/api-coverage.md shows the same.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from headrace.common.accepted import accepted_reason
-from headrace.common.unsupported import is_unsupported, reason_of
+from headrace.common._accepted import accepted_reason
+from headrace.common._unsupported import is_unsupported, reason_of
 
 WORKS, ACCEPTED, UNSUPPORTED = "works", "accepted, no effect", "unsupported"
 DIFFERS = "differs"

@@ -9,7 +9,7 @@ from typing import Any
 from headrace.cli.check import values
 from headrace.cli.check.values import Instance, Known, OwnClass, OwnFunction
 from headrace.cli.check.walk import Scope, Walk
-from headrace.common.unsupported import is_unsupported
+from headrace.common._unsupported import is_unsupported
 
 
 class Definitions(Walk):

@@ -14,7 +14,7 @@ from headrace.cli.check.earlier import earlier_member, earlier_method
 from headrace.cli.check.imports import Imports
 from headrace.cli.check.keys import finding_of_key
 from headrace.cli.check.values import Foreign, Instance, Known, Method, OwnModule, Package
-from headrace.common.unsupported import MODULES, is_unsupported
+from headrace.common._unsupported import MODULES, is_unsupported
 
 _SETTERS = ("set_string", "set_integer", "set_boolean", "set_float", "set_bytearray")
 _SQL_METHODS = ("execute_sql", "sql_query", "sql_update", "add_insert_sql", "explain_sql")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from headrace.cli.check.catalogue import ACCEPTED, UNSUPPORTED, WORKS, Finding
-from headrace.common.options import catalogue as options
-from headrace.common.options import of_flink
+from headrace.common._options import catalogue as options
+from headrace.common._options import of_flink
 from headrace.errors import ConfigurationError
 
 

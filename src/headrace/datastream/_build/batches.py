@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headrace.common.arguments import positive
+from headrace.common._arguments import positive
 from headrace.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -21,8 +21,8 @@ from headrace.datastream._build.known_types import known_type
 from headrace.datastream._build.nodes import checked_type
 from headrace.datastream._build.stream import Stream
 from headrace.datastream._build.user_functions import user_function
-from headrace.datastream.connectors.collection import CollectionSource
-from headrace.datastream.formats.arrow_types import arrow_type, arrow_values, from_arrow
+from headrace.datastream.connectors._collection import CollectionSource
+from headrace.datastream.formats._arrow.types import arrow_type, arrow_values, from_arrow
 from headrace.datastream.functions import KeyedMapBatchesFunction, MapBatchesFunction
 from headrace.errors import PlanError
 from headrace.graph.transformation import (

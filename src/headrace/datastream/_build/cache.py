@@ -8,11 +8,11 @@ import shutil
 import tempfile
 import uuid
 
+from headrace.common._options import catalogue as options
+from headrace.common._storage.local_files import local_path
 from headrace.common.configuration import Configuration
-from headrace.common.local_files import local_path
-from headrace.common.options import catalogue as options
 from headrace.connector import Sink, Source
-from headrace.datastream.connectors.cached import CacheSink, CacheSource
+from headrace.datastream.connectors._cached import CacheSink, CacheSource
 
 
 class KeptFolders:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.options import catalogue as options
+from headrace.common._options import catalogue as options
 from headrace.errors import PlanError
 from headrace.graph.caches import CachesOfJob
 from headrace.graph.stream_graph import StreamGraph
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from headrace.common.configuration import Configuration
     from headrace.common.job_client import JobClient
     from headrace.common.job_execution_result import JobExecutionResult
-    from headrace.metrics.operator_counts import JobListener
+    from headrace.metrics._operator_counts import JobListener
 
 Sinks = Sequence[SinkTransformation]
 Listeners = Sequence["JobListener"]

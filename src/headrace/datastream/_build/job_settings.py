@@ -6,13 +6,13 @@ import json
 import os
 from typing import Self
 
-from headrace.common.accepted import accepted
-from headrace.common.arguments import non_empty, one_of, positive
+from headrace.common._accepted import accepted
+from headrace.common._arguments import non_empty, one_of, positive
+from headrace.common._options import catalogue as options
+from headrace.common._options import dependencies
+from headrace.common._options.option import ConfigOption
 from headrace.common.configuration import Configuration
 from headrace.common.execution_config import ExecutionConfig
-from headrace.common.options import catalogue as options
-from headrace.common.options import dependencies
-from headrace.common.options.option import ConfigOption
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
@@ -161,7 +161,7 @@ class JobSettings:
             return None
         return self._configuration.get_boolean(_CHANGELOG, False)
 
-    @accepted("savepoints are not part of this release")
+    @accepted("there are no savepoints")
     def set_default_savepoint_directory(self, directory: str) -> Self:
         """Note a directory."""
         self._configuration.set_string(options.SAVEPOINT_DIR.key, directory)

@@ -38,7 +38,7 @@ def check_stability(
     Raises:
         UnstableKeyError: the key would scatter.
     """
-    from headrace.runtime.serialized_key import as_key
+    from headrace.runtime.keys.serialized_key import as_key
 
     found, value = _first_element(edges)
     if not found or _needs_open(selector):
@@ -60,7 +60,7 @@ def check_stability(
 
 def _first_element(edges: tuple[Edge, ...]) -> tuple[bool, Any]:
     """Whether the stream is a collection, and its first element as the selector would see it."""
-    from headrace.datastream.connectors.collection import CollectionSource
+    from headrace.datastream.connectors._collection import CollectionSource
 
     coerce = None
     while len(edges) == 1 and isinstance(edges[0].partitioning, Forward) and edges[0].tag is None:

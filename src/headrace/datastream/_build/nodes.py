@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.common.arguments import article
+from headrace.common._arguments import article
 from headrace.common.typeinfo import TypeInformation
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream._build.node_list import NodeList

@@ -6,8 +6,8 @@ import re
 from abc import ABC, abstractmethod
 from typing import Self
 
-from headrace.common.accepted import accepted
-from headrace.common.arguments import identifier, positive
+from headrace.common._accepted import accepted
+from headrace.common._arguments import identifier, positive
 from headrace.common.time import TimeAmount
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
 from headrace.errors import PlanError

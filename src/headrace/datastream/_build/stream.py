@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.common.arguments import article
-from headrace.common.output_tag import OutputTag
+from headrace.common._arguments import article
+from headrace.common._output_tag import OutputTag
 from headrace.common.typeinfo import TupleTypeInfo, TypeInformation, Types
 from headrace.connector import Sink
 from headrace.datastream._build import checkpointed
@@ -142,7 +142,7 @@ class Stream(OperatorSettings):
 
     def _collecting_sink(self) -> SinkTransformation:
         """A sink that brings this stream's records to the program. It belongs to no job yet."""
-        from headrace.datastream.connectors.print import CollectSink
+        from headrace.datastream.connectors._print import CollectSink
 
         return SinkTransformation(
             self._edges, None, "Collect", call_site(), self._type(), sink=CollectSink()

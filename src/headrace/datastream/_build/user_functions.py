@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.common.arguments import article
+from headrace.common._arguments import article
 from headrace.datastream.functions import Function
 from headrace.errors import WrongFunctionError
 from headrace.graph.transformation import CallSite

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from headrace.common.time_domain import TimeDomain
+from headrace.common._time_domain import TimeDomain
 from headrace.datastream._functions.function import Function
 from headrace.datastream.timerservice import TimerService
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.common.time_domain import TimeDomain
+from headrace.common._time_domain import TimeDomain
 from headrace.datastream._functions.function import Function
 from headrace.datastream.timerservice import TimerService
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from headrace.common.timestamp_column import field_of
+from headrace.common._timestamp_column import field_of
 from headrace.common.typeinfo import RowTypeInfo, Types
 from headrace.common.types import row_of
 from headrace.datastream._functions.function import Function

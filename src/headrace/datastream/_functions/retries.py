@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from headrace.common.arguments import positive
+from headrace.common._arguments import positive
 from headrace.errors import PlanError
 
 OUT = TypeVar("OUT")

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.arguments import article
+from headrace.common._arguments import article
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.broadcast_uses import require_declared

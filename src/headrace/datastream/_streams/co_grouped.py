@@ -30,7 +30,7 @@ from headrace.datastream._streams.windowed import WindowedStream
 from headrace.datastream.window import Evictor, Trigger, WindowAssigner
 from headrace.errors import PlanError
 from headrace.operators.windows.contents import Elements, WindowCall
-from headrace.operators.windows.join import WindowJoinSpec, can_join
+from headrace.operators.windows.joins.join import WindowJoinSpec, can_join
 from headrace.operators.windows.spec import WindowSpec
 from headrace.runtime.user_function import UserFunction
 

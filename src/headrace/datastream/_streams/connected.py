@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.arguments import article
+from headrace.common._arguments import article
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
@@ -27,9 +27,9 @@ from headrace.operators.connected.keyed import (
     KeyedCoProcessSpec,
 )
 from headrace.operators.connected.plain import CoFlatMapSpec, CoMapSpec, CoProcessSpec
-from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.keys.key_groups import stable_hash
+from headrace.runtime.keys.serialized_key import as_key
 from headrace.runtime.operator import OperatorSpec
-from headrace.runtime.serialized_key import as_key
 from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.arguments import positive
+from headrace.common._arguments import positive
 from headrace.datastream._build import execution
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.stream import Stream
-from headrace.datastream.closeable_iterator import CloseableIterator
-from headrace.datastream.data_stream_sink import DataStreamSink
+from headrace.datastream._streams.closeable_iterator import CloseableIterator
+from headrace.datastream._streams.data_stream_sink import DataStreamSink
 
 if TYPE_CHECKING:
     from headrace.connector import Sink
@@ -31,7 +31,7 @@ class StreamEnds(Stream):
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print the records, each after ``sink_identifier>`` where one is given."""
-        from headrace.datastream.connectors.print import PrintSink
+        from headrace.datastream.connectors._print import PrintSink
 
         return DataStreamSink(
             self._new_sink(PrintSink(sink_identifier or ""), "print", call_site())
@@ -39,7 +39,7 @@ class StreamEnds(Stream):
 
     def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print the records on standard error; PyFlink has no such method."""
-        from headrace.datastream.connectors.print import PrintSink
+        from headrace.datastream.connectors._print import PrintSink
 
         sink = PrintSink(sink_identifier or "", to_stderr=True)
         return DataStreamSink(self._new_sink(sink, "print_to_err", call_site()))

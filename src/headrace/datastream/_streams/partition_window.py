@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.arguments import one_of
+from headrace.common._arguments import one_of
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.keys import key_function

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from headrace.common.arguments import article
-from headrace.common.output_tag import OutputTag
+from headrace.common._arguments import article
+from headrace.common._output_tag import OutputTag
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream._build import aggregations

@@ -7,11 +7,11 @@ from collections.abc import Collection
 from enum import Enum
 from typing import Any
 
+from headrace.common._windows import TimeWindow
 from headrace.common.serializer import TypeSerializer
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import MIN_WATERMARK
-from headrace.common.windows import TimeWindow
 from headrace.datastream._windows.assigner import WindowAssigner
 from headrace.datastream._windows.serializers import TimeWindowSerializer
 from headrace.datastream._windows.time_triggers import EventTimeTrigger, ProcessingTimeTrigger
@@ -19,8 +19,8 @@ from headrace.datastream._windows.trigger import Trigger
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import PlanError
 from headrace.operators.windows.windowing import no_time
-from headrace.runtime.key_groups import stable_hash
-from headrace.runtime.serialized_key import as_key
+from headrace.runtime.keys.key_groups import stable_hash
+from headrace.runtime.keys.serialized_key import as_key
 
 Context = WindowAssigner.WindowAssignerContext
 

@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from headrace.common.arguments import at_least
+from headrace.common._arguments import at_least
+from headrace.common._windows import TimestampedValue
 from headrace.common.time import TimeAmount, milliseconds_of
-from headrace.common.windows import TimestampedValue
 from headrace.metrics import MetricGroup
 
 T = TypeVar("T")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from headrace.common.arguments import positive
+from headrace.common._arguments import positive
+from headrace.common._windows import CountWindow, GlobalWindow
 from headrace.common.serializer import TypeSerializer
 from headrace.common.typeinfo import Types
-from headrace.common.windows import CountWindow, GlobalWindow
 from headrace.datastream._windows.assigner import WindowAssigner
 from headrace.datastream._windows.record_triggers import (
     CountTrigger,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.common._windows import TriggerResult
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import MAX_WATERMARK
-from headrace.common.windows import TriggerResult
 from headrace.datastream._windows.trigger import (
     CONTINUE,
     FIRE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from io import BytesIO
 
+from headrace.common._windows import CountWindow, GlobalWindow, TimeWindow
 from headrace.common.serializer import TypeSerializer
-from headrace.common.windows import CountWindow, GlobalWindow, TimeWindow
 
 
 def _written(number: int) -> bytes:

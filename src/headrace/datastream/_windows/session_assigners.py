@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from headrace.common.arguments import positive
+from headrace.common._arguments import positive
+from headrace.common._windows import TimeWindow
 from headrace.common.time import TimeAmount, milliseconds_of
-from headrace.common.windows import TimeWindow
 from headrace.datastream._windows.assigner import (
     MergingWindowAssigner,
     SessionWindowTimeGapExtractor,

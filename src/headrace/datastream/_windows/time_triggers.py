@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.common.arguments import positive
+from headrace.common._arguments import positive
+from headrace.common._windows import TimeWindow, TriggerResult
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import Types
-from headrace.common.windows import TimeWindow, TriggerResult
 from headrace.datastream._windows.trigger import CONTINUE, FIRE, Context, OnMerge, Trigger
 from headrace.datastream.functions import ReduceFunction
 from headrace.datastream.state import ReducingStateDescriptor

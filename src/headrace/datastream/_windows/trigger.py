@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
-from headrace.common.windows import TriggerResult
+from headrace.common._windows import TriggerResult
 from headrace.datastream.state import State, StateDescriptor
 from headrace.metrics import MetricGroup
 

@@ -1,8 +1,17 @@
-"""Cassandra: declared, not part of this release."""
+"""Cassandra: there is no such connector; each name says so when it is used."""
 
-from headrace.common.unsupported import unsupported
+from headrace.common._unsupported import unsupported
 
-_REASON = "the Cassandra connector is not part of this release"
+__all__ = [
+    "CassandraCommitter",
+    "CassandraFailureHandler",
+    "CassandraSink",
+    "ClusterBuilder",
+    "ConsistencyLevel",
+    "MapperOptions",
+]
+
+_REASON = "there is no Cassandra connector"
 
 ConsistencyLevel = unsupported(f"{__name__}.ConsistencyLevel", _REASON)
 MapperOptions = unsupported(f"{__name__}.MapperOptions", _REASON)

@@ -15,8 +15,12 @@ from headrace.connector import (
     SinkWriter,
     WriterContext,
 )
-from headrace.datastream.formats.arrow_types import arrow_schema
+from headrace.datastream.formats._arrow.types import arrow_schema
 from headrace.errors import JobError, PlanError
+
+__all__ = [
+    "DataFrameSink",
+]
 
 _MODES = ("append", "overwrite", "ignore", "error", "errorifexists")
 

@@ -14,11 +14,15 @@ from typing import Any
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import Row
 from headrace.connector import ColumnChunk, Source, SplitEnumerator, SplitRange, SplitReader
-from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
+from headrace.datastream.connectors._indexed import IndexedEnumerator, IndexedReader
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.runtime.columns.shapes import DICTS
 from headrace.runtime.detached import copied
 from headrace.runtime.plain import all_plain, is_attributes, is_plain, only_atoms
+
+__all__ = [
+    "DataGeneratorSource",
+]
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,19 @@
-"""Kafka over several clusters: declared, not part of this release."""
+"""Kafka over several clusters: there is no such connector; each name says so when it is used."""
 
-from headrace.common.unsupported import unsupported
-from headrace.datastream.connectors.kafka.records import (
+from headrace.common._unsupported import unsupported
+from headrace.datastream.connectors._kafka.source.records import (
     KafkaRecordDeserializationSchema as KafkaRecordDeserializationSchema,
 )
+
+__all__ = [
+    "DynamicKafkaSource",
+    "DynamicKafkaSourceBuilder",
+    "KafkaMetadataService",
+    "KafkaStreamSetSubscriber",
+    "KafkaStreamSubscriber",
+    "SingleClusterTopicMetadataService",
+    "StreamPatternSubscriber",
+]
 
 _REASON = "KafkaSource reads one cluster; a union of several sources reads several"
 

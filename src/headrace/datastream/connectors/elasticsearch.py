@@ -1,8 +1,17 @@
-"""Elasticsearch: declared, not part of this release."""
+"""Elasticsearch: there is no such connector; each name says so when it is used."""
 
-from headrace.common.unsupported import unsupported
+from headrace.common._unsupported import unsupported
 
-_REASON = "the Elasticsearch connector is not part of this release"
+__all__ = [
+    "Elasticsearch6SinkBuilder",
+    "Elasticsearch7SinkBuilder",
+    "ElasticsearchEmitter",
+    "ElasticsearchSink",
+    "ElasticsearchSinkBuilderBase",
+    "FlushBackoffType",
+]
+
+_REASON = "there is no Elasticsearch connector"
 
 FlushBackoffType = unsupported(f"{__name__}.FlushBackoffType", _REASON)
 ElasticsearchEmitter = unsupported(f"{__name__}.ElasticsearchEmitter", _REASON)

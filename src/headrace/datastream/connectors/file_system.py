@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.elsewhere import found_elsewhere
-from headrace.common.local_files import local_path
+from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._storage.local_files import local_path
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import (
     Chunk,
@@ -19,13 +19,13 @@ from headrace.connector import (
     SplitRange,
     SplitReader,
 )
-from headrace.datastream.connectors.files.enumerator import (
+from headrace.datastream.connectors._files.enumerator import (
     FilePlanner,
     MonitoredFolder,
     StaticFiles,
     vanished,
 )
-from headrace.datastream.connectors.files.rolling import (
+from headrace.datastream.connectors._files.rolling import (
     BucketAssigner,
     DefaultRollingPolicy,
     FileCompactor,
@@ -34,14 +34,14 @@ from headrace.datastream.connectors.files.rolling import (
     OutputFileConfig,
     RollingPolicy,
 )
-from headrace.datastream.connectors.files.sink import (
+from headrace.datastream.connectors._files.sink import (
     BulkFormatBuilder,
     FileSink,
     RowFormatBuilder,
 )
-from headrace.datastream.connectors.files.streaming import StreamingFileSink
-from headrace.datastream.formats.file_format import BulkFormat, FileFormat
-from headrace.datastream.formats.lines import StreamFormat
+from headrace.datastream.connectors._files.streaming import StreamingFileSink
+from headrace.datastream.formats._file_format import BulkFormat, FileFormat
+from headrace.datastream.formats._lines import StreamFormat
 from headrace.errors import DecodeError, PlanError
 
 __all__ = [

@@ -18,6 +18,10 @@ from headrace.connector import (
 )
 from headrace.errors import PlanError
 
+__all__ = [
+    "FunctionSink",
+]
+
 
 @dataclass(frozen=True)
 class FunctionSink(Sink):

@@ -15,13 +15,13 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from headrace.common.arguments import positive
+from headrace.common._arguments import positive
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import KeepsSecrets
 from headrace.datastream._functions.asynchronous import AsyncFunction
 from headrace.datastream._outages import Outage, Told, until_back_async
-from headrace.datastream.connectors.outside.addresses import without_secrets
-from headrace.datastream.connectors.outside.results import Join, Key, function_or_none, joined
+from headrace.datastream.connectors._external.addresses import without_secrets
+from headrace.datastream.connectors._external.results import Join, Key, function_or_none, joined
 from headrace.errors import JobError, PlanError
 
 __all__ = ["HttpLookup"]

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from headrace.common.arguments import at_least
+from headrace.common._arguments import at_least
 from headrace.common.time import TimeAmount
 from headrace.common.typeinfo import RowTypeInfo, Types
 from headrace.common.types import Row
 from headrace.connector import DeliveryGuarantee
-from headrace.datastream.connectors.outside.addresses import HIDDEN, without_secrets
-from headrace.datastream.connectors.outside.library import library
-from headrace.datastream.connectors.postgres.client import PostgresConnection
-from headrace.datastream.connectors.postgres.jdbc_urls import libpq_parameters, with_percent_marks
-from headrace.datastream.connectors.postgres.sink import PostgresSink
+from headrace.datastream.connectors._external.addresses import HIDDEN, without_secrets
+from headrace.datastream.connectors._external.library import library
+from headrace.datastream.connectors._postgres.client import PostgresConnection
+from headrace.datastream.connectors._postgres.jdbc_urls import libpq_parameters, with_percent_marks
+from headrace.datastream.connectors._postgres.sink import PostgresSink
 from headrace.errors import PlanError
 
 __all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink"]

@@ -1,8 +1,20 @@
-"""Kinesis: declared, not part of this release."""
+"""Kinesis: there is no such connector; each name says so when it is used."""
 
-from headrace.common.unsupported import unsupported
+from headrace.common._unsupported import unsupported
 
-_REASON = "the Kinesis connector is not part of this release"
+__all__ = [
+    "FlinkKinesisConsumer",
+    "KinesisDeserializationSchema",
+    "KinesisFirehoseSink",
+    "KinesisFirehoseSinkBuilder",
+    "KinesisShardAssigner",
+    "KinesisStreamsSink",
+    "KinesisStreamsSinkBuilder",
+    "PartitionKeyGenerator",
+    "WatermarkTracker",
+]
+
+_REASON = "there is no Kinesis connector"
 
 KinesisShardAssigner = unsupported(f"{__name__}.KinesisShardAssigner", _REASON)
 KinesisDeserializationSchema = unsupported(f"{__name__}.KinesisDeserializationSchema", _REASON)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headrace.connector import Source, SplitEnumerator, SplitReader
-from headrace.datastream.connectors.indexed import IndexedEnumerator, IndexedReader
+from headrace.datastream.connectors._indexed import IndexedEnumerator, IndexedReader
 from headrace.errors import PlanError
+
+__all__ = [
+    "NumberSequenceSource",
+]
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,20 @@
-"""Pulsar: declared, not part of this release."""
+"""Pulsar: there is no such connector; each name says so when it is used."""
 
-from headrace.common.unsupported import unsupported
+from headrace.common._unsupported import unsupported
 
-_REASON = "the Pulsar connector is not part of this release"
+__all__ = [
+    "MessageDelayer",
+    "PulsarSink",
+    "PulsarSinkBuilder",
+    "PulsarSource",
+    "PulsarSourceBuilder",
+    "RangeGenerator",
+    "StartCursor",
+    "StopCursor",
+    "TopicRoutingMode",
+]
+
+_REASON = "there is no Pulsar connector"
 
 StartCursor = unsupported(f"{__name__}.StartCursor", _REASON)
 StopCursor = unsupported(f"{__name__}.StopCursor", _REASON)

@@ -1,8 +1,14 @@
-"""RabbitMQ: declared, not part of this release."""
+"""RabbitMQ: there is no such connector; each name says so when it is used."""
 
-from headrace.common.unsupported import unsupported
+from headrace.common._unsupported import unsupported
 
-_REASON = "the RabbitMQ connector is not part of this release"
+__all__ = [
+    "RMQConnectionConfig",
+    "RMQSink",
+    "RMQSource",
+]
+
+_REASON = "there is no RabbitMQ connector"
 
 RMQConnectionConfig = unsupported(f"{__name__}.RMQConnectionConfig", _REASON)
 RMQSource = unsupported(f"{__name__}.RMQSource", _REASON)

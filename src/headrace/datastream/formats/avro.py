@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from headrace.datastream.formats.avro_classes import AvroType
-from headrace.datastream.formats.avro_files import (
+from headrace.datastream.formats._avro.classes import AvroType
+from headrace.datastream.formats._avro.files import (
     AvroBulkWriters,
     AvroFormat,
     AvroInputFormat,
 )
-from headrace.datastream.formats.avro_messages import (
+from headrace.datastream.formats._avro.messages import (
     AvroDeserializationSchema,
     AvroSerializationSchema,
 )
-from headrace.datastream.formats.avro_rows import (
+from headrace.datastream.formats._avro.rows import (
     AvroRowDeserializationSchema,
     AvroRowSerializationSchema,
 )
-from headrace.datastream.formats.avro_schema import AvroSchema
-from headrace.datastream.formats.avro_types import GenericRecordAvroTypeInfo
+from headrace.datastream.formats._avro.schema import AvroSchema
+from headrace.datastream.formats._avro.types import GenericRecordAvroTypeInfo
 
 __all__ = [
     "AvroBulkWriters",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from headrace.datastream.formats.csv_reader import CsvReaderFormat
-from headrace.datastream.formats.csv_rows import (
+from headrace.datastream.formats._csv.reader import CsvReaderFormat
+from headrace.datastream.formats._csv.rows import (
     CsvRowDeserializationSchema,
     CsvRowSerializationSchema,
 )
-from headrace.datastream.formats.csv_schema import CsvSchema, CsvSchemaBuilder
-from headrace.datastream.formats.csv_writers import CsvBulkWriters, CsvEncoder
+from headrace.datastream.formats._csv.schema import CsvSchema, CsvSchemaBuilder
+from headrace.datastream.formats._csv.writers import CsvBulkWriters, CsvEncoder
 
 __all__ = [
     "CsvBulkWriters",

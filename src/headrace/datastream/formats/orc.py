@@ -14,9 +14,9 @@ from pyarrow import orc
 from headrace.common.serialization import BulkWriterFactory
 from headrace.common.typeinfo import RowTypeInfo
 from headrace.connector import BadRecord, Chunk
-from headrace.datastream.formats.arrow_types import arrow_schema, arrow_values
-from headrace.datastream.formats.csv_fields import fields_of
-from headrace.datastream.formats.file_format import (
+from headrace.datastream.formats._arrow.types import arrow_schema, arrow_values
+from headrace.datastream.formats._csv.fields import fields_of
+from headrace.datastream.formats._file_format import (
     CHUNK_RECORDS,
     BulkFormat,
     Measure,

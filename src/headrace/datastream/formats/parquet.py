@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from headrace.datastream.formats.avro_parquet import AvroParquetReaders, AvroParquetWriters
-from headrace.datastream.formats.parquet_reader import (
+from headrace.datastream.formats._avro.parquet import AvroParquetReaders, AvroParquetWriters
+from headrace.datastream.formats._parquet.reader import (
     ParquetColumnarRowInputFormat,
     ParquetFormat,
 )
-from headrace.datastream.formats.parquet_writers import ParquetBulkWriters
+from headrace.datastream.formats._parquet.writers import ParquetBulkWriters
 
 __all__ = [
     "AvroParquetReaders",

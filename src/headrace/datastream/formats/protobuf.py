@@ -10,14 +10,14 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from headrace.common.serialization import DeserializationSchema
-from headrace.datastream.formats.registered import Registered, RegisteringSchema
-from headrace.datastream.formats.registry import (
+from headrace.datastream.formats._registry.client import Reference, RegistryClient
+from headrace.datastream.formats._registry.registration import Registered, RegisteringSchema
+from headrace.datastream.formats._registry.registry import (
     HEADER_BYTES,
     SchemaRegistry,
     SubjectStrategy,
     schema_id,
 )
-from headrace.datastream.formats.registry_client import Reference, RegistryClient
 from headrace.errors import DecodeError, PlanError, TypeMismatchError
 
 __all__ = ["ProtobufDeserializationSchema", "ProtobufSerializationSchema"]

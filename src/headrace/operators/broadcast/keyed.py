@@ -17,9 +17,9 @@ from headrace.operators.keyed_process import (
 )
 from headrace.operators.process import ProcessContext
 from headrace.runtime.context import TaskContext
+from headrace.runtime.keys.serialized_key import user_key
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Operator, Outputs, ProcessBlock, Traits
-from headrace.runtime.serialized_key import user_key
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.shared import SharedStates
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from headrace.common.types.data import type_data
-from headrace.common.watermark_generators import MAX_WATERMARK, out_of_range
+from headrace.common._types.data import type_data
+from headrace.common._watermark_generators import MAX_WATERMARK, out_of_range
 from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results
 from headrace.operators.joins.pairs import (
     LEFT,

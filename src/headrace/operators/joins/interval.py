@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.common.output_tag import OutputTag
-from headrace.common.types.data import type_data
+from headrace.common._output_tag import OutputTag
+from headrace.common._types.data import type_data
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.emission import (
     SURELY_RESULTS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
+from headrace.common._types.data import TypeData
 from headrace.common.typeinfo import TypeInformation
-from headrace.common.types.data import TypeData
 from headrace.errors import MissingWatermarksError
 from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.context import TaskContext

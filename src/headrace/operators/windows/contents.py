@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+from headrace.common._types.data import type_data
 from headrace.common.typeinfo import TypeInformation
-from headrace.common.types.data import type_data
 from headrace.runtime.detached import copied
 from headrace.runtime.state.handles import NamespacedStates
 from headrace.runtime.state.handles.aggregating import accumulator_data, fitted_aggregate

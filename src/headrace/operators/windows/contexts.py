@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.common.windows import namespace_of
+from headrace.common._windows import namespace_of
 from headrace.operators.keyed import timer_at
 from headrace.operators.windows.states import RefusedWindowStates, merge_states
 from headrace.runtime.context import TaskContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headrace.common.windows import TimeWindow
+from headrace.common._windows import TimeWindow
 from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results
 from headrace.operators.inspection import overrides
 from headrace.operators.windows.contents import Contents

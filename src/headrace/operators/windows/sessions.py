@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headrace.common.types.data import type_data
+from headrace.common._types.data import type_data
+from headrace.common._windows import TimeWindow
 from headrace.common.watermark_strategy import MAX_WATERMARK
-from headrace.common.windows import TimeWindow
 from headrace.operators.emission import side_sender
 from headrace.operators.keyed import StatefulOperator
-from headrace.operators.windows.combined import Combined, held_in, runs_of_combined
 from headrace.operators.windows.contexts import FunctionContext
 from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.folding import Folding, folding_of
-from headrace.operators.windows.operator import LATE
+from headrace.operators.windows.general.operator import LATE
+from headrace.operators.windows.partial_aggregates import Combined, held_in, runs_of_combined
 from headrace.operators.windows.states import RefusedWindowStates
 from headrace.operators.windows.windowing import Windowing, beyond_time, no_time
 from headrace.runtime.context import TaskContext

@@ -7,18 +7,18 @@ from functools import cached_property
 from typing import Any, Self
 
 from headrace.operators.aggregates.aggregate import Fold
-from headrace.operators.windows.aligned import AlignedWindowOperator
-from headrace.operators.windows.aligned_columns import ColumnWindowOperator
-from headrace.operators.windows.clocks import clocks_of
-from headrace.operators.windows.combine import CombineWindowsSpec
-from headrace.operators.windows.combine_columns import CombineColumnsSpec
-from headrace.operators.windows.combine_sessions import CombineSessionsSpec
-from headrace.operators.windows.evicting import EvictingWindowOperator
+from headrace.operators.windows.aligned.columns import ColumnWindowOperator
+from headrace.operators.windows.aligned.grid import grid_of
+from headrace.operators.windows.aligned.operator import AlignedWindowOperator
+from headrace.operators.windows.aligned.tables import kept_by
+from headrace.operators.windows.combining.columns import CombineColumnsSpec
+from headrace.operators.windows.combining.combine import CombineWindowsSpec
+from headrace.operators.windows.combining.sessions import CombineSessionsSpec
 from headrace.operators.windows.folding import fold_in, merges_in_any_order, merges_in_order
-from headrace.operators.windows.grid import grid_of
-from headrace.operators.windows.operator import WindowOperator
+from headrace.operators.windows.general.clocks import clocks_of
+from headrace.operators.windows.general.evicting import EvictingWindowOperator
+from headrace.operators.windows.general.operator import WindowOperator
 from headrace.operators.windows.sessions import SessionOperator, gap_of
-from headrace.operators.windows.tables import kept_by
 from headrace.operators.windows.windowing import Windowing
 from headrace.runtime.columns.selectors import key_columns
 from headrace.runtime.operator import Combiner, Operator, OperatorSpec, Traits

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.common.output_tag import OutputTag
-from headrace.common.windows import Window
+from headrace.common._output_tag import OutputTag
+from headrace.common._windows import Window
 from headrace.errors import MissingWatermarksError, TypeMismatchError
 from headrace.operators.windows.contents import Contents
 from headrace.runtime.user_function import UserFunction

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from headrace.common._options import dependencies as options
+from headrace.common._options.catalogue import read
+from headrace.common._options.option import ConfigOption
+from headrace.common._storage.local_files import local_path
 from headrace.common.configuration import Configuration
-from headrace.common.local_files import local_path
-from headrace.common.options import dependencies as options
-from headrace.common.options.catalogue import read
-from headrace.common.options.option import ConfigOption
 from headrace.errors import ConfigurationError
 
 ARCHIVES = (".zip", ".jar", ".whl", ".egg", ".tar", ".tar.gz", ".tgz")

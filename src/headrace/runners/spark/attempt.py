@@ -37,8 +37,8 @@ from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.fork_server import WORKERS_VARIABLE
 from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runners.temporary_files import log_path
+from headrace.runtime.coordination.replay_fingerprints import commits_by_task
 from headrace.runtime.program import JobProgram
-from headrace.runtime.routes import commits_by_task
 
 _POLL_SECONDS = 0.1
 _STOP_SECONDS = 20.0

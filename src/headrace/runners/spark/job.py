@@ -15,7 +15,7 @@ from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.errors import CheckpointError, PlanError, SparkEndedError, UnsupportedError
-from headrace.metrics.operator_counts import JobListener
+from headrace.metrics._operator_counts import JobListener
 from headrace.runners.clock import monotonic_ms
 from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies import place

@@ -19,7 +19,7 @@ from multiprocessing.connection import (
 )
 from typing import Any
 
-from headrace.metrics.merging import MetricId, Part
+from headrace.metrics._merging import MetricId, Part
 from headrace.runtime.failure import failure_of
 
 _HANDSHAKE_SECONDS = 30.0

@@ -16,8 +16,8 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from headrace.common.objects.sealed import ANEW
-from headrace.common.options.catalogue import RESTORE_WRITE_AGAIN
+from headrace.common._options.catalogue import RESTORE_WRITE_AGAIN
+from headrace.common._storage.sealed import ANEW
 from headrace.connector import CommitterContext, ServedBy
 from headrace.errors import CheckpointError
 from headrace.runners.sinks import committer_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.metrics.merging import figures
-from headrace.metrics.operator_counts import JobListener
+from headrace.metrics._merging import figures
+from headrace.metrics._operator_counts import JobListener
 from headrace.runners.clock import wall_clock_ms
 from headrace.runners.delivery import Delivery
 from headrace.runners.reporting import Reporting

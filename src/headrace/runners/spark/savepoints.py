@@ -31,8 +31,8 @@ from headrace.runners.spark.older_copy import older_copy, sinks_ahead
 from headrace.runners.spark.query.moved_state import records
 from headrace.runners.spark.query.stored import backends_of, records_of
 from headrace.runners.spark.startup.session import settings_of_query
+from headrace.runtime.coordination.offset import source_key
 from headrace.runtime.layout import OPERATOR, SOURCE, Layout, Part, check
-from headrace.runtime.offset import source_key
 from headrace.runtime.program import JobProgram
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.savepoint.sinks import import_sinks

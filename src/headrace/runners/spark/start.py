@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headrace.common._options import catalogue as options
 from headrace.common.configuration import Configuration
-from headrace.common.options import catalogue as options
 from headrace.errors import CheckpointError
-from headrace.metrics.operator_counts import JobListener
+from headrace.metrics._operator_counts import JobListener
 from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies.declared import (
     Dependencies,

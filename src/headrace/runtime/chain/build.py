@@ -14,7 +14,7 @@ from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
 from headrace.runtime.exchange.endpoint import Endpoint, KeyedEndpoint, given_to_endpoint
-from headrace.runtime.exchange.outbox import Outbox
+from headrace.runtime.exchange.send_context import Outbox
 from headrace.runtime.exchange.steps import exchange_step, sink_step
 from headrace.runtime.failure import annotate
 from headrace.runtime.loops import Nesting, Push, PushAll, Step, calling, pushing, pushing_all

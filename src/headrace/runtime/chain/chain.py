@@ -14,7 +14,7 @@ from headrace.runtime.chain.build import ChainParts
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange.endpoint import Endpoint
-from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
+from headrace.runtime.exchange.send_context import BYTES_GATHERED, Outbox
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Outputs
 from headrace.runtime.program import ChainProgram, JobProgram, inputs_of

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from headrace.metrics.measures import Measure, Passed, Tally
+from headrace.metrics._measures import Measure, Passed, Tally
+from headrace.metrics._operator_counts import RECORDS_IN, RECORDS_OUT
 from headrace.metrics.metricbase import MetricGroup
-from headrace.metrics.operator_counts import RECORDS_IN, RECORDS_OUT
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import Link
 from headrace.runtime.program import ChainProgram, JobProgram

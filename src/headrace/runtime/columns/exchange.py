@@ -15,7 +15,7 @@ from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, joined
 from headrace.runtime.columns.routing import routing_of
 from headrace.runtime.exchange.endpoint import Endpoint, given_to_endpoint, waiting_in
-from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
+from headrace.runtime.exchange.send_context import BYTES_GATHERED, Outbox
 from headrace.runtime.program import ExchangeProgram
 
 if TYPE_CHECKING:

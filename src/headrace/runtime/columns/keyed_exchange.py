@@ -21,7 +21,7 @@ from headrace.runtime.columns.exchange import (
 )
 from headrace.runtime.columns.routing import routing_of
 from headrace.runtime.exchange.endpoint import KeyedEndpoint, given_to_endpoint, waiting_in
-from headrace.runtime.exchange.outbox import BYTES_GATHERED, Outbox
+from headrace.runtime.exchange.send_context import BYTES_GATHERED, Outbox
 from headrace.runtime.program import ExchangeProgram
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from headrace.errors import UnstableKeyError
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.exactness import equal_alike
 from headrace.runtime.columns.shapes import python_values
-from headrace.runtime.key_groups import MIX, KeyGroups
+from headrace.runtime.keys.key_groups import MIX, KeyGroups
 
 if TYPE_CHECKING:
     import numpy as np

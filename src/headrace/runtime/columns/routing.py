@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keys import ColumnKeys, key_groups
-from headrace.runtime.key_groups import KeyGroups
+from headrace.runtime.keys.key_groups import KeyGroups
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.timestamp_column import TimestampColumn, field_of
+from headrace.common._timestamp_column import TimestampColumn, field_of
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation

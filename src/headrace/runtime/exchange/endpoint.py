@@ -9,7 +9,7 @@ from typing import Any
 from headrace.runtime.block import ALL_GROUPS, Block, BlockBuffer, Envelope, Kind, Mark, take
 from headrace.runtime.channel import Channel
 from headrace.runtime.detached import RecordLayout
-from headrace.runtime.exchange.outbox import Outbox
+from headrace.runtime.exchange.send_context import Outbox
 from headrace.runtime.overflow import bytes_of
 from headrace.runtime.program import ExchangeProgram
 

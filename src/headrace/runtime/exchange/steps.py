@@ -11,12 +11,12 @@ from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
 from headrace.runtime.detached import copied, detached
 from headrace.runtime.exchange.endpoint import Endpoint
-from headrace.runtime.key_groups import KeyGroups, always_refused, key_group_of
+from headrace.runtime.keys.key_groups import KeyGroups, always_refused, key_group_of
+from headrace.runtime.keys.serialized_key import SerializedKey, has_maps, with_ordered_maps
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.program import ExchangeProgram, SinkProgram
-from headrace.runtime.serialized_key import SerializedKey, has_maps, with_ordered_maps
 
 
 class WithKey:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from headrace.errors import CheckpointError
-from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.savepoint.records import (
     PICKLE,
     StateRecord,

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from headrace.runtime.serialized_key import SerializedKey, as_key
+from headrace.runtime.keys.serialized_key import SerializedKey, as_key
 
 PICKLE = "pickle"
 

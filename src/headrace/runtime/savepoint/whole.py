@@ -20,9 +20,9 @@ from headrace.runtime.savepoint.records import SplitRecord, TaskRecord, decode, 
 from headrace.runtime.savepoint.savepoint import Parts, Savepoint, part_name
 from headrace.runtime.savepoint.sinks import export_sinks
 from headrace.runtime.savepoint.write import export_states, export_timers
-from headrace.runtime.source_task import SplitState
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.kinds import StateKind
+from headrace.runtime.tasks.source_task import SplitState
 
 Backends = Mapping[tuple[str, int], StateBackend]
 """The backends of a run by vertex and key group."""

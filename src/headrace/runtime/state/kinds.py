@@ -3,7 +3,7 @@
 A state that was stored as one kind cannot be read as another: a list is no map, and what a reducing
 state added up is no accumulator. The same holds for declared types, as far as they are known: a
 state that declares none, or ``Types.PICKLED_BYTE_ARRAY()``, may hold anything, so it goes together
-with every type. Types are kept as plain data (``common/types/data.py``) and compared part by part;
+with every type. Types are kept as plain data (``common/_types/data.py``) and compared part by part;
 a wider number is another type.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from headrace.common._types.data import TypeData, type_data, type_text, types_agree
 from headrace.common.typeinfo import TypeInformation
-from headrace.common.types.data import TypeData, type_data, type_text, types_agree
 from headrace.errors import CheckpointError
 
 RESERVED_NAMES = "headrace."

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from headrace.errors import PlanError
 from headrace.runtime.detached import copied
-from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.keys.key_groups import stable_hash
 from headrace.runtime.state.backend import MISSING, StateBackend
 from headrace.runtime.state.kinds import VALUE, StateKind
 

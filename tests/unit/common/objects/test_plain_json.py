@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.common.objects.plain_json import from_json, to_json
+from headrace.common._storage.plain_json import from_json, to_json
 
 ATOMS = (
     st.none()

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import __version__
-from headrace.common.objects.memory_store import MemoryStore
-from headrace.common.objects.sealed import (
+from headrace.common._storage.memory_store import MemoryStore
+from headrace.common._storage.sealed import (
     ObjectFormat,
     Sealed,
     get_json,

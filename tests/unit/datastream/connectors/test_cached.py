@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from headrace.connector import Budget, CommitterContext, Sink, Source, WriterContext
-from headrace.datastream.connectors import cached
-from headrace.datastream.connectors.cached import CacheSink, CacheSource
-from headrace.testing.contracts import SinkContract, SourceContract
+from headrace.datastream.connectors import _cached as cached
+from headrace.datastream.connectors._cached import CacheSink, CacheSource
+from headrace.testing._contracts import SinkContract, SourceContract
 
 
 @pytest.fixture(autouse=True)

@@ -20,17 +20,17 @@ from headrace.datastream._outages import (
     until_back,
     until_back_async,
 )
+from headrace.datastream.connectors._external.addresses import without_secrets
+from headrace.datastream.connectors._postgres.client import is_outage, psycopg
+from headrace.datastream.connectors._postgres.statements import FieldsOf, append_sql, upsert_sql
+from headrace.datastream.connectors._redis.client import checked_url
 from headrace.datastream.connectors.http import HttpLookup
-from headrace.datastream.connectors.outside.addresses import without_secrets
 from headrace.datastream.connectors.postgres import (
     PostgresLookup,
     PostgresSink,
     PostgresSnapshotSource,
 )
-from headrace.datastream.connectors.postgres.client import is_outage, psycopg
-from headrace.datastream.connectors.postgres.statements import FieldsOf, append_sql, upsert_sql
 from headrace.datastream.connectors.redis import RedisCommand, RedisLookup, RedisSink
-from headrace.datastream.connectors.redis.client import checked_url
 from headrace.errors import MissingExtraError, PlanError, TypeMismatchError
 
 URL = "postgresql://ann:s3cret@db/shop"

@@ -20,6 +20,9 @@ from headrace.common.serialization import Encoder
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.connector import ColumnChunk, CommitterContext, Sink, WriterContext
+from headrace.datastream.connectors._files.committer import FileCommitter
+from headrace.datastream.connectors._files.sink import STAGING
+from headrace.datastream.connectors._files.writer import MAX_OPEN_FILES
 from headrace.datastream.connectors.file_system import (
     BucketAssigner,
     FileCompactor,
@@ -29,15 +32,12 @@ from headrace.datastream.connectors.file_system import (
     RollingPolicy,
     StreamingFileSink,
 )
-from headrace.datastream.connectors.files.committer import FileCommitter
-from headrace.datastream.connectors.files.sink import STAGING
-from headrace.datastream.connectors.files.writer import MAX_OPEN_FILES
 from headrace.datastream.formats.csv import CsvBulkWriters, CsvEncoder, CsvSchema
 from headrace.datastream.formats.json import JsonLinesEncoder
 from headrace.datastream.formats.parquet import ParquetBulkWriters
 from headrace.errors import JobError, PlanError, TypeMismatchError, UnsupportedError
 from headrace.runtime.columns.shapes import NAMED_ROWS
-from headrace.testing.contracts import SinkContract
+from headrace.testing._contracts import SinkContract
 
 ROWS = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
 SCOPE = re.compile("[0-9a-f]{10}-")

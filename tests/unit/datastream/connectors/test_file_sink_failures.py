@@ -10,14 +10,14 @@ from typing import IO, Any
 
 import pytest
 
-from headrace.common.local_files import LocalFiles
+from headrace.common._storage.local_files import LocalFiles
 from headrace.common.serialization import Encoder
 from headrace.connector import CommitterContext, WriterContext
+from headrace.datastream.connectors._files.committer import FileCommitter
+from headrace.datastream.connectors._files.rolling import DefaultRollingPolicy
+from headrace.datastream.connectors._files.sink import STAGING
+from headrace.datastream.connectors._files.writer import FileWriter
 from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
-from headrace.datastream.connectors.files.committer import FileCommitter
-from headrace.datastream.connectors.files.rolling import DefaultRollingPolicy
-from headrace.datastream.connectors.files.sink import STAGING
-from headrace.datastream.connectors.files.writer import FileWriter
 from headrace.datastream.formats.csv import CsvEncoder
 from headrace.errors import CheckpointError, JobError
 

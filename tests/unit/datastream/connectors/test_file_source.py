@@ -31,7 +31,7 @@ from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat, ParquetFormat
 from headrace.datastream.output_tag import OutputTag
 from headrace.errors import DecodeError, JobError, PlanError, UnsupportedError
-from headrace.testing.contracts import START_MS, SourceContract, read_source
+from headrace.testing._contracts import START_MS, SourceContract, read_source
 
 TAG = OutputTag("bad")
 LINES = [f"line {index} " + "äö" * (index % 7) for index in range(120)]

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from headrace.connector import Budget, ColumnChunk, Source, SplitRange
-from headrace.datastream.connectors.collection import CollectionSource
+from headrace.datastream.connectors._collection import CollectionSource
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.number_seq import NumberSequenceSource
 from headrace.errors import PlanError, TypeMismatchError
-from headrace.testing.contracts import START_MS, SourceContract, read_source
+from headrace.testing._contracts import START_MS, SourceContract, read_source
 
 
 def rolled(index: int, dice: random.Random) -> tuple[int, int]:

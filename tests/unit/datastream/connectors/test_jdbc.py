@@ -10,8 +10,8 @@ import pytest
 from headrace.common import Row, Types
 from headrace.connector import CommitBy
 from headrace.datastream.connectors import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
-from headrace.datastream.connectors.postgres.client import PostgresConnection
-from headrace.datastream.connectors.postgres.jdbc_urls import libpq_parameters, with_percent_marks
+from headrace.datastream.connectors._postgres.client import PostgresConnection
+from headrace.datastream.connectors._postgres.jdbc_urls import libpq_parameters, with_percent_marks
 from headrace.errors import HeadraceError, PlanError, UnsupportedError
 
 TWO = Types.ROW([Types.INT(), Types.STRING()])

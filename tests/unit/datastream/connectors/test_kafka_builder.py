@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from headrace.common.serialization import SimpleStringSchema
+from headrace.datastream.connectors._kafka.client.librdkafka import LibrdkafkaClients
+from headrace.datastream.connectors._kafka.client.properties import Properties
+from headrace.datastream.connectors._kafka.sink.producers import LibrdkafkaProducers
 from headrace.datastream.connectors.kafka import (
     KafkaOffsetsInitializer,
     KafkaRecordDeserializationSchema,
@@ -16,9 +19,6 @@ from headrace.datastream.connectors.kafka import (
     KafkaSourceBuilder,
     KafkaTopicPartition,
 )
-from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
-from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers
-from headrace.datastream.connectors.kafka.properties import Properties
 from headrace.errors import ConfigurationError, MissingExtraError, PlanError
 from tests.connectors.fake_kafka import FakeClients
 
@@ -224,7 +224,9 @@ def test_secrets_are_shown_nowhere() -> None:
 
 
 def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headrace.datastream.connectors.kafka.source.find_spec", lambda name: None)
+    monkeypatch.setattr(
+        "headrace.datastream.connectors._kafka.source.source.find_spec", lambda name: None
+    )
     with pytest.raises(MissingExtraError, match="confluent-kafka") as told:
         builder().set_topics("a").set_clients(None).build()
     assert told.value.hint == "pip install 'headrace[kafka]'"

@@ -13,16 +13,17 @@ from typing import Any
 import pytest
 
 from headrace.connector import SplitRange
-from headrace.datastream.connectors.kafka import KafkaSource, librdkafka
-from headrace.datastream.connectors.kafka.client import OffsetGone, Unreachable, is_own
-from headrace.datastream.connectors.kafka.librdkafka import LibrdkafkaClients
-from headrace.datastream.connectors.kafka.producers import LibrdkafkaProducers
-from headrace.datastream.connectors.kafka.properties import Properties
-from headrace.datastream.connectors.kafka.records import (
+from headrace.datastream.connectors._kafka.client import librdkafka
+from headrace.datastream.connectors._kafka.client.consumer import OffsetGone, Unreachable, is_own
+from headrace.datastream.connectors._kafka.client.librdkafka import LibrdkafkaClients
+from headrace.datastream.connectors._kafka.client.properties import Properties
+from headrace.datastream.connectors._kafka.sink.producers import LibrdkafkaProducers
+from headrace.datastream.connectors._kafka.source.records import (
     KafkaRecord,
     KafkaRecordDeserializationSchema,
 )
-from headrace.datastream.connectors.kafka.split import Split
+from headrace.datastream.connectors._kafka.source.split import Split
+from headrace.datastream.connectors.kafka import KafkaSource
 from headrace.errors import ConfigurationError
 
 kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
@@ -149,7 +150,9 @@ def test_what_the_clients_log_is_in_pythons_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A lost connection is told of there, once for each client, and not on stderr."""
-    monkeypatch.setattr("headrace.datastream.connectors.kafka.librdkafka.ASK_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(
+        "headrace.datastream.connectors._kafka.client.librdkafka.ASK_TIMEOUT_S", 0.3
+    )
     caplog.set_level(logging.DEBUG, "headrace")
     nowhere = clients("127.0.0.1:1")
     cluster, log = nowhere.cluster(), nowhere.log("t", 0)
@@ -195,7 +198,9 @@ def test_a_name_counts_as_unknown_where_no_other_server_was_found() -> None:
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headrace.datastream.connectors.kafka.librdkafka.ASK_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(
+        "headrace.datastream.connectors._kafka.client.librdkafka.ASK_TIMEOUT_S", 0.3
+    )
     cluster = clients("127.0.0.1:1").cluster()
     began = time.monotonic()
     with pytest.raises(Unreachable):

@@ -22,24 +22,24 @@ from headrace.connector import (
     WriterContext,
 )
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.connectors._kafka.client.properties import Properties
+from headrace.datastream.connectors._kafka.sink import producer_session as outbox
+from headrace.datastream.connectors._kafka.sink import transaction
+from headrace.datastream.connectors._kafka.sink.writer import ExactlyOnceWriter
 from headrace.datastream.connectors.kafka import (
     KafkaProducerRecord,
     KafkaRecordSerializationSchema,
     KafkaSink,
     KafkaTopicSelector,
-    outbox,
-    transaction,
 )
-from headrace.datastream.connectors.kafka.properties import Properties
-from headrace.datastream.connectors.kafka.writer import ExactlyOnceWriter
 from headrace.errors import ConfigurationError, HeadraceError, JobError, PlanError
 from headrace.testing import run_pipeline
-from headrace.testing.contracts import SinkContract
-from headrace.testing.writers import writer_of
+from headrace.testing._contracts import SinkContract
+from headrace.testing._writers import writer_of
 
 kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
-from headrace.datastream.connectors.kafka.producers import (  # noqa: E402
+from headrace.datastream.connectors._kafka.sink.producers import (  # noqa: E402
     LibrdkafkaProducers,
     for_producer,
 )

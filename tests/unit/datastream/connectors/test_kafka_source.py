@@ -11,6 +11,13 @@ import pytest
 
 from headrace.common.serialization import DeserializationSchema, SimpleStringSchema
 from headrace.connector import Budget, Pending, Source
+from headrace.datastream.connectors._kafka.client.consumer import Unreachable
+from headrace.datastream.connectors._kafka.source.group_offsets import (
+    AGAIN_S,
+    MOST_UNDER_WAY,
+    GroupOffsets,
+)
+from headrace.datastream.connectors._kafka.source.split_budget import shared
 from headrace.datastream.connectors.kafka import (
     BadKafkaRecord,
     KafkaOffsetResetStrategy,
@@ -20,16 +27,9 @@ from headrace.datastream.connectors.kafka import (
     KafkaSource,
     KafkaTopicPartition,
 )
-from headrace.datastream.connectors.kafka.client import Unreachable
-from headrace.datastream.connectors.kafka.group_offsets import (
-    AGAIN_S,
-    MOST_UNDER_WAY,
-    GroupOffsets,
-)
-from headrace.datastream.connectors.kafka.shares import shared
 from headrace.datastream.output_tag import OutputTag
 from headrace.errors import DecodeError, JobError
-from headrace.testing.contracts import SourceContract
+from headrace.testing._contracts import SourceContract
 from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, FakeCluster, Log
 from tests.connectors.walk import Walk
 

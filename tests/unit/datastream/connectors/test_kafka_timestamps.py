@@ -10,15 +10,15 @@ import pytest
 
 from headrace.common import ByteArraySchema
 from headrace.connector import DeliveryGuarantee, WorkerResources, WriterContext
+from headrace.datastream.connectors._kafka.sink.timestamps import OldTimestamps, shown, span_of
 from headrace.datastream.connectors.kafka import (
     KafkaProducerRecord,
     KafkaRecordSerializationSchema,
     KafkaSink,
     RecordTimestamp,
 )
-from headrace.datastream.connectors.kafka.timestamps import OldTimestamps, shown, span_of
 from headrace.errors import JobError, PlanError
-from headrace.testing.writers import writer_of
+from headrace.testing._writers import writer_of
 
 kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 

@@ -15,7 +15,7 @@ from headrace.common.time import Duration
 from headrace.connector import Budget, Source, SplitEnumerator
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.errors import CheckpointError, JobError
-from headrace.testing.contracts import LARGE, START_MS, SourceContract
+from headrace.testing._contracts import LARGE, START_MS, SourceContract
 
 SECOND = Duration.of_seconds(1)
 

@@ -12,9 +12,9 @@ import pytest
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
 from headrace.connector import CommitterContext, Sink, WorkerResources, WriterContext
+from headrace.datastream.connectors._print import CollectSink, PrintSink
 from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.datastream.connectors.function import FunctionSink
-from headrace.datastream.connectors.print import CollectSink, PrintSink
 from headrace.errors import JobError, PlanError
 
 CONTEXT = WriterContext("sink", "job", 0, 2, "a")

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from headrace.common.time import Instant
 from headrace.common.types import Row
+from headrace.datastream.formats._json.messages import JsonDeserializationSchema
 from headrace.datastream.formats.avro import (
     AvroDeserializationSchema,
     AvroRowDeserializationSchema,
@@ -31,7 +32,6 @@ from headrace.datastream.formats.avro import (
     AvroType,
     GenericRecordAvroTypeInfo,
 )
-from headrace.datastream.formats.json_messages import JsonDeserializationSchema
 from headrace.errors import DecodeError, PlanError, TypeMismatchError, UnsupportedError
 
 UTC = datetime.UTC

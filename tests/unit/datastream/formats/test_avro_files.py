@@ -28,7 +28,7 @@ from headrace.datastream.formats.avro import (
 )
 from headrace.datastream.formats.parquet import AvroParquetReaders, AvroParquetWriters
 from headrace.errors import DecodeError, PlanError, TypeMismatchError
-from headrace.testing.contracts import SinkContract
+from headrace.testing._contracts import SinkContract
 
 SCHEMA = AvroSchema(
     {

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from headrace.common import Types
 from headrace.connector import ColumnChunk
-from headrace.datastream.formats import lines
+from headrace.datastream.formats import _lines as lines
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
 
 FIELDS = st.one_of(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from headrace.common.time import Instant
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.datastream.formats.json import (
+from headrace.datastream.formats._json.rows import (
     JsonLinesEncoder,
     JsonRowDeserializationSchema,
     JsonRowSerializationSchema,

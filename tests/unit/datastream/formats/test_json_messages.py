@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 
 from headrace.common.time import Instant
 from headrace.common.types import Row
-from headrace.datastream.formats import json_messages
-from headrace.datastream.formats.json import JsonLinesEncoder
-from headrace.datastream.formats.json_messages import (
+from headrace.datastream.formats._json import messages as json_messages
+from headrace.datastream.formats._json.messages import (
     JsonDeserializationSchema,
     JsonSerializationSchema,
     parse_json,
     write_json,
 )
-from headrace.datastream.formats.lines import json_parser
+from headrace.datastream.formats._json.rows import JsonLinesEncoder
+from headrace.datastream.formats._lines import json_parser
 from headrace.errors import DecodeError, PlanError, TypeMismatchError
 
 JSON = st.recursive(

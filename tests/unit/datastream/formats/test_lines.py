@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.datastream.formats.lines import (
+from headrace.datastream.formats._lines import (
     JsonLinesFormat,
     StreamFormat,
     TextLineFormat,

@@ -13,8 +13,8 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.connector import ColumnChunk
-from headrace.datastream.formats import parquet_writers
-from headrace.datastream.formats.arrow_columns import fitting
+from headrace.datastream.formats._arrow.columns import fitting
+from headrace.datastream.formats._parquet import writers as parquet_writers
 from headrace.datastream.formats.parquet import ParquetBulkWriters
 from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS, Objects, Tuples
 

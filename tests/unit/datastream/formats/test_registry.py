@@ -15,24 +15,25 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from headrace.common.serialization import SimpleStringSchema
+from headrace.datastream.connectors._kafka.source.decoding import Decoding
+from headrace.datastream.connectors._kafka.source.records import ValueOnly
+from headrace.datastream.connectors._kafka.source.split import Split
 from headrace.datastream.connectors.kafka import (
     KafkaRecord,
     KafkaRecordDeserializationSchema,
     KafkaRecordSerializationSchema,
 )
-from headrace.datastream.connectors.kafka.decoding import Decoding
-from headrace.datastream.connectors.kafka.records import ValueOnly
-from headrace.datastream.connectors.kafka.split import Split
-from headrace.datastream.formats import registry_client
+from headrace.datastream.formats._json.messages import (
+    JsonDeserializationSchema,
+    JsonSerializationSchema,
+)
+from headrace.datastream.formats._registry import client as registry_client
+from headrace.datastream.formats._registry.header import WithoutHeader
+from headrace.datastream.formats._registry.registry import header, schema_id
 from headrace.datastream.formats.avro import (
     AvroDeserializationSchema,
     AvroSchema,
     AvroSerializationSchema,
-)
-from headrace.datastream.formats.headed import WithoutHeader
-from headrace.datastream.formats.json_messages import (
-    JsonDeserializationSchema,
-    JsonSerializationSchema,
 )
 from headrace.datastream.formats.protobuf import (
     ProtobufDeserializationSchema,
@@ -43,8 +44,6 @@ from headrace.datastream.formats.registry import (
     SchemaRegistry,
     TopicNameStrategy,
     TopicRecordNameStrategy,
-    header,
-    schema_id,
 )
 from headrace.errors import DecodeError, JobError, MissingExtraError, PlanError, TypeMismatchError
 from tests.unit.datastream.formats.registry_server import RegistryServer, running
@@ -397,7 +396,7 @@ def test_a_registrys_address_is_checked() -> None:
 
 
 def test_a_missing_package_names_the_extra() -> None:
-    from headrace.datastream.formats.extras import optional
+    from headrace.datastream.formats._extras import optional
 
     with pytest.raises(MissingExtraError, match="needs the package 'no_such'") as raised:
         optional("no_such.part", "avro", "Avro")
@@ -409,9 +408,10 @@ def test_names_can_be_imported_where_nothing_optional_is_installed() -> None:
         "import sys\n"
         "for name in ('fastavro', 'orjson', 'confluent_kafka'): sys.modules[name] = None\n"
         "from headrace.common import AvroRowDeserializationSchema\n"
-        "from headrace.datastream.formats import avro, json_messages, protobuf\n"
-        "assert json_messages.parse_json(b'{\"a\": 1}') == {'a': 1}\n"
-        "assert json_messages.write_json({'a': 1}) == b'{\"a\":1}'\n"
+        "from headrace.datastream.formats import avro, protobuf\n"
+        "from headrace.datastream.formats._json import messages\n"
+        "assert messages.parse_json(b'{\"a\": 1}') == {'a': 1}\n"
+        "assert messages.write_json({'a': 1}) == b'{\"a\":1}'\n"
         "try: avro.AvroSchema('int')\n"
         "except ImportError as error: print(error.hint)\n"
     )

@@ -216,7 +216,7 @@ def test_a_block_of_columns_is_encoded_and_read_as_rows() -> None:
 
 def test_a_job_without_columns_does_not_import_them() -> None:
     code = (
-        "import sys, headrace.runtime.source_task, headrace.runtime.keyed_task;"
+        "import sys, headrace.runtime.tasks.source_task, headrace.runtime.tasks.keyed_task;"
         "print(*{'pyarrow', 'numpy', 'pandas'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -31,10 +31,10 @@ from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.exchange import outbox
-from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.exchange import send_context as outbox
+from headrace.runtime.keys.key_groups import key_group_of
+from headrace.runtime.keys.serialized_key import user_key
 from headrace.runtime.program import SourceProgram, VertexProgram
-from headrace.runtime.serialized_key import user_key
 from headrace.runtime.user_function import UserFunction
 from tests.pipelines.columns import WindowSumsSpec
 from tests.unit.runtime.programs import (

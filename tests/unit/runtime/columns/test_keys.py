@@ -22,7 +22,7 @@ from headrace.runtime.columns.selectors import (
     timestamp_column_of,
 )
 from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS, Shape
-from headrace.runtime.key_groups import KeyGroups, key_group_of
+from headrace.runtime.keys.key_groups import KeyGroups, key_group_of
 
 INTEGERS = [
     (pa.int8(), -(1 << 7), (1 << 7) - 1),

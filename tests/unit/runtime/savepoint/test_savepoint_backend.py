@@ -21,7 +21,7 @@ from headrace.datastream.state import (
     ValueStateDescriptor,
 )
 from headrace.errors import CheckpointError
-from headrace.runtime.key_groups import key_group_of
+from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.savepoint.arrow import from_batches, schema_of, to_batches
 from headrace.runtime.savepoint.read import import_backend, regrouped
 from headrace.runtime.savepoint.records import StateRecord, TimerRecord, decode

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import CheckpointError
-from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.keys.key_groups import stable_hash
 from headrace.runtime.state.backend import MISSING
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.page import PageTable

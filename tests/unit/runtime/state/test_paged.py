@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from headrace.errors import CheckpointError
-from headrace.runtime.serialized_key import as_key, user_key
+from headrace.runtime.keys.serialized_key import as_key, user_key
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.bucketed_map import BucketedMap

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.datastream.connectors.kafka.client_log import ClientLog
+from headrace.datastream.connectors._kafka.client.log import ClientLog
 from headrace.demo.trades.kafka.messages import Message
 from headrace.errors import JobError
 

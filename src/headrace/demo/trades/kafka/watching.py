@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from headrace.datastream.connectors.kafka.client_log import ClientLog
+from headrace.datastream.connectors._kafka.client.log import ClientLog
 from headrace.demo.trades.kafka.records import EVENT_HEADER, KIND_HEADER
 from headrace.demo.trades.kafka.topics import Outputs
 from headrace.errors import JobError

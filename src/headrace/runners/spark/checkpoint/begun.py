@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.common.objects.sealed import ObjectFormat, get_json, json_bytes, seal
+from headrace.common._storage.sealed import ObjectFormat, get_json, json_bytes, seal
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint import progress
 from headrace.runners.spark.checkpoint.facts import Facts

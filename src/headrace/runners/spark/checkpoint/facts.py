@@ -8,18 +8,18 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from headrace.common.local_files import local_path
-from headrace.common.objects.object_store import ObjectStore
-from headrace.common.objects.sealed import ObjectFormat, get_json, put_json
-from headrace.common.options.catalogue import FRESH_VARIABLE, IGNORE_UNCLAIMED_STATE
+from headrace.common._options.catalogue import FRESH_VARIABLE, IGNORE_UNCLAIMED_STATE
+from headrace.common._storage.local_files import local_path
+from headrace.common._storage.object_store import ObjectStore
+from headrace.common._storage.sealed import ObjectFormat, get_json, put_json
 from headrace.connector import ServedBy
 from headrace.errors import CheckpointError, UnsupportedError
 from headrace.runners.spark.checkpoint.generations import Generation, Log
 from headrace.runners.spark.checkpoint.layout import JOB
+from headrace.runtime.coordination.replay_fingerprints import TIME, routes
 from headrace.runtime.layout import SOURCE, Layout, States, must_move
 from headrace.runtime.layout import check as claims
 from headrace.runtime.program import JobProgram
-from headrace.runtime.routes import TIME, routes
 
 _FORMAT = ObjectFormat("job")
 

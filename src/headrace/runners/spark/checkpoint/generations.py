@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from headrace.runtime.offset import Offset
+from headrace.runtime.coordination.offset import Offset
 
 Stages = tuple[tuple[str, ...], ...]
 """The ids of the vertices of each stage."""

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from headrace.common.objects.object_store import ObjectStore
-from headrace.common.objects.sealed import missing
+from headrace.common._storage.object_store import ObjectStore
+from headrace.common._storage.sealed import missing
 from headrace.errors import CheckpointError
 from headrace.planner.kept_subtasks import with_kept_subtasks
 from headrace.runners.clock import BEHIND_MS, behind, wall_clock_ms
@@ -23,11 +23,11 @@ from headrace.runners.spark.checkpoint.facts import (
 from headrace.runners.spark.checkpoint.generations import Stages
 from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, Place
 from headrace.runners.spark.checkpoint.split_states import SplitStates
+from headrace.runtime.coordination.offset import Offset
+from headrace.runtime.coordination.replay_fingerprints import routes
+from headrace.runtime.coordination.stops import check_going_on
 from headrace.runtime.layout import Layout, States, shares_out
-from headrace.runtime.offset import Offset
 from headrace.runtime.program import JobProgram
-from headrace.runtime.routes import routes
-from headrace.runtime.stops import check_going_on
 
 ReadStates = Callable[[str, Stages, int], States]
 """Gives the states in a folder of Spark's with such stages, after a micro-batch."""

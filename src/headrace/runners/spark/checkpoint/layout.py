@@ -25,9 +25,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
-from headrace.common.local_files import local_path
-from headrace.common.objects.folder_store import FolderStore
-from headrace.common.objects.object_store import ObjectStore
+from headrace.common._storage.folder_store import FolderStore
+from headrace.common._storage.local_files import local_path
+from headrace.common._storage.object_store import ObjectStore
 from headrace.runners.temporary_files import part_of_own
 
 JOB = "job"

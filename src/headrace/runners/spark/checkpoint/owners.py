@@ -23,8 +23,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.common.objects.object_store import ObjectStore, numbered, numbers
-from headrace.common.objects.sealed import ObjectFormat, get_json, json_bytes, put_json, seal
+from headrace.common._storage.object_store import ObjectStore, numbered, numbers
+from headrace.common._storage.sealed import ObjectFormat, get_json, json_bytes, put_json, seal
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.runners.processes import Machine, Process
 from headrace.runners.spark.checkpoint.layout import COMMITTING, LEASES, OWNERS

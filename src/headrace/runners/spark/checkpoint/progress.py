@@ -20,7 +20,7 @@ from headrace.runners.spark.checkpoint.spark_files import (
     described_by,
     is_missing,
 )
-from headrace.runtime.offset import Offset, source_key
+from headrace.runtime.coordination.offset import Offset, source_key
 
 
 def all_sources_ended(

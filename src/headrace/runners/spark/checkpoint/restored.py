@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from headrace.common.objects.sealed import ObjectFormat, get_json, missing, put_json
+from headrace.common._storage.sealed import ObjectFormat, get_json, missing, put_json
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.spark_files import damaged
 

@@ -23,7 +23,7 @@ from typing import Any
 from zlib import crc32
 from zlib import error as ZlibError
 
-from headrace.common.objects.sealed import ANEW
+from headrace.common._storage.sealed import ANEW
 from headrace.errors import CheckpointError
 
 _HINT = f"bring this file back from a copy of the checkpoint, or {ANEW}"

@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from headrace.common.objects.object_store import ObjectStore, numbered, numbers
-from headrace.common.objects.plain_json import from_json, to_json
-from headrace.common.objects.sealed import ObjectFormat, json_bytes, missing, seal, unseal
+from headrace.common._storage.object_store import ObjectStore, numbered, numbers
+from headrace.common._storage.plain_json import from_json, to_json
+from headrace.common._storage.sealed import ObjectFormat, json_bytes, missing, seal, unseal
 from headrace.runners.spark.checkpoint.layout import SPLITS
-from headrace.runtime.coordinator import States
-from headrace.runtime.source_task import SplitState
+from headrace.runtime.coordination.coordinator import States
+from headrace.runtime.tasks.source_task import SplitState
 
 _FORMAT = ObjectFormat("split states")
 _KEPT = 8

@@ -22,13 +22,13 @@ from headrace.runners.spark.query.stored import vertex_of
 from headrace.runners.spark.query.wire import Row, bucket_keys, frames, rows_of, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
 from headrace.runtime.block import ALL_GROUPS, Block, Envelope
-from headrace.runtime.capture import RecordingBackend
-from headrace.runtime.keyed_task import TaskInput, sender_of
 from headrace.runtime.program import VertexProgram
-from headrace.runtime.stage_call import MakeBackend, StageCall
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
+from headrace.runtime.tasks.capture import RecordingBackend
+from headrace.runtime.tasks.keyed_task import TaskInput, sender_of
+from headrace.runtime.tasks.stage_call import MakeBackend, StageCall
 
 
 def run_group(

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from headrace.metrics.merging import merge
+from headrace.metrics._merging import merge
 from headrace.runners import program_classes
 from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.checkpoint.checkpoint import commit_of
@@ -27,7 +27,12 @@ from headrace.runners.spark.link import BatchReport, send_report
 from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan, read_plan
 from headrace.runners.spark.query.worker import batch_id
 from headrace.runners.spark.query.writing import SentMessage, TaskMessage, write_task
-from headrace.runtime.coordinator import StateChanges, States, merge_states, source_watermarks
+from headrace.runtime.coordination.coordinator import (
+    StateChanges,
+    States,
+    merge_states,
+    source_watermarks,
+)
 from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram
 

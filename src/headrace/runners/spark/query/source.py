@@ -27,11 +27,11 @@ from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, batch_id, wire_rows, worker_job
 from headrace.runners.spark.query.writing import writes_where_it_reads, written
 from headrace.runtime.block import Envelope
-from headrace.runtime.coordinator import Coordinator, States
+from headrace.runtime.coordination.coordinator import Coordinator, States
+from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.job_time import JobTime
-from headrace.runtime.offset import Offset
 from headrace.runtime.pacing import Pacer
-from headrace.runtime.source_task import SourceTaskInput
+from headrace.runtime.tasks.source_task import SourceTaskInput
 
 FORMAT = "headrace"
 _EVERYTHING = Budget(2**62, 2**62)

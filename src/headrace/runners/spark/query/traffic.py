@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from headrace.metrics.measures import Passed, Tally
+from headrace.metrics._measures import Passed, Tally
+from headrace.metrics._operator_counts import BYTES_IN, BYTES_OUT
 from headrace.metrics.metricbase import MetricGroup
-from headrace.metrics.operator_counts import BYTES_IN, BYTES_OUT
 from headrace.runners.spark.query.packets import Encoded, Rows
 from headrace.runtime.block import Envelope, Kind
-from headrace.runtime.exchange.outbox import SENDERS_PER_VERTEX
+from headrace.runtime.exchange.send_context import SENDERS_PER_VERTEX
 from headrace.runtime.program import JobProgram
-from headrace.runtime.source_task import TICK
+from headrace.runtime.tasks.source_task import TICK
 
 FIRST_OF_DATAFRAMES = 1 << 18
 """The senders of DataFrames come after every planned source task, before every keyed one."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
 from headrace.connector import ServedBy, WriterContext
-from headrace.metrics.merging import MetricId, Part
+from headrace.metrics._merging import MetricId, Part
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import Writing, served_by_committer
@@ -38,7 +38,7 @@ from headrace.runners.spark.query.worker import (
     worker_job,
 )
 from headrace.runtime.block import Envelope, Kind, values_of
-from headrace.runtime.coordinator import StateChanges
+from headrace.runtime.coordination.coordinator import StateChanges
 from headrace.runtime.program import JobProgram, SinkProgram
 
 

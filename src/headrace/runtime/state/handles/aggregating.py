@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.common._types.data import TypeData
 from headrace.common.typeinfo import TypeInformation
-from headrace.common.types.data import TypeData
 from headrace.runtime.state.handles.coercion import Fit, fit_of
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from headrace.common._types.unrounded import unrounded
 from headrace.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation
-from headrace.common.types.unrounded import unrounded
 from headrace.errors import TypeMismatchError
 
 Fit = Callable[[Any], Any]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
-from headrace.runtime.serialized_key import SerializedKey
+from headrace.runtime.keys.serialized_key import SerializedKey
 from headrace.runtime.state.backend import EntrySpace, StateBackend, Timer, Values
 from headrace.runtime.state.ttl import CLEANUP, Ttl
 

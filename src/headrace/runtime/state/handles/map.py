@@ -7,8 +7,8 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.common.typeinfo import TypeInformation
-from headrace.runtime.key_groups import EXACT
-from headrace.runtime.serialized_key import SerializedKey, as_key, user_key
+from headrace.runtime.keys.key_groups import EXACT
+from headrace.runtime.keys.serialized_key import SerializedKey, as_key, user_key
 from headrace.runtime.state.handles.coercion import fits_of_map
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle

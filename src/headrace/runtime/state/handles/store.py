@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from headrace.common.types.data import TypeData
+from headrace.common._types.data import TypeData
 from headrace.errors import PlanError
-from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.keys.key_groups import stable_hash
 from headrace.runtime.state.backend import MISSING, EntrySpace, StateBackend
 from headrace.runtime.state.handles.aggregating import AggregatingHandle
 from headrace.runtime.state.handles.context import KeyContext

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.common._types.unrounded import unrounded
 from headrace.common.typeinfo import TypeInformation
-from headrace.common.types.unrounded import unrounded
 from headrace.errors import TypeMismatchError
 from headrace.runtime.state.backend import MISSING
 from headrace.runtime.state.handles.coercion import named

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.errors import CheckpointError
-from headrace.runtime.key_groups import page_hasher, pair_page_hasher
+from headrace.runtime.keys.key_groups import page_hasher, pair_page_hasher
 from headrace.runtime.state.backend import (
     Entry,
     EntrySpace,

@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapping, ValuesView
 from typing import Any
 
-from headrace.runtime.key_groups import stable_hash
+from headrace.runtime.keys.key_groups import stable_hash
 from headrace.runtime.plain import is_plain
 from headrace.runtime.state.backend import MISSING, PageStore
 from headrace.runtime.state.page import PageTable, Stored

@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any
 
-from headrace.common.watermark_generators import MAX_WATERMARK, MIN_WATERMARK
+from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.plain import all_plain
 from headrace.runtime.state.backend import PageStore
 from headrace.runtime.state.page import required

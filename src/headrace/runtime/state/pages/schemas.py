@@ -17,8 +17,8 @@ Schema = tuple[tuple[str, StateKind], ...]
 NO_SCHEMAS = "[]"
 """The schemas of no pages, as JSON. Those of pages are a pair: a list of schemas, each of
 ``[name, [kind, type, expires]]``, and ``SeenFields`` by state. The type is an object
-(``common/types/data.py``) or null. It is a text: an equal header is then equal to the byte, and not
-written again."""
+(``common/_types/data.py``) or null. It is a text: an equal header is then equal to the byte, and
+not written again."""
 
 
 def schema_of(kinds: Mapping[str, StateKind]) -> Schema:

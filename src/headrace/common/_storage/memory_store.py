@@ -1,0 +1,46 @@
+"""Objects in the memory of one process, for tests and for runs that leave nothing."""
+
+from __future__ import annotations
+
+import threading
+
+from headrace.common._storage.object_store import ObjectStore, checked_name, checked_prefix
+
+
+class MemoryStore(ObjectStore):
+    """Objects in a dictionary; several owners, in several threads, may share one store."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store an object; one of this name is replaced."""
+        with self._lock:
+            self._objects[checked_name(name)] = bytes(data)
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        """Store an object unless there is one of this name; True when it was stored."""
+        with self._lock:
+            if checked_name(name) in self._objects:
+                return False
+            self._objects[name] = bytes(data)
+            return True
+
+    def get(self, name: str) -> bytes | None:
+        """The object, or None."""
+        with self._lock:
+            return self._objects.get(checked_name(name))
+
+    def list(self, prefix: str = "") -> list[str]:
+        checked_prefix(prefix)
+        with self._lock:
+            return sorted(name for name in self._objects if name.startswith(prefix))
+
+    def delete(self, name: str) -> None:
+        with self._lock:
+            self._objects.pop(checked_name(name), None)
+
+    def location(self, name: str) -> str:
+        """The name, in memory."""
+        return f"memory:{name}"

@@ -1,0 +1,143 @@
+"""The seal on every object that Headrace stores: whose it is, which version, and that it is whole.
+
+    headrace 1 <sha256 of all that follows, in hex> {"format": ..., "version": ..., ...}
+    <payload>
+
+The first line can be read by a person, and so can the payload where it is JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from headrace import __version__
+from headrace.common._options.catalogue import FRESH_VARIABLE
+from headrace.common._storage.object_store import ObjectStore
+from headrace.errors import CheckpointError
+
+_MAGIC = b"headrace 1 "
+_ANY_MAGIC = b"headrace "
+_DIGEST_BYTES = 64
+ANEW = f"start anew (`headrace run --fresh`, or {FRESH_VARIABLE}=1 in the environment)"
+"""What to do where a checkpoint is of no use: the part of a hint."""
+_DAMAGED = f"bring this object back from a copy of the checkpoint, or {ANEW}"
+
+
+@dataclass(frozen=True)
+class ObjectFormat:
+    """What a kind of object is called, the version that is written, the oldest that is read."""
+
+    name: str
+    version: int = 1
+    oldest: int = 1
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """An object that was found whole: the version of its format, and what it holds."""
+
+    version: int
+    payload: bytes
+
+
+def seal(kind: ObjectFormat, payload: bytes) -> bytes:
+    """The payload with its header."""
+    header = {
+        "format": kind.name,
+        "version": kind.version,
+        "bytes": len(payload),
+        "written by": __version__,
+    }
+    body = json.dumps(header).encode() + b"\n" + payload
+    return _MAGIC + sha256(body).hexdigest().encode() + b" " + body
+
+
+def unseal(kind: ObjectFormat, data: bytes, location: str) -> Sealed:
+    """What ``seal`` was given.
+
+    Raises:
+        CheckpointError: the object is cut, changed, of another format, or of a version that
+            cannot be read; it names ``location``.
+    """
+    start = len(_MAGIC) + _DIGEST_BYTES
+    if not data.startswith(_MAGIC):
+        raise _unreadable(_without_magic(data), location)
+    digest, body = data[len(_MAGIC) : start], data[start + 1 :]
+    line, newline, payload = body.partition(b"\n")
+    if data[start : start + 1] != b" " or sha256(body).hexdigest().encode() != digest:
+        raise _unreadable(_difference(line, newline, payload), location)
+    header = json.loads(line)
+    if header["format"] != kind.name:
+        raise _unreadable(f"is a {header['format']!r}, not a {kind.name!r}", location)
+    version = header["version"]
+    if not kind.oldest <= version <= kind.version:
+        raise _other_version(kind, header, location)
+    return Sealed(version, payload)
+
+
+def put_json(store: ObjectStore, name: str, kind: ObjectFormat, value: Any) -> None:
+    """Store a value of JSON, sealed."""
+    store.put(name, seal(kind, json_bytes(value)))
+
+
+def get_json(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
+    """A stored value of JSON, or None when there is no such object.
+
+    Raises:
+        CheckpointError: as ``unseal`` does.
+    """
+    data = store.get(name)
+    if data is None:
+        return None
+    return json.loads(unseal(kind, data, store.location(name)).payload)
+
+
+def json_bytes(value: Any) -> bytes:
+    """A value of JSON as a payload that people can read."""
+    return json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def missing(what: str, location: str) -> CheckpointError:
+    """The error for an object that must be there."""
+    return CheckpointError(f"{what} is missing", where={"object": location}, hint=_DAMAGED)
+
+
+def _without_magic(data: bytes) -> str:
+    if not data:
+        return "is empty"
+    if data.startswith(_ANY_MAGIC):
+        return "has a header that this version does not know: it is damaged, or of a later version"
+    if _MAGIC.startswith(data):
+        return "is cut short"
+    return "was not written by Headrace, or its beginning is damaged"
+
+
+def _difference(line: bytes, newline: bytes, payload: bytes) -> str:
+    """What is the matter with an object whose checksum is wrong."""
+    try:
+        wanted = json.loads(line)["bytes"]
+    except (ValueError, KeyError, TypeError):
+        return "has a damaged header" if newline else "is cut short"
+    if isinstance(wanted, int) and len(payload) < wanted:
+        return f"is cut short: {len(payload)} of {wanted} bytes are there"
+    return "is damaged: its checksum is wrong"
+
+
+def _unreadable(problem: str, location: str) -> CheckpointError:
+    return CheckpointError(f"a stored object {problem}", where={"object": location}, hint=_DAMAGED)
+
+
+def _other_version(kind: ObjectFormat, header: dict[str, Any], location: str) -> CheckpointError:
+    readable = str(kind.version)
+    if kind.oldest < kind.version:
+        readable = f"{kind.oldest} to {kind.version}"
+    return CheckpointError(
+        f"version {header['version']} of the format {kind.name!r}, written by Headrace"
+        f" {header.get('written by', 'of an unknown version')}, cannot be read by Headrace"
+        f" {__version__}, which reads {readable}",
+        where={"object": location},
+        hint=f"run the job with the Headrace that wrote it, or {ANEW}",
+    )

@@ -1,0 +1,224 @@
+"""Types of rows and tuples."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace.common._types.data import TypeData, type_data
+from headrace.common._types.information import (
+    Coercer,
+    TypeInformation,
+    checked_types,
+    coerce_each,
+    mismatch,
+)
+from headrace.common._types.row import Row, RowKind, row_of
+from headrace.errors import PlanError
+
+_KINDS = tuple(RowKind)
+
+
+class RowTypeInfo(TypeInformation):
+    """A Row with a type for each field, and names; without given names they are f0, f1, …
+
+    Values may be rows, tuples and lists (by position), mappings and objects (by name; a name
+    that is missing is None).
+    """
+
+    def __init__(
+        self, field_types: Sequence[TypeInformation], field_names: Sequence[str] | None = None
+    ) -> None:
+        self._field_types = checked_types(field_types, "ROW")
+        self._named = bool(field_names)
+        names = [f"f{index}" for index in range(len(self._field_types))]
+        self._field_names = list(field_names) if field_names else names
+        if len(self._field_names) != len(self._field_types):
+            raise PlanError(
+                f"ROW has {len(self._field_names)} names for {len(self._field_types)} types"
+            )
+        if len(set(self._field_names)) != len(self._field_names):
+            raise PlanError(f"ROW has a name twice: {', '.join(self._field_names)}")
+
+    def get_field_names(self) -> list[str]:
+        """The names of the fields, in order."""
+        return list(self._field_names)
+
+    def get_field_index(self, field_name: str) -> int:
+        """The position of a field; -1 where the type was declared without names.
+
+        Raises:
+            ValueError: no such field.
+        """
+        return self._field_names.index(field_name) if self._named else -1
+
+    def get_field_types(self) -> list[TypeInformation]:
+        """The types of the fields, in order."""
+        return list(self._field_types)
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self._field_types, tuple(self._field_names))
+
+    def to_data(self) -> TypeData:
+        names = {"names": self.get_field_names()} if self._named else {}
+        return type_data("ROW", *(field.to_data() for field in self._field_types), **names)
+
+    def coercer(self) -> Coercer | None:
+        """Rows with this type's field names, keeping their kind; the fields by their types."""
+        coercers = [field.coercer() for field in self._field_types]
+        names = self._field_names
+        nothing_inside = not any(coercers)
+
+        def coerce(value: Any) -> Any:
+            if value is None:
+                return None
+            values = self._values_of(value)
+            if len(values) != len(names):
+                raise mismatch(value, self, f"it has {len(values)} fields, not {len(names)}")
+            fields = list(values) if nothing_inside else coerce_each(values, coercers, names)
+            return row_of(names, fields, value._row_kind if isinstance(value, Row) else _INSERT)
+
+        return coerce
+
+    def _values_of(self, value: Any) -> Sequence[Any]:
+        if isinstance(value, Row):
+            # A type without names takes the fields by position, whatever they are called.
+            if not self._named or value._names() is None:
+                return value._values
+            try:
+                return value.get_fields_by_names(self._field_names)
+            except KeyError as error:
+                raise mismatch(value, self, f"no field {error.args[0]}") from None
+        if isinstance(value, tuple | list):
+            return value
+        if isinstance(value, Mapping):
+            return [value.get(name) for name in self._field_names]
+        if dataclasses.is_dataclass(value) or hasattr(value, "__dict__"):
+            if self._named and not isinstance(value, type):
+                return [getattr(value, name, None) for name in self._field_names]
+            raise mismatch(value, self, "an object's fields need names: use Types.ROW_NAMED")
+        raise mismatch(value, self)
+
+    def _format(self, value: Any) -> str:
+        kind = value.get_row_kind() if isinstance(value, Row) else RowKind.INSERT
+        shown = (
+            field.format(part)
+            for field, part in zip(self._field_types, self._values_of(value), strict=True)
+        )
+        return f"{kind.sign}[{', '.join(shown)}]"
+
+    def need_conversion(self) -> bool:
+        """True: rows are sent as tuples."""
+        return True
+
+    def to_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
+        """A tuple of the row kind's number and the fields, converted."""
+        if obj is None:
+            return None
+        kind = obj.get_row_kind() if isinstance(obj, Row) else RowKind.INSERT
+        fields = zip(self._field_types, self._values_of(obj), strict=True)
+        return (kind.value, *(field.to_internal_type(part) for field, part in fields))
+
+    def from_internal_type(self, obj: Any) -> Row | None:
+        """The row that such a tuple was made of, with this type's names."""
+        if obj is None:
+            return None
+        kind, *parts = obj
+        fields = zip(self._field_types, parts, strict=True)
+        values = [field.from_internal_type(part) for field, part in fields]
+        return row_of(self._field_names, values, _KINDS[kind])
+
+
+_INSERT = RowKind.INSERT
+
+
+class TupleTypeInfo(TypeInformation):
+    """A tuple with a type for each field."""
+
+    def __init__(self, field_types: Sequence[TypeInformation]) -> None:
+        self._field_types = checked_types(field_types, "TUPLE")
+
+    def get_field_types(self) -> list[TypeInformation]:
+        """The types of the fields, in order."""
+        return list(self._field_types)
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self._field_types
+
+    def to_data(self) -> TypeData:
+        return type_data("TUPLE", *(field.to_data() for field in self._field_types))
+
+    def coercer(self) -> Coercer | None:
+        """Tuples, lists and rows as tuples; the fields by their types."""
+        coercers = [field.coercer() for field in self._field_types]
+        steps = [f"f{index}" for index in range(len(coercers))]
+        nothing_inside = not any(coercers)
+
+        def coerce(value: Any) -> Any:
+            if value is None:
+                return None
+            if not isinstance(value, tuple | list | Row):
+                raise mismatch(value, self)
+            if len(value) != len(steps):
+                raise mismatch(value, self, f"it has {len(value)} fields, not {len(steps)}")
+            if nothing_inside:
+                return tuple(value)
+            values = value._values if isinstance(value, Row) else value
+            return tuple(coerce_each(values, coercers, steps))
+
+        return coerce
+
+    def _format(self, value: Any) -> str:
+        fields = zip(self._field_types, value, strict=True)
+        return f"({','.join(field.format(part) for field, part in fields)})"
+
+    def need_conversion(self) -> bool:
+        """True: lists and rows are sent as tuples."""
+        return True
+
+    def to_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
+        """A tuple of the fields, converted."""
+        if obj is None:
+            return None
+        fields = zip(self._field_types, obj, strict=True)
+        return tuple(field.to_internal_type(part) for field, part in fields)
+
+    def from_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
+        """A tuple of the fields, converted back."""
+        if obj is None:
+            return None
+        fields = zip(self._field_types, obj, strict=True)
+        return tuple(field.from_internal_type(part) for field, part in fields)
+
+
+class ExternalTypeInfo(TypeInformation):
+    """A type by another name: behaves as the one it wraps."""
+
+    def __init__(self, type_info: TypeInformation) -> None:
+        (self._type_info,) = checked_types([type_info], "ExternalTypeInfo")
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self._type_info,)
+
+    def to_data(self) -> TypeData:
+        return type_data("EXTERNAL", self._type_info.to_data())
+
+    def coercer(self) -> Coercer | None:
+        """The wrapped type's."""
+        return self._type_info.coercer()
+
+    def _format(self, value: Any) -> str:
+        return self._type_info.format(value)
+
+    def need_conversion(self) -> bool:
+        """Whether the wrapped type needs it."""
+        return self._type_info.need_conversion()
+
+    def to_internal_type(self, obj: Any) -> Any:
+        """As the wrapped type does."""
+        return self._type_info.to_internal_type(obj)
+
+    def from_internal_type(self, obj: Any) -> Any:
+        """As the wrapped type does."""
+        return self._type_info.from_internal_type(obj)

@@ -1,0 +1,228 @@
+"""Types of arrays, lists and maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace.common._types.basic import BasicType, BasicTypeInfo
+from headrace.common._types.data import TypeData, type_data
+from headrace.common._types.information import (
+    Coercer,
+    TypeInformation,
+    checked_types,
+    coerce_all,
+    mismatch,
+    within,
+)
+from headrace.errors import PlanError, TypeMismatchError
+
+_PRIMITIVES = frozenset(
+    {
+        BasicType.BOOLEAN,
+        BasicType.BYTE,
+        BasicType.SHORT,
+        BasicType.INT,
+        BasicType.LONG,
+        BasicType.FLOAT,
+        BasicType.DOUBLE,
+        BasicType.CHAR,
+    }
+)
+
+
+class _SequenceTypeInfo(TypeInformation):
+    """Values of one type in a row; always a list to the operators."""
+
+    _word: str
+    _elements: frozenset[BasicType] | None = None
+
+    def __init__(self, element_type: TypeInformation) -> None:
+        (self._element_type,) = checked_types([element_type], self._word)
+        allowed = self._elements
+        if allowed is not None and not (
+            isinstance(element_type, BasicTypeInfo) and element_type._basic_type in allowed
+        ):
+            raise PlanError(
+                f"{self._word} cannot hold {element_type}",
+                hint="use Types.OBJECT_ARRAY or Types.LIST",
+            )
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self._element_type,)
+
+    def to_data(self) -> TypeData:
+        return type_data(self._word, self._element_type.to_data())
+
+    def coercer(self) -> Coercer | None:
+        """Lists as they are, other sequences as lists, the elements by their type."""
+        element = self._element_type.coercer()
+
+        def coerce(value: Any) -> Any:
+            if value is None:
+                return None
+            if not isinstance(value, list):
+                value = self._as_list(value)
+            return coerce_all(value, element)
+
+        return coerce
+
+    def _as_list(self, value: Any) -> list[Any]:
+        if hasattr(value, "tolist"):  # numpy's arrays and the standard library's
+            values = value.tolist()
+            if isinstance(values, list):
+                return values
+        elif isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
+            return list(value)
+        raise mismatch(value, self)
+
+    def _format(self, value: Any) -> str:
+        return f"[{', '.join(map(self._element_type.format, value))}]"
+
+    def need_conversion(self) -> bool:
+        """Whether the elements need it."""
+        return self._element_type.need_conversion()
+
+    def to_internal_type(self, obj: Any) -> Any:
+        """The elements, converted."""
+        if obj is None or not self.need_conversion():
+            return obj
+        return [self._element_type.to_internal_type(element) for element in obj]
+
+    def from_internal_type(self, obj: Any) -> Any:
+        """The elements, converted back."""
+        if obj is None or not self.need_conversion():
+            return obj
+        return [self._element_type.from_internal_type(element) for element in obj]
+
+
+class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
+    """A list of numbers, booleans or characters; of BYTE: bytes."""
+
+    _word = "PRIMITIVE_ARRAY"
+    _elements = _PRIMITIVES
+
+    def coercer(self) -> Coercer | None:
+        """For BYTE: bytes as they are, other bytes-like objects and lists of ints as bytes."""
+        if not self._holds_bytes():
+            return super().coercer()
+
+        def coerce(value: Any) -> Any:
+            if value is None or type(value) is bytes:
+                return value
+            try:
+                if isinstance(value, bytes | bytearray | memoryview):
+                    return bytes(value)
+                if isinstance(value, list | tuple):
+                    return bytes(byte & 0xFF if -128 <= byte < 0 else byte for byte in value)
+            except (TypeError, ValueError) as error:
+                raise mismatch(value, self, str(error)) from None
+            raise mismatch(value, self)
+
+        return coerce
+
+    def _holds_bytes(self) -> bool:
+        return self._element_type == BasicTypeInfo.BYTE_TYPE_INFO()
+
+    def _format(self, value: Any) -> str:
+        if isinstance(value, bytes):  # Java's bytes have a sign
+            return str([byte - 256 if byte > 127 else byte for byte in value])
+        return super()._format(value)
+
+
+class BasicArrayTypeInfo(_SequenceTypeInfo):
+    """A list of numbers, booleans, characters or strings."""
+
+    _word = "BASIC_ARRAY"
+    _elements = _PRIMITIVES | {BasicType.STRING}
+
+
+class ObjectArrayTypeInfo(_SequenceTypeInfo):
+    """A list of values of any one type."""
+
+    _word = "OBJECT_ARRAY"
+
+
+class ListTypeInfo(_SequenceTypeInfo):
+    """A list of values of any one type."""
+
+    _word = "LIST"
+
+    @property
+    def elem_type(self) -> TypeInformation:
+        """The type of the elements."""
+        return self._element_type
+
+
+class MapTypeInfo(TypeInformation):
+    """A dict with keys of one type and values of another."""
+
+    def __init__(self, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
+        self._key_type_info, self._value_type_info = checked_types(
+            [key_type_info, value_type_info], "MAP"
+        )
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self._key_type_info, self._value_type_info)
+
+    def to_data(self) -> TypeData:
+        return type_data("MAP", self._key_type_info.to_data(), self._value_type_info.to_data())
+
+    def coercer(self) -> Coercer | None:
+        """Mappings as dicts, keys and values by their types."""
+        of_key, of_value = self._key_type_info.coercer(), self._value_type_info.coercer()
+
+        def coerce(value: Any) -> Any:
+            if value is None:
+                return None
+            if not isinstance(value, Mapping):
+                raise mismatch(value, self)
+            keys = list(value)
+            if of_key is not None:
+                try:
+                    keys = [of_key(key) for key in keys]
+                except TypeMismatchError as error:
+                    raise within(error, "(key)") from None
+            try:
+                values = coerce_all(list(value.values()), of_value)
+            except TypeMismatchError as error:
+                raise _at_key(error, list(value)) from None
+            return dict(zip(keys, values, strict=True))
+
+        return coerce
+
+    def _format(self, value: Any) -> str:
+        show_key, show_value = self._key_type_info.format, self._value_type_info.format
+        entries = (f"{show_key(key)}={show_value(held)}" for key, held in value.items())
+        return f"{{{', '.join(entries)}}}"
+
+    def need_conversion(self) -> bool:
+        """Whether keys or values need it."""
+        return any(part.need_conversion() for part in self._parts())
+
+    def to_internal_type(self, obj: Any) -> Any:
+        """Keys and values, converted."""
+        if obj is None or not self.need_conversion():
+            return obj
+        to_key, to_value = self._key_type_info, self._value_type_info
+        return {
+            to_key.to_internal_type(key): to_value.to_internal_type(held)
+            for key, held in obj.items()
+        }
+
+    def from_internal_type(self, obj: Any) -> Any:
+        """Keys and values, converted back."""
+        if obj is None or not self.need_conversion():
+            return obj
+        of_key, of_value = self._key_type_info, self._value_type_info
+        return {
+            of_key.from_internal_type(key): of_value.from_internal_type(held)
+            for key, held in obj.items()
+        }
+
+
+def _at_key(error: TypeMismatchError, keys: list[Any]) -> TypeMismatchError:
+    """The error of the n-th value, with the key in the place of n."""
+    index, _, rest = error.where["field"].removeprefix("[").partition("]")
+    where = {**error.where, "field": f"[{keys[int(index)]!r}]{rest}"}
+    return TypeMismatchError(error.message, where=where, hint=error.hint)

@@ -1,0 +1,192 @@
+"""Types of dates, times of day and timestamps."""
+
+from __future__ import annotations
+
+import datetime
+from enum import Enum
+from typing import Any
+
+from headrace.common._types.data import TypeData, type_data
+from headrace.common._types.information import Coercer, TypeInformation, mismatch
+from headrace.common._types.java_text import local_time_text, sql_timestamp_text
+
+_EPOCH_DAY = datetime.date(1970, 1, 1).toordinal()
+_EPOCH = datetime.datetime(1970, 1, 1)
+_ONE_MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+def _in_utc(moment: datetime.datetime) -> datetime.datetime:
+    """The moment in UTC without a zone; one without a zone is taken as UTC."""
+    if moment.tzinfo is None:
+        return moment
+    return moment.astimezone(datetime.UTC).replace(tzinfo=None)
+
+
+def _microseconds_of_day(time: datetime.time) -> int:
+    seconds = (time.hour * 60 + time.minute) * 60 + time.second
+    return seconds * 1_000_000 + time.microsecond
+
+
+def _dates(declared: TypeInformation) -> Coercer:
+    def coerce(value: Any) -> Any:
+        if isinstance(value, datetime.datetime):
+            return value.date()
+        if value is None or isinstance(value, datetime.date):
+            return value
+        raise mismatch(value, declared)
+
+    return coerce
+
+
+def _times(declared: TypeInformation) -> Coercer:
+    def coerce(value: Any) -> Any:
+        if value is None or isinstance(value, datetime.time):
+            return value
+        raise mismatch(value, declared)
+
+    return coerce
+
+
+def _datetimes(declared: TypeInformation) -> Coercer:
+    def coerce(value: Any) -> Any:
+        if value is None or isinstance(value, datetime.datetime):
+            return value
+        raise mismatch(value, declared)
+
+    return coerce
+
+
+class SqlTimeTypeInfo(TypeInformation):
+    """The three SQL types of time; an instance is one of ``DATE``, ``TIME``, ``TIMESTAMP``."""
+
+    def _parts(self) -> tuple[Any, ...]:
+        return ()
+
+    @staticmethod
+    def DATE() -> DateTypeInfo:
+        """The type of datetime.date."""
+        return DateTypeInfo()
+
+    @staticmethod
+    def TIME() -> TimeTypeInfo:
+        """The type of datetime.time."""
+        return TimeTypeInfo()
+
+    @staticmethod
+    def TIMESTAMP() -> TimestampTypeInfo:
+        """The type of datetime.datetime."""
+        return TimestampTypeInfo()
+
+
+class DateTypeInfo(SqlTimeTypeInfo):
+    """The type of datetime.date; inside, days since the epoch."""
+
+    def to_data(self) -> TypeData:
+        return type_data("SQL_DATE")
+
+    def coercer(self) -> Coercer | None:
+        """Dates as they are, datetimes cut to their date."""
+        return _dates(self)
+
+    def _format(self, value: datetime.date) -> str:
+        return value.isoformat()
+
+    def need_conversion(self) -> bool:
+        """True: dates are sent as numbers."""
+        return True
+
+    def to_internal_type(self, obj: datetime.date | None) -> int | None:
+        """Days since the epoch."""
+        return None if obj is None else obj.toordinal() - _EPOCH_DAY
+
+    def from_internal_type(self, obj: int | None) -> datetime.date | None:
+        """The date so many days after the epoch."""
+        return None if obj is None else datetime.date.fromordinal(obj + _EPOCH_DAY)
+
+
+class TimeTypeInfo(SqlTimeTypeInfo):
+    """The type of datetime.time; inside, microseconds since midnight."""
+
+    def to_data(self) -> TypeData:
+        return type_data("SQL_TIME")
+
+    def coercer(self) -> Coercer | None:
+        """Times as they are."""
+        return _times(self)
+
+    def _format(self, value: datetime.time) -> str:
+        return value.strftime("%H:%M:%S")
+
+    def need_conversion(self) -> bool:
+        """True: times are sent as numbers."""
+        return True
+
+    def to_internal_type(self, obj: datetime.time | None) -> int | None:
+        """Microseconds since midnight; a time with a zone as UTC."""
+        if obj is None:
+            return None
+        offset = obj.utcoffset() or datetime.timedelta()
+        return (_microseconds_of_day(obj) - offset // _ONE_MICROSECOND) % 86_400_000_000
+
+    def from_internal_type(self, obj: int | None) -> datetime.time | None:
+        """The time so many microseconds after midnight, without a zone."""
+        return None if obj is None else (_EPOCH + obj * _ONE_MICROSECOND).time()
+
+
+class TimestampTypeInfo(SqlTimeTypeInfo):
+    """The type of datetime.datetime; inside, microseconds since the epoch, UTC."""
+
+    def to_data(self) -> TypeData:
+        return type_data("SQL_TIMESTAMP")
+
+    def coercer(self) -> Coercer | None:
+        """Datetimes as they are: PyFlink would cut them to the millisecond."""
+        return _datetimes(self)
+
+    def _format(self, value: datetime.datetime) -> str:
+        return sql_timestamp_text(_in_utc(value))
+
+    def need_conversion(self) -> bool:
+        """True: timestamps are sent as numbers."""
+        return True
+
+    def to_internal_type(self, obj: datetime.datetime | None) -> int | None:
+        """Microseconds since the epoch; a datetime without a zone is taken as UTC."""
+        return None if obj is None else (_in_utc(obj) - _EPOCH) // _ONE_MICROSECOND
+
+    def from_internal_type(self, obj: int | None) -> datetime.datetime | None:
+        """The datetime so many microseconds after the epoch, in UTC, without a zone."""
+        return None if obj is None else _EPOCH + obj * _ONE_MICROSECOND
+
+
+class LocalTimeTypeInfo(TypeInformation):
+    """The types of ``java.time``'s dates and times without a zone."""
+
+    class TimeType(Enum):
+        """Which of them."""
+
+        LOCAL_DATE = 0
+        LOCAL_TIME = 1
+        LOCAL_DATE_TIME = 2
+
+    def __init__(self, time_type: TimeType) -> None:
+        self._time_type = time_type
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self._time_type.name,)
+
+    def to_data(self) -> TypeData:
+        return type_data(self._time_type.name)
+
+    def coercer(self) -> Coercer | None:
+        """The check of this kind of time."""
+        kinds = LocalTimeTypeInfo.TimeType
+        build = {kinds.LOCAL_DATE: _dates, kinds.LOCAL_TIME: _times}.get(
+            self._time_type, _datetimes
+        )
+        return build(self)
+
+    def _format(self, value: Any) -> str:
+        if isinstance(value, datetime.datetime):
+            return f"{value.date().isoformat()}T{local_time_text(value)}"
+        return local_time_text(value) if isinstance(value, datetime.time) else str(value)

@@ -1,5 +1,0 @@
-"""Rows, and what is known of the types of records."""
-
-from headrace.common.types.row import Row, RowKind, row_of
-
-__all__ = ["Row", "RowKind", "row_of"]

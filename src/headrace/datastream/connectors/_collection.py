@@ -1,0 +1,58 @@
+"""A source of values that the program itself holds."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.common._storage.content_digest import content_digest
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.connector import Source, SplitEnumerator, SplitReader
+from headrace.datastream.connectors._indexed import IndexedEnumerator, IndexedReader
+from headrace.runtime.plain import all_plain, is_plain
+
+
+@dataclass(frozen=True)
+class CollectionSource(Source):
+    """The given values, in order: one split, whose position is the index of the next value."""
+
+    values: tuple[Any, ...]
+    type_info: Any = None
+
+    @property
+    def gives(self) -> ChangelogMode | None:
+        """Of any: the values are the user's."""
+        return None
+
+    @property
+    def kind(self) -> str:
+        return "collection"
+
+    @property
+    def bounded(self) -> bool:
+        """True: it ends after the last value."""
+        return True
+
+    @property
+    def fingerprint(self) -> str | None:
+        """A digest of the values: a position among others would mean nothing."""
+        return content_digest(self.values)
+
+    def enumerator(self, directory: str) -> SplitEnumerator:
+        """A new enumerator; it writes nothing."""
+        values = self.values
+        return IndexedEnumerator("collection", len(values), lambda start, end: values[start:end])
+
+    def reader(self) -> SplitReader:
+        """A new reader: the values travel in the ranges, and the job gets copies of them."""
+        return IndexedReader(lambda r, at, to: _detached(r.payload[at - r.start : to - r.start]))
+
+
+def _detached(values: Sequence[Any]) -> list[Any]:
+    """The values, copied where somebody could change them."""
+    found = [*values]
+    if all_plain(found):
+        return found
+    return [value if is_plain(value) else copy.deepcopy(value) for value in found]

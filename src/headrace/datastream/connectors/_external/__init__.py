@@ -1,0 +1,1 @@
+"""Calls to what is outside of Headrace: libraries, addresses, answers, outages."""

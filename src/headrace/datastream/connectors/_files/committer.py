@@ -1,0 +1,405 @@
+"""Publishing staged files exactly once: a journal names what is to be done before it is done.
+
+    tasks       write staged files, aside, and sync them
+    commit(b)   puts small ones together (aside still), writes the journal, renames, cleans up
+
+The one atomic replacement of the journal is the commit. What it lists can be done again: a rename
+whose source is missing was done. So each source is checked before the journal lists it. A crash at
+any step neither loses nor doubles a record, even if the micro-batch that comes again is cut into
+other tasks: its new files are then not needed.
+
+No rename replaces a file. Names hold the sink's scope, so two sinks do not want the same one; if
+another program has taken a name all the same, the journal is written with the next free name.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import IO, Any
+
+from headrace.common._storage.local_files import LocalFiles
+from headrace.common._storage.sealed import ANEW
+from headrace.connector import Committer
+from headrace.datastream.connectors._files.journal import HeldChunk, Journal, Piece, held_back
+from headrace.datastream.connectors._files.rolling import (
+    BucketAssigner,
+    DefaultRollingPolicy,
+    OutputFileConfig,
+)
+from headrace.errors import CheckpointError, JobError
+
+JOURNAL = "journal"
+COPY_BYTES = 1 << 20
+_AFTER_ALL = 1 << 62
+
+
+@dataclass(frozen=True)
+class StagedFile:
+    """A complete file of one task, not yet visible. ``bucket`` None: chosen at the commit."""
+
+    file: str
+    bucket: str | None
+    size_bytes: int
+    records: int
+    batch: int
+    partition: int
+    number: int
+
+
+@dataclass
+class FileCommitter(Committer):
+    """Publishes the files of one sink; ``rolling`` None publishes each as it is.
+
+    ``scope``: a part of every name, different for every other sink and checkpoint.
+
+    One committer at a time may work on a staging folder. ``clock`` gives seconds since the epoch:
+    it decides on the age of files, and on folders by time for records that have none.
+    """
+
+    base_path: str
+    staging: str
+    rolling: DefaultRollingPolicy | None
+    buckets: BucketAssigner
+    names: OutputFileConfig = field(default_factory=OutputFileConfig)
+    scope: str = ""
+    head: bytes = b""
+    delimiter: bytes = b""
+    files: LocalFiles = field(default_factory=LocalFiles)
+    clock: Callable[[], float] = time.time
+    _journal: Journal | None = None
+
+    def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
+        """Publish a micro-batch's staged files, or hold them back until their file is complete.
+
+        Raises:
+            JobError: the journal is of a later micro-batch, so this is not the job that wrote it;
+                or a staged file is not as its task wrote it.
+            CheckpointError: what is held back is not there, or not whole.
+        """
+        journal = self._recovered()
+        self._check_journal(batch_id, journal)
+        staged = [file for committable in committables for file in committable]
+        if batch_id < journal.batch:
+            raise JobError(
+                f"micro-batch {batch_id} is to be committed into files that already hold "
+                f"micro-batch {journal.batch}",
+                where={"journal": os.path.join(self.staging, JOURNAL)},
+                hint="another job, or an earlier run with another checkpoint, uses the same sink "
+                "id and path: give this run a path of its own, or remove the journal",
+            )
+        if batch_id == journal.batch:
+            self._discard(journal, staged)
+            return
+        self._check_staged(staged)
+        now_ms = int(self.clock() * 1000)
+        staged.sort(key=lambda file: (file.partition, file.number, file.file))
+        if self.rolling is None:
+            if staged:
+                moves = self._targets(
+                    (file.file, self._bucket(file.bucket, now_ms), _name_of(file))
+                    for file in staged
+                )
+                self._apply(replace(journal, batch=batch_id, moves=moves))
+        else:
+            new = [
+                Piece(
+                    file.file, self._bucket(file.bucket, now_ms), file.size_bytes, batch_id, now_ms
+                )
+                for file in staged
+            ]
+            self._roll(journal, batch_id, new, self.rolling, now_ms)
+        self._sweep(batch_id)
+
+    def abort(self, batch_id: int, committables: Sequence[Any]) -> None:
+        """Remove the staged files of a failed micro-batch."""
+        staged = [file for committable in committables for file in committable]
+        self._discard(self._recovered(), staged)
+
+    def finish(self) -> None:
+        """Publish what is held back."""
+        journal = self._recovered()
+        self._check_journal(_AFTER_ALL, journal)
+        if self.rolling is not None and journal.pieces:
+            self._roll(journal, journal.batch, [], self.rolling, None)
+        self._sweep(None)
+
+    @property
+    def last_batch(self) -> int:
+        """The micro-batch of the journal; -1: nothing was committed. Nothing is published here."""
+        return self._read().batch
+
+    def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
+        """The pieces that are held back, with their content."""
+        journal = self._recovered()
+        if last_batch is not None:
+            pieces = tuple(piece for piece in journal.pieces if piece.batch <= last_batch)
+            journal = replace(journal, pieces=pieces)
+        self._check_pieces(journal.pieces)
+        return held_back(journal, self._open_pieces(journal.pieces))
+
+    def _open_pieces(self, pieces: Iterable[Piece]) -> Iterator[tuple[Piece, IO[bytes]]]:
+        for piece in pieces:
+            with open(os.path.join(self.staging, piece.file), "rb") as file:
+                yield piece, file
+
+    def restore(self, held: Iterable[bytes]) -> None:
+        """Write the pieces aside again, and a journal that knows of them and of no micro-batch."""
+        journal, before, file = Journal(), None, None
+        pieces: list[Piece] = []
+        try:
+            for chunk in map(HeldChunk.from_bytes, held):
+                journal = replace(journal, parts=chunk.parts)
+                if chunk.piece is None:
+                    continue
+                if chunk.piece != before:
+                    self._complete(file)
+                    before = chunk.piece
+                    pieces.append(replace(before, file=f"held-{len(pieces)}"))
+                    file = self.files.create(os.path.join(self.staging, pieces[-1].file))
+                assert file is not None, "the first chunk of a piece has opened it"
+                file.write(chunk.data)
+        finally:
+            self._complete(file)
+        if journal.parts or pieces:
+            self._apply(replace(journal, pieces=tuple(pieces)))
+
+    def _complete(self, file: IO[bytes] | None) -> None:
+        if file is not None:
+            with file:
+                self.files.sync(file)
+
+    def _recovered(self) -> Journal:
+        """The journal, all of whose renames are done."""
+        if self._journal is None:
+            journal = self._read()
+            self._check_pieces(journal.pieces)
+            self._journal = self._move(journal)
+        return self._journal
+
+    def _read(self) -> Journal:
+        """The journal, as it is stored."""
+        path = os.path.join(self.staging, JOURNAL)
+        data = self.files.read(path)
+        return Journal() if data is None else Journal.from_bytes(data, path)
+
+    def _check_staged(self, staged: Sequence[StagedFile]) -> None:
+        """Raise unless all staged files are as they were written."""
+        for file in staged:
+            path = os.path.join(self.staging, file.file)
+            problem = self._problem(path, file.size_bytes)
+            if problem is not None:
+                raise JobError(
+                    f"a file that a file sink has staged {problem}",
+                    where={"file": path, "micro-batch": str(file.batch)},
+                    hint="nothing of the micro-batch is published; the next start writes it again. "
+                    "Nothing but the job may remove or change files in this folder",
+                )
+
+    def _check_pieces(self, pieces: Sequence[Piece]) -> None:
+        """Raise unless all that is held back is there: without a piece its records are lost."""
+        for piece in pieces:
+            path = os.path.join(self.staging, piece.file)
+            problem = self._problem(path, piece.size_bytes)
+            if problem is not None:
+                raise _incomplete(f"a file that a file sink holds back {problem}", path)
+
+    def _problem(self, path: str, size_bytes: int) -> str | None:
+        """How a file differs from what was written, as the end of a sentence; None: it does not."""
+        found_bytes = self.files.size(path)
+        if found_bytes is None:
+            return "is missing"
+        if found_bytes != size_bytes:
+            return f"has {found_bytes} bytes, not the {size_bytes} that were written"
+        return None
+
+    def _check_journal(self, batch_id: int, journal: Journal) -> None:
+        """Raise where micro-batches before this one were written and nothing is known of them.
+
+        What dead attempts leave goes with the next commit.
+        """
+        if journal.batch >= 0 or journal.pieces or journal.parts:
+            return
+        for name in self.files.names(self.staging):
+            number = name.partition("-")[0]
+            if number.isdigit() and int(number) < batch_id:
+                path = os.path.join(self.staging, JOURNAL)
+                raise _incomplete("the journal of a file sink is missing", path)
+
+    def _apply(self, journal: Journal) -> None:
+        # Until all is done nothing is remembered: the next call reads the journal again.
+        self._journal = None
+        self.files.replace(os.path.join(self.staging, JOURNAL), journal.to_bytes())
+        self._journal = self._move(journal)
+
+    def _move(self, journal: Journal) -> Journal:
+        """The journal after its renames were done, as it was last written."""
+        left = set(self.files.names(self.staging)) if journal.moves else set()
+        while refused := self._publish(journal, left):
+            moves = tuple(
+                (staged, self._free(*posixpath.split(target)) if staged in refused else target)
+                for staged, target in journal.moves
+            )
+            journal = replace(journal, moves=moves)
+            self.files.replace(os.path.join(self.staging, JOURNAL), journal.to_bytes())
+        changed = {
+            os.path.dirname(os.path.join(self.base_path, target)): None
+            for _, target in journal.moves
+        }
+        # Before the journal forgets these renames they must be on the disk. Done ones count too:
+        # the process that did them may have ended before it got here.
+        for folder in changed:
+            if self.files.exists(folder):
+                self.files.sync_directory(folder)
+        return journal
+
+    def _publish(self, journal: Journal, left: set[str]) -> set[str]:
+        """The staged names whose target another file has, after the others were published."""
+        refused = set()
+        for staged, target in journal.moves:
+            if staged not in left:
+                continue
+            path = os.path.join(self.base_path, target)
+            if self.files.publish(os.path.join(self.staging, staged), path):
+                left.discard(staged)
+            else:
+                refused.add(staged)
+        return refused
+
+    def _roll(
+        self,
+        journal: Journal,
+        batch_id: int,
+        new: Sequence[Piece],
+        rule: DefaultRollingPolicy,
+        now_ms: int | None,
+    ) -> None:
+        """Put together what is complete, and commit that with what is held back.
+
+        ``now_ms`` None: all is complete.
+        """
+        held: list[Piece] = []
+        complete: list[list[Piece]] = []
+        by_bucket: dict[str, list[Piece]] = {}
+        for piece in (*journal.pieces, *new):
+            by_bucket.setdefault(piece.bucket, []).append(piece)
+        for pieces in by_bucket.values():
+            run: list[Piece] = []
+            for piece in pieces:
+                run.append(piece)
+                if sum(each.size_bytes for each in run) >= rule.part_size_bytes:
+                    complete.append(run)
+                    run = []
+            if run and (now_ms is None or _is_over(run, rule, batch_id, now_ms)):
+                complete.append(run)
+            else:
+                held += run
+        if not new and not complete:
+            return
+        parts, wanted = journal.parts, []
+        for run in complete:
+            self._check_pieces(run)
+            name = run[0].file
+            if len(run) > 1 or self.head:
+                name = f"roll-{parts}"
+                self._concatenate([piece.file for piece in run], name)
+            wanted.append((name, run[0].bucket, str(parts)))
+            parts += 1
+        self._apply(Journal(batch_id, self._targets(wanted), tuple(held), parts))
+
+    def _concatenate(self, names: Sequence[str], target: str) -> None:
+        with self.files.create(os.path.join(self.staging, target)) as out:
+            out.write(self.head)
+            for index, name in enumerate(names):
+                if index:
+                    out.write(self.delimiter)
+                with open(os.path.join(self.staging, name), "rb") as file:
+                    _copy(file, out)
+            self.files.sync(out)
+
+    def _targets(self, wanted: Any) -> tuple[tuple[str, str], ...]:
+        """(staged name, path below the base) for (staged name, bucket, number); none exists yet."""
+        moves: list[tuple[str, str]] = []
+        taken: set[str] = set()
+        for staged, bucket, number in wanted:
+            parts = filter(None, (self.names.part_prefix, self.scope, number))
+            target = self._free(bucket, "-".join(parts) + self.names.part_suffix, taken)
+            taken.add(target)
+            moves.append((staged, target))
+        return tuple(moves)
+
+    def _free(self, bucket: str, name: str, taken: Collection[str] = ()) -> str:
+        """The path below the base for a file of this name; with a number where there is one."""
+        stem, copies = name.removesuffix(self.names.part_suffix), 0
+        while True:
+            mark = f"-{copies}" if copies else ""
+            target = posixpath.join(bucket, f"{stem}{mark}{self.names.part_suffix}")
+            if target not in taken and not self.files.exists(os.path.join(self.base_path, target)):
+                return target
+            copies += 1
+
+    def _bucket(self, bucket: str | None, now_ms: int) -> str:
+        found = self.buckets.bucket_at(now_ms) if bucket is None else bucket
+        parts = found.split("/")
+        if os.path.isabs(found) or ".." in parts:
+            raise JobError(
+                f"the bucket {found!r} lies outside of the sink's base path",
+                where={"base path": self.base_path},
+            )
+        path = posixpath.normpath(found)
+        hidden = os.path.relpath(self.staging, self.base_path).split(os.sep)[0]
+        if path.split("/")[0] == hidden:
+            raise JobError(
+                f"the bucket {found!r} lies in the folder for files that are not yet published",
+                where={"base path": self.base_path},
+                hint=f"let the bucket assigner give another name than {hidden}",
+            )
+        return path if found else ""
+
+    def _discard(self, journal: Journal, staged: Sequence[StagedFile]) -> None:
+        kept = {piece.file for piece in journal.pieces}
+        for file in staged:
+            if file.file not in kept:
+                self.files.remove(os.path.join(self.staging, file.file))
+
+    def _sweep(self, batch_id: int | None) -> None:
+        """Remove what dead attempts left, and pieces that were put together."""
+        journal = self._recovered()
+        kept = {JOURNAL, *(piece.file for piece in journal.pieces)}
+        for name in self.files.names(self.staging):
+            number = name.partition("-")[0]
+            # Tasks of a later micro-batch may be writing already.
+            later = batch_id is not None and number.isdigit() and int(number) > batch_id
+            if name not in kept and not later:
+                self.files.remove(os.path.join(self.staging, name))
+
+
+def _incomplete(problem: str, path: str) -> CheckpointError:
+    return CheckpointError(
+        problem,
+        where={"file": path},
+        hint=f"bring this file back from a copy; to give up what was held back, {ANEW}",
+    )
+
+
+def _name_of(file: StagedFile) -> str:
+    return f"{file.batch}-{file.partition}-{file.number}"
+
+
+def _is_over(run: Sequence[Piece], rule: DefaultRollingPolicy, batch_id: int, now_ms: int) -> bool:
+    first, last = run[0], run[-1]
+    age, pause = rule.rollover_interval_ms, rule.inactivity_interval_ms
+    # A piece of a later time than now is complete: the clock was ahead, so its age is not known.
+    return (
+        (age is not None and not 0 <= now_ms - first.since_ms < age)
+        or (pause is not None and not 0 <= now_ms - last.since_ms < pause)
+        or (rule.batches is not None and batch_id - first.batch + 1 >= rule.batches)
+    )
+
+
+def _copy(source: IO[bytes], target: IO[bytes]) -> None:
+    while data := source.read(COPY_BYTES):
+        target.write(data)

@@ -1,0 +1,400 @@
+"""Which files are read, and how far: a static set of files, and a folder watched for new ones."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from zlib import crc32
+
+from headrace.common._storage.local_files import ListedFile, LocalFiles, is_hidden
+from headrace.connector import (
+    Budget,
+    JsonValue,
+    Pending,
+    Progress,
+    SplitEnumerator,
+    SplitRange,
+)
+from headrace.datastream.formats._file_format import FileFormat, Measure
+from headrace.errors import CheckpointError, DecodeError, JobError
+
+_LOG_VERSION = 1
+
+UNFINISHED_SUFFIXES = (".tmp", ".part", "._COPYING_")
+"""Names that copying tools give to a file until it is complete."""
+
+
+def find_files(paths: Sequence[str], files: LocalFiles) -> list[ListedFile]:
+    """The files that paths, folders (with all below) and glob patterns mean; each once, sorted.
+
+    Raises:
+        JobError: a path that is no pattern does not exist.
+    """
+    found: dict[str, ListedFile] = {}
+    for path in paths:
+        if os.path.exists(path):
+            matches = [path]
+        elif glob.has_magic(path):
+            matches = sorted(m for m in glob.glob(path, recursive=True) if not _hidden_match(m))
+        else:
+            raise JobError(
+                f"there is no file or folder {path!r} to read",
+                where={"path": os.path.abspath(path)},
+            )
+        for match in matches:
+            listed = files.walk(match) if os.path.isdir(match) else files.stat(match)
+            found.update((file.path, file) for file in listed)
+    return [found[path] for path in sorted(found)]
+
+
+def _hidden_match(path: str) -> bool:
+    return is_hidden(os.path.basename(path.rstrip("/")))
+
+
+@dataclass
+class FilePlanner:
+    """Measures and cuts files of one format; remembers what it measured."""
+
+    format: FileFormat
+    max_range_bytes: int | None
+    _measures: dict[str, Measure] = field(default_factory=dict)
+
+    def measure(self, path: str, extent: int | None = None) -> Measure:
+        """The file's extent and estimates; a file that cannot be measured is read whole.
+
+        ``extent``: as they were when the file was so long.
+
+        Raises:
+            JobError: the file is not there.
+        """
+        known = self._measures.get(path)
+        if known is None:
+            try:
+                known = self.format.measure(path, extent)
+            except FileNotFoundError:
+                raise vanished(path) from None
+            except DecodeError:
+                # The reader meets the same fault and reports it as the source wants it.
+                known = Measure(1, whole=True)
+            self._measures[path] = known
+        return known
+
+    def forget(self, path: str) -> None:
+        """Drop what was remembered of a finished file."""
+        self._measures.pop(path, None)
+
+    def take(self, path: str, start: int, extent: int, records: float, size_bytes: float) -> int:
+        """The position up to which a file is read for so much budget: one record at least."""
+        measure = self.measure(path, extent)
+        if measure.whole:
+            return extent
+        units = min(records * measure.units_per_record, size_bytes / measure.bytes_per_unit)
+        try:
+            return self.format.align(path, min(start + max(int(units), 1), extent), extent)
+        except FileNotFoundError:
+            raise vanished(path) from None
+
+    def cost(self, path: str, units: int, extent: int) -> tuple[float, float]:
+        """About how many records and bytes a number of units is."""
+        measure = self.measure(path, extent)
+        return units / measure.units_per_record, units * measure.bytes_per_unit
+
+    def left(self, files: Iterable[tuple[str, int, int]]) -> Pending:
+        """About how many bytes are left; of each file its path, the units left, and its extent.
+
+        Not known where a file is not measured yet.
+        """
+        of_each = [*files]
+        if any(path not in self._measures for path, *_ in of_each):
+            return Pending()
+        return Pending(size_bytes=round(sum(self.cost(*file)[1] for file in of_each)))
+
+    def pieces(
+        self, split: str, path: str, start: int, end: int, extent: int, place: list[JsonValue]
+    ) -> Iterator[SplitRange]:
+        """The work between two positions of one file; ``place`` stands before the position."""
+        if start >= end:
+            return
+        inner: Sequence[int] = ()
+        if self.max_range_bytes is not None:
+            try:
+                inner = self.format.cuts(path, start, end, self.max_range_bytes)
+            except FileNotFoundError:
+                raise vanished(path) from None
+        bounds = [start, *inner, end]
+        for at, to in pairwise(bounds):
+            records = max(int(self.cost(path, to - at, extent)[0]), 1)
+            payload = (path, at, to, extent)
+            yield SplitRange(split, [*place, at], [*place, to], payload, records)
+
+
+def vanished(path: str) -> JobError:
+    """The error for a file that was listed and is there no more."""
+    return JobError(
+        f"the file {path!r} was listed as input and is there no more",
+        hint="keep input files until the job has read them",
+    )
+
+
+@dataclass
+class StaticFiles(SplitEnumerator):
+    """A fixed set of files: each is a split, and all are read side by side.
+
+    The position of a file is ``[next position, extent when listed]``: what is appended later is not
+    read.
+    """
+
+    paths: tuple[str, ...]
+    planner: FilePlanner
+    files: LocalFiles = field(default_factory=LocalFiles)
+
+    def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
+        """The same positions.
+
+        Raises:
+            CheckpointError: it is that of a watched folder.
+        """
+        if MonitoredFolder.SPLIT in positions:
+            raise CheckpointError(
+                "a folder that was watched cannot be read on as a list of files",
+                hint="start anew with --fresh, or watch the folder as before",
+            )
+        return positions
+
+    def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """Every file at its beginning."""
+        found = find_files(self.paths, self.files)
+        digits = max(4, len(str(len(found))))
+        return {
+            f"{index:0{digits}d}:{file.path}": [0, self.planner.measure(file.path).extent]
+            for index, file in enumerate(found)
+        }
+
+    def advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        """Share the budget evenly, so that the watermarks of all files rise together.
+
+        The shortest files come first: what they do not need goes to the others.
+        """
+        moved = dict(positions)
+        finished: dict[str, JsonValue] = {}
+        records, size_bytes = float(budget.max_records), float(budget.max_bytes)
+        active = [split for split in positions if split not in paused]
+        active.sort(key=lambda split: positions[split][1] - positions[split][0])
+        for index, split in enumerate(active):
+            (start, extent), path = positions[split], _path_of(split)
+            share = len(active) - index
+            end = self.planner.take(path, start, extent, records / share, size_bytes / share)
+            if end >= extent:
+                finished[split] = [extent, extent]
+                del moved[split]
+            else:
+                moved[split] = [end, extent]
+            used_records, used_bytes = self.planner.cost(path, end - start, extent)
+            records, size_bytes = max(records - used_records, 0), max(size_bytes - used_bytes, 0)
+        return Progress(moved, finished, ended=not moved)
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """About how many bytes of the files are left."""
+        left = [(_path_of(split), *positions[split]) for split in positions]
+        return self.planner.left((path, extent - at, extent) for path, at, extent in left)
+
+    def ranges(
+        self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
+    ) -> Sequence[SplitRange]:
+        """The work between two sets of positions, file by file."""
+        work: list[SplitRange] = []
+        for split in sorted({*end, *finished}):
+            path = _path_of(split)
+            first, extent = start[split]
+            last, _ = end[split]
+            work.extend(self.planner.pieces(split, path, first, last, extent, []))
+            if split in finished:
+                self.planner.forget(path)
+        return work
+
+
+def _line_of(entry: dict[str, object]) -> bytes:
+    """An entry of the log of a watched folder, with a checksum."""
+    return json.dumps({**entry, "crc32": _sum_of(entry)}).encode() + b"\n"
+
+
+def _sum_of(entry: dict[str, object]) -> int:
+    return crc32(json.dumps(entry, sort_keys=True).encode())
+
+
+def _path_of(split: str) -> str:
+    return split.partition(":")[2]
+
+
+@dataclass
+class MonitoredFolder(SplitEnumerator):
+    """Folders watched for new files: one split, the files one after the other, each once.
+
+    New files are looked for no more often than ``interval_ms`` and taken in the order of (time of
+    modification, name). The order is kept in ``discovered.jsonl`` below ``directory``, written
+    before a position refers to it; the position is ``[number of the file, position in it]``.
+
+    A file is known by its path. It must appear complete (moved in, or written under a hidden name
+    or one that ends in .tmp, .part or ._COPYING_): what is appended later is not read.
+    """
+
+    paths: tuple[str, ...]
+    planner: FilePlanner
+    directory: str
+    interval_ms: int
+    files: LocalFiles = field(default_factory=LocalFiles)
+    _log: list[tuple[str, int]] | None = None
+    _known: set[str] = field(default_factory=set)
+    _looked_ms: int | None = None
+
+    SPLIT = "folder"
+
+    def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
+        """The same position.
+
+        Raises:
+            CheckpointError: it is that of a list of files.
+        """
+        if positions.keys() != {self.SPLIT}:
+            raise CheckpointError(
+                "files that were listed once cannot be read on as a watched folder",
+                where={"reading": ", ".join(map(_path_of, sorted(positions)[:3]))},
+                hint="start anew with --fresh, or let the job read its files to the end as it is",
+            )
+        return positions
+
+    def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """Before the first file."""
+        find_files(self.paths, self.files)  # a path that does not exist is an error at once
+        return {self.SPLIT: [0, 0]}
+
+    def advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        """As many files, or as much of one, as the budget allows."""
+        if self.SPLIT in paused:
+            return Progress(dict(positions))
+        number, position = positions[self.SPLIT]
+        self._require(number, position)
+        if self._looked_ms is None or now_ms - self._looked_ms >= self.interval_ms:
+            self._discover()
+            self._looked_ms = now_ms
+        log = self._entries()
+        records, size_bytes = float(budget.max_records), float(budget.max_bytes)
+        while number < len(log) and records > 0 and size_bytes > 0:
+            path, extent = log[number]
+            end = self.planner.take(path, position, extent, records, size_bytes)
+            used_records, used_bytes = self.planner.cost(path, end - position, extent)
+            records, size_bytes = records - used_records, size_bytes - used_bytes
+            if end < extent:
+                position = end
+                break
+            number, position = number + 1, 0
+        return Progress({self.SPLIT: [number, position]})
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """About how many bytes are left of the files that were found so far."""
+        if self.SPLIT not in positions:
+            return Pending()
+        number, position = positions[self.SPLIT]
+        left = [(path, extent, extent) for path, extent in self._entries()[number:]]
+        if left:
+            path, extent, _ = left[0]
+            left[0] = path, extent - position, extent
+        return self.planner.left(left)
+
+    def ranges(
+        self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
+    ) -> Sequence[SplitRange]:
+        """The work between two positions, in the order of the log."""
+        log = self._entries()
+        if self.SPLIT not in start:
+            return []
+        first, offset = start[self.SPLIT]
+        last, end_offset = end[self.SPLIT]
+        self._require(last, end_offset)
+        work: list[SplitRange] = []
+        for number in range(first, last + 1 if end_offset else last):
+            path, extent = log[number]
+            at = offset if number == first else 0
+            to = end_offset if number == last else extent
+            work.extend(self.planner.pieces(self.SPLIT, path, at, to, extent, [number]))
+            if number < last:
+                self.planner.forget(path)
+        return work
+
+    def _require(self, number: int, position: int) -> None:
+        """Raise unless the log has the files before a position."""
+        if number + (position > 0) > len(self._entries()):
+            raise self._unusable(f"has {len(self._entries())} entries, but file {number} was read")
+
+    @property
+    def _log_path(self) -> str:
+        return os.path.join(self.directory, "discovered.jsonl")
+
+    def _entries(self) -> list[tuple[str, int]]:
+        if self._log is None:
+            data = self.files.read(self._log_path) or b""
+            whole = data[: data.rfind(b"\n") + 1]
+            if len(whole) < len(data):
+                # A crash cut the last entry short; no position can refer to it yet.
+                self.files.truncate(self._log_path, len(whole))
+            self._log = [self._entry(line) for line in whole.splitlines()]
+            self._known = {path for path, _ in self._log}
+        return self._log
+
+    def _entry(self, line: bytes) -> tuple[str, int]:
+        try:
+            entry = json.loads(line)
+            version, wanted = entry["version"], entry.pop("crc32")
+            if version == _LOG_VERSION and wanted != _sum_of(entry):
+                raise ValueError("its checksum is wrong")
+            found = entry["path"], entry["extent"]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise self._unusable(f"is damaged: {line[:200]!r}: {error}") from error
+        if version != _LOG_VERSION:
+            raise self._unusable(f"has format {version}, this version reads {_LOG_VERSION}")
+        return found
+
+    def _unusable(self, what: str) -> CheckpointError:
+        return CheckpointError(
+            f"the list of files read so far {what}",
+            where={"file": self._log_path},
+            hint="restore the checkpoint from a copy, or start anew with --fresh",
+        )
+
+    def _discover(self) -> None:
+        log = self._entries()
+        new = [
+            file
+            for file in find_files(self.paths, self.files)
+            if file.path not in self._known and not file.path.endswith(UNFINISHED_SUFFIXES)
+        ]
+        new.sort(key=lambda file: (file.mtime_ms, file.path))
+        lines, entries = [], []
+        for file in new:
+            try:
+                extent = self.planner.measure(file.path).extent
+            except JobError:
+                continue  # gone before it was taken: it is no input
+            entries.append((file.path, extent))
+            entry = {"path": file.path, "extent": extent, "mtime_ms": file.mtime_ms}
+            lines.append(_line_of({"version": _LOG_VERSION, **entry}))
+        if entries:
+            self.files.append(self._log_path, b"".join(lines))
+            log.extend(entries)
+            self._known.update(path for path, _ in entries)

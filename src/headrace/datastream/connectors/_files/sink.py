@@ -1,0 +1,271 @@
+"""The file sink: records into files, in folders, exactly once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import quote
+
+from headrace.common._storage.local_files import local_path
+from headrace.common.serialization import BulkWriterFactory
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.connector import (
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
+from headrace.datastream.connectors._files.committer import FileCommitter
+from headrace.datastream.connectors._files.rolling import (
+    BasePathBucketAssigner,
+    BucketAssigner,
+    DefaultRollingPolicy,
+    FileCompactor,
+    FileCompactStrategy,
+    OnCheckpointRollingPolicy,
+    OutputFileConfig,
+    RollingPolicy,
+)
+from headrace.datastream.connectors._files.writer import FileWriter, RowEncoder, StagedForm
+from headrace.errors import PlanError, UnsupportedError
+
+STAGING = ".headrace-staging"
+
+_WITH_SPARK = "let Spark write them: sink_to(DataFrameSink(path=...))"
+_NO_LIMIT_BYTES = 1 << 62
+_SCOPE_DIGITS = 10
+
+
+@dataclass(frozen=True)
+class FileSink(Sink):
+    """Records into files below a base path; what a micro-batch wrote appears when it is committed.
+
+    Names are ``<prefix>-<scope>-<micro-batch>-<task>-<number><suffix>``, or
+    ``<prefix>-<scope>-<number><suffix>`` where files are rolled over several micro-batches;
+    ``scope`` stands for this sink on this checkpoint. No file is ever replaced. A hidden folder in
+    the base path holds what is not yet published. ``type_info`` is the stream's type, which tells
+    the string encoder how Flink would write a record.
+    """
+
+    base_path: str
+    encoder: Any = None
+    writer_factory: Any = None
+    bucket_assigner: BucketAssigner = field(default_factory=BasePathBucketAssigner)
+    rolling_policy: RollingPolicy = field(default_factory=OnCheckpointRollingPolicy)
+    output_file_config: OutputFileConfig = field(default_factory=OutputFileConfig)
+    compaction_delimiter: bytes = b""
+    type_info: Any = None
+
+    @property
+    def kind(self) -> str:
+        return "files"
+
+    @property
+    def locator(self) -> str:
+        """The base path."""
+        return self.base_path
+
+    @property
+    def keeps_state(self) -> bool:
+        """True: files that are not complete are held back."""
+        return True
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether the format does, and all records go to one folder."""
+        one_folder = type(self.bucket_assigner) is BasePathBucketAssigner
+        return one_folder and bool(getattr(self.writer_factory, "takes_columns", False))
+
+    @staticmethod
+    def for_row_format(base_path: str, encoder: RowEncoder) -> RowFormatBuilder:
+        """A sink that writes record by record: ``Encoder``, ``JsonLinesEncoder``, ``CsvEncoder``.
+
+        Files are rolled by ``RollingPolicy.default_rolling_policy()`` unless told otherwise.
+        """
+        if isinstance(encoder, str) or not callable(getattr(encoder, "encode", None)):
+            raise PlanError(
+                f"{encoder!r} is no encoder", hint="pass Encoder.simple_string_encoder(), say"
+            )
+        policy = RollingPolicy.default_rolling_policy()
+        return RowFormatBuilder(
+            FileSink(local_path(base_path, otherwise=_WITH_SPARK), encoder, rolling_policy=policy)
+        )
+
+    @staticmethod
+    def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory) -> BulkFormatBuilder:
+        """A sink that writes whole files: Parquet, CSV. Every micro-batch completes its files."""
+        if not callable(getattr(writer_factory, "create", None)):
+            raise PlanError(
+                f"{writer_factory!r} makes no writers",
+                hint="pass ParquetBulkWriters.for_row_type(…), say",
+            )
+        return BulkFormatBuilder(
+            FileSink(local_path(base_path, otherwise=_WITH_SPARK), None, writer_factory)
+        )
+
+    def with_type_info(self, type_info: Any) -> FileSink:
+        """The same sink, for a stream of a declared type."""
+        return replace(self, type_info=type_info)
+
+    def absolute(self) -> FileSink:
+        """The same sink with an absolute path, for tasks that have another working folder."""
+        return replace(self, base_path=os.path.abspath(self.base_path))
+
+    def writer(self, context: WriterContext) -> SinkWriter:
+        return FileWriter(self.staged(context.sink_id), context)
+
+    def staged(self, sink_id: str) -> StagedForm:
+        """How its tasks write files that are not yet visible."""
+        return StagedForm(
+            self.staging(sink_id),
+            self.bucket_assigner,
+            self.encoder,
+            self.writer_factory,
+            self.head if self.writes_head else b"",
+            self.type_info,
+        )
+
+    def last_batch(self, context: CommitterContext) -> int:
+        return self.committer(context).last_batch
+
+    def committer(self, context: CommitterContext) -> FileCommitter:
+        return FileCommitter(
+            self.base_path,
+            self.staging(context.sink_id),
+            self._rolled(),
+            self.bucket_assigner,
+            self.output_file_config,
+            hashlib.sha256(context.sink_id.encode()).hexdigest()[:_SCOPE_DIGITS],
+            b"" if self.writes_head else self.head,
+            self.compaction_delimiter,
+        )
+
+    def staging(self, sink_id: str) -> str:
+        """The folder for files that are not yet visible."""
+        return os.path.join(self.base_path, STAGING, quote(sink_id, safe=""))
+
+    @property
+    def head(self) -> bytes:
+        """What stands at the top of every file."""
+        make = getattr(self.encoder, "head", None)
+        return make() if make is not None else b""
+
+    @property
+    def writes_head(self) -> bool:
+        """True when the tasks' files are published as they are, so that each needs the head."""
+        return self._rolled() is None
+
+    def _rolled(self) -> DefaultRollingPolicy | None:
+        policy = self.rolling_policy
+        return policy if isinstance(policy, DefaultRollingPolicy) else None
+
+
+class _FileSinkBuilder:
+    def __init__(self, sink: FileSink) -> None:
+        self._sink = sink
+        self._compaction: tuple[FileCompactStrategy, FileCompactor] | None = None
+
+    def _check_interval(self, interval: TimeAmount) -> None:
+        # Ages are looked at with every micro-batch, which is at least as often.
+        milliseconds_of(interval, "the bucket check interval", at_least=1)
+
+
+class RowFormatBuilder(_FileSinkBuilder):
+    """Collects what a sink of single records needs."""
+
+    def with_bucket_check_interval(self, interval: TimeAmount) -> RowFormatBuilder:
+        """Accepted; the age of files is looked at with every micro-batch."""
+        self._check_interval(interval)
+        return self
+
+    def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> RowFormatBuilder:
+        """Set which folder a record goes to."""
+        self._sink = replace(self._sink, bucket_assigner=bucket_assigner)
+        return self
+
+    def with_rolling_policy(self, rolling_policy: RollingPolicy) -> RowFormatBuilder:
+        """Set when a file is complete."""
+        self._sink = replace(self._sink, rolling_policy=rolling_policy)
+        return self
+
+    def with_output_file_config(self, output_file_config: OutputFileConfig) -> RowFormatBuilder:
+        """Set the beginning and the end of names."""
+        self._sink = replace(self._sink, output_file_config=output_file_config)
+        return self
+
+    def enable_compact(
+        self, strategy: FileCompactStrategy, compactor: FileCompactor
+    ) -> RowFormatBuilder:
+        """Hold small files back and publish them as one, in place of the rolling policy."""
+        self._compaction = (strategy, compactor)
+        return self
+
+    def disable_compact(self) -> RowFormatBuilder:
+        """Publish files as the rolling policy says."""
+        self._compaction = None
+        return self
+
+    def build(self) -> FileSink:
+        """The sink."""
+        if self._compaction is None or not self._compaction[1].concatenates:
+            return self._sink
+        strategy, compactor = self._compaction
+        if compactor.delimiter and self._sink.head:
+            raise PlanError("files with a header cannot be put together with a delimiter between")
+        rolling = DefaultRollingPolicy(
+            strategy.size_threshold_bytes or _NO_LIMIT_BYTES, batches=strategy.batches
+        )
+        return replace(self._sink, rolling_policy=rolling, compaction_delimiter=compactor.delimiter)
+
+
+class BulkFormatBuilder(_FileSinkBuilder):
+    """Collects what a sink of whole files needs."""
+
+    def with_bucket_check_interval(self, interval: TimeAmount) -> BulkFormatBuilder:
+        """Accepted; every micro-batch completes its files."""
+        self._check_interval(interval)
+        return self
+
+    def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> BulkFormatBuilder:
+        """Set which folder a record goes to."""
+        self._sink = replace(self._sink, bucket_assigner=bucket_assigner)
+        return self
+
+    def with_rolling_policy(self, rolling_policy: RollingPolicy) -> BulkFormatBuilder:
+        """Set when a file is complete: with every micro-batch, as in Flink."""
+        if not isinstance(rolling_policy, OnCheckpointRollingPolicy):
+            raise PlanError(
+                "files of a bulk format cannot stay open over several micro-batches",
+                hint="use RollingPolicy.on_checkpoint_rolling_policy()",
+            )
+        return self
+
+    def with_output_file_config(self, output_file_config: OutputFileConfig) -> BulkFormatBuilder:
+        """Set the beginning and the end of names."""
+        self._sink = replace(self._sink, output_file_config=output_file_config)
+        return self
+
+    def enable_compact(
+        self, strategy: FileCompactStrategy, compactor: FileCompactor
+    ) -> BulkFormatBuilder:
+        """Accepted with the identical compactor only.
+
+        Raises:
+            UnsupportedError: files of a bulk format cannot be put together.
+        """
+        if compactor.concatenates:
+            raise UnsupportedError(
+                "files of a bulk format cannot be concatenated",
+                hint="write larger micro-batches, or compact with another job",
+            )
+        return self
+
+    def disable_compact(self) -> BulkFormatBuilder:
+        """Publish files as they are."""
+        return self
+
+    def build(self) -> FileSink:
+        """The sink."""
+        return self._sink

@@ -1,0 +1,187 @@
+"""The tasks' side of the file sink: records into staged files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, Protocol
+from urllib.parse import quote
+
+from headrace.common._storage.local_files import LocalFiles
+from headrace.common.serialization import Encoder
+from headrace.connector import ColumnChunk, SinkWriter, WriterContext
+from headrace.datastream.connectors._files.committer import StagedFile
+from headrace.datastream.connectors._files.rolling import BasePathBucketAssigner, BucketAssigner
+
+MAX_OPEN_FILES = 128
+"""A task with more folders than that completes the file it has not written to for longest."""
+
+
+class RowEncoder(Protocol):
+    """What writes a record after the one before it.
+
+    It may also have ``encode_all(values) -> bytes``, for speed, and ``head() -> bytes``, what
+    stands at the top of every file.
+    """
+
+    def encode(self, value: Any) -> bytes:
+        """The record, with the end that tells it from the next."""
+
+
+class BulkWriter(Protocol):
+    """Writes the records of one file.
+
+    It may also have ``discard()``, called in place of ``finish`` when the file is not wanted; and,
+    if its factory has ``takes_columns``, ``write_columns(chunk)`` for a ``ColumnChunk``.
+    """
+
+    def write(self, values: Sequence[Any]) -> None:
+        """Add records."""
+
+    def finish(self) -> None:
+        """Complete the file."""
+
+
+@dataclass(frozen=True)
+class StagedForm:
+    """Where a task's files lie until they are published, and how records become bytes.
+
+    One of ``encoder`` and ``writer_factory`` is there. ``head`` stands at the top of each file.
+    ``type_info`` is the stream's type.
+    """
+
+    staging: str
+    bucket_assigner: BucketAssigner
+    encoder: Any = None
+    writer_factory: Any = None
+    head: bytes = b""
+    type_info: Any = None
+
+
+class FileWriter(SinkWriter):
+    """Writes one task's records of one micro-batch into staged files, one or more per folder."""
+
+    def __init__(
+        self, form: StagedForm, context: WriterContext, files: LocalFiles | None = None
+    ) -> None:
+        self._form, self._context = form, context
+        self._files = files or LocalFiles()
+        self._one_bucket = isinstance(form.bucket_assigner, BasePathBucketAssigner)
+        self._encode = None if form.encoder is None else encode_all(form.encoder, form.type_info)
+        self._open: dict[str | None, _OpenFile] = {}
+        self._complete: list[StagedFile] = []
+        self._created: list[str] = []
+
+    def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        if not values:
+            return
+        if self._one_bucket:
+            self._file("").write(values)
+            return
+        bucket_of = self._form.bucket_assigner.get_bucket_id
+        by_bucket: dict[str | None, list[Any]] = {}
+        for value, timestamp in zip(values, timestamps, strict=True):
+            by_bucket.setdefault(bucket_of(value, timestamp), []).append(value)
+        for bucket, taken in by_bucket.items():
+            self._file(bucket).write(taken)
+
+    def write_columns(self, chunk: ColumnChunk) -> None:
+        """Write records as columns; such a sink has one folder only."""
+        if chunk.count:
+            self._file("").write_columns(chunk)
+
+    def prepare_commit(self) -> tuple[StagedFile, ...] | None:
+        """Complete and sync all files; None when nothing was written."""
+        for bucket in list(self._open):
+            self._finish(bucket)
+        return tuple(self._complete) or None
+
+    def abort(self) -> None:
+        """Remove all files."""
+        for part in self._open.values():
+            part.discard()
+        self._open.clear()
+        for path in self._created:
+            self._files.remove(path)
+
+    def _file(self, bucket: str | None) -> _OpenFile:
+        part = self._open.pop(bucket, None)
+        if part is None:
+            if len(self._open) >= MAX_OPEN_FILES:
+                self._finish(next(iter(self._open)))
+            context, number = self._context, len(self._created)
+            attempt = quote(context.attempt, safe="")
+            name = f"{context.batch_id}-{context.partition}-{attempt}-{number}"
+            path = os.path.join(self._form.staging, name)
+            self._created.append(path)
+            part = _OpenFile(name, number, self._files.create(path), self._encode)
+            if self._encode is None:
+                part.bulk = self._form.writer_factory.create(part.file)
+            else:
+                part.file.write(self._form.head)
+        self._open[bucket] = part  # at the end: the first one is the one longest not written to
+        return part
+
+    def _finish(self, bucket: str | None) -> None:
+        part = self._open[bucket]
+        if part.bulk is not None:
+            part.bulk.finish()
+        self._files.sync(part.file)
+        size_bytes = part.file.tell()
+        part.file.close()
+        del self._open[bucket]
+        context = self._context
+        self._complete.append(
+            StagedFile(
+                part.name,
+                bucket,
+                size_bytes,
+                part.records,
+                context.batch_id,
+                context.partition,
+                part.number,
+            )
+        )
+
+
+@dataclass
+class _OpenFile:
+    name: str
+    number: int
+    file: IO[bytes]
+    encode: Callable[[Sequence[Any]], bytes] | None
+    bulk: BulkWriter | None = None
+    records: int = 0
+
+    def write(self, values: Sequence[Any]) -> None:
+        if self.bulk is not None:
+            self.bulk.write(values)
+        elif self.encode is not None:
+            self.file.write(self.encode(values))
+        self.records += len(values)
+
+    def write_columns(self, chunk: ColumnChunk) -> None:
+        bulk: Any = self.bulk
+        bulk.write_columns(chunk)
+        self.records += chunk.count
+
+    def discard(self) -> None:
+        try:
+            discard = getattr(self.bulk, "discard", None)
+            if discard is not None:
+                discard()
+        finally:
+            self.file.close()
+
+
+def encode_all(encoder: Any, type_info: Any) -> Callable[[Sequence[Any]], bytes]:
+    """A function from many records to their bytes."""
+    many = getattr(encoder, "encode_all", None)
+    if many is not None:
+        found: Callable[[Sequence[Any]], bytes] = many
+        return found
+    if isinstance(encoder, Encoder):
+        return lambda values: b"".join([encoder.encode(value, type_info) for value in values])
+    one = encoder.encode
+    return lambda values: b"".join([one(value) for value in values])

@@ -1,0 +1,294 @@
+"""One source after another: files first, for example, then Kafka without an end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headrace.common.changelog_mode import ChangelogMode, union
+from headrace.connector import (
+    Budget,
+    Chunk,
+    ColumnChunk,
+    JsonValue,
+    Pending,
+    Progress,
+    ServedBy,
+    Source,
+    SplitEnumerator,
+    SplitRange,
+    SplitReader,
+)
+from headrace.errors import PlanError
+
+
+@dataclass(frozen=True)
+class HybridSource(Source):
+    """The records of several sources, one after the other; all but the last are bounded.
+
+    A split is named ``<number of the source>:<its own name>``, so the positions say which source is
+    read. A source begins in the micro-batch in which the one before it ends. Its splits are known
+    before the others end, so event time does not end between the two.
+    """
+
+    sources: tuple[Source, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sources", tuple(self.sources))
+        if not self.sources:
+            raise PlanError("a hybrid source needs sources", hint="HybridSource.builder(first)")
+        for source in self.sources:
+            if not isinstance(source, Source) or source.served_by is not ServedBy.TASKS:
+                raise PlanError(
+                    f"{source!r:.100} cannot be a part of a hybrid source",
+                    hint="use sources that tasks read: FileSource, KafkaSource",
+                )
+        for source in self.sources[:-1]:
+            if not source.bounded:
+                raise PlanError(
+                    f"{source.name} has no end, so no source can come after it",
+                    hint="only the last source may have no end; set_bounded(…) ends a KafkaSource",
+                )
+        if any(source.bad_record_tag != self.bad_record_tag for source in self.sources):
+            raise PlanError(
+                "the sources of a hybrid source send bad records to different tags",
+                hint="give all of them the same on_error(tag), or none",
+            )
+
+    @staticmethod
+    def builder(first_source: Source) -> HybridSourceBuilder:
+        """A new builder, with the source to begin with."""
+        return HybridSourceBuilder((first_source,))
+
+    @property
+    def gives(self) -> ChangelogMode | None:
+        """What its sources give."""
+        return union(source.gives for source in self.sources)
+
+    @property
+    def kind(self) -> str:
+        """A hybrid of these kinds."""
+        return f"hybrid({', '.join(source.kind for source in self.sources)})"
+
+    @property
+    def locator(self) -> str:
+        """What its sources read."""
+        return ", ".join(source.locator for source in self.sources)
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Those of the sources that have one."""
+        found = [source.fingerprint for source in self.sources]
+        return "/".join(each or "" for each in found) if any(found) else None
+
+    @property
+    def bounded(self) -> bool:
+        """True where the last source is."""
+        return self.sources[-1].bounded
+
+    @property
+    def stops_at(self) -> str:
+        """Where the last source stops."""
+        return self.sources[-1].stops_at
+
+    def stops(self, split: str) -> bool:
+        """True for the splits of the last source; those of the others end."""
+        return _number_of(split) == len(self.sources) - 1
+
+    @property
+    def record_type(self) -> Any | None:
+        """That of the sources, where all have the same."""
+        first = self.sources[0].record_type
+        return first if all(source.record_type == first for source in self.sources) else None
+
+    @property
+    def bad_record_tag(self) -> Any | None:
+        """That of the sources."""
+        return self.sources[0].bad_record_tag
+
+    def absolute(self) -> HybridSource:
+        """The same source with absolute paths, for tasks that have another working folder."""
+        return replace(
+            self,
+            sources=tuple(
+                source.absolute() if hasattr(source, "absolute") else source
+                for source in self.sources
+            ),
+        )
+
+    def enumerator(self, directory: str) -> SplitEnumerator:
+        """A new enumerator; each source has a folder of its own below ``directory``."""
+
+        def make(number: int) -> SplitEnumerator:
+            return self.sources[number].enumerator(f"{directory}/{number}")
+
+        return HybridEnumerator(make, [source.bounded for source in self.sources])
+
+    def reader(self) -> SplitReader:
+        """A new reader."""
+        return HybridReader([source.reader() for source in self.sources])
+
+
+class HybridSourceBuilder:
+    """Collects the sources of a ``HybridSource``."""
+
+    def __init__(self, sources: tuple[Source, ...]) -> None:
+        self._sources = sources
+
+    def add_source(self, source: Source) -> HybridSourceBuilder:
+        """Read this source after those that were added before."""
+        self._sources += (source,)
+        return self
+
+    def build(self) -> HybridSource:
+        """The source.
+
+        Raises:
+            PlanError: one that is not the last has no end, or they cannot be read together.
+        """
+        return HybridSource(self._sources)
+
+
+@dataclass
+class HybridEnumerator(SplitEnumerator):
+    """Asks the enumerator of the source whose splits are there. ``bounded``: of each source."""
+
+    make: Callable[[int], SplitEnumerator]
+    bounded: Sequence[bool]
+    _made: dict[int, SplitEnumerator] = field(default_factory=dict)
+
+    def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """The splits of the first source that has any."""
+        for number in range(len(self.bounded)):
+            found = self._of(number).initial(now_ms)
+            if found:
+                return _named(number, found)
+        return {}
+
+    def advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        """What its source says; where that ends, the first positions of the next come with it."""
+        number = self._current(positions)
+        own = frozenset(_own(split) for split in paused if _number_of(split) == number)
+        found = self._of(number).advance(_of(number, positions), budget, now_ms, own)
+        ends = found.finished
+        finished = ends if isinstance(ends, Mapping) else dict.fromkeys(ends)
+        progress = Progress(
+            _named(number, found.positions),
+            _named(number, finished),
+            found.ended,
+            _named(number, found.started),
+        )
+        return self._switched(number, progress, now_ms) if found.ended else progress
+
+    def _switched(self, number: int, progress: Progress, now_ms: int) -> Progress:
+        """The end of a source, and the beginning of the next that has splits."""
+        for following in range(number + 1, len(self.bounded)):
+            begins = _named(following, self._of(following).initial(now_ms))
+            if begins:
+                started = {**progress.started, **begins}
+                return Progress(begins, progress.finished, False, started)
+        # A source without an end may have splits later: it is asked from now on.
+        return replace(progress, ended=self.bounded[-1] or number == len(self.bounded) - 1)
+
+    def _current(self, positions: Mapping[str, JsonValue]) -> int:
+        return max(map(_number_of, positions), default=len(self.bounded) - 1)
+
+    def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
+        """The positions, with the stops of the last source; the others keep theirs."""
+        last = len(self.bounded) - 1
+        own = _of(last, positions)
+        begun = own or not positions  # where nothing is left, the last one stopped with nothing
+        after = _named(last, self._of(last).resume(own, now_ms)) if begun else {}
+        return {**positions, **after}
+
+    def ranges(
+        self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
+    ) -> Sequence[SplitRange]:
+        """The work of each source that has some, in the order of the sources."""
+        work: list[SplitRange] = []
+        for number in sorted({_number_of(split) for split in (*start, *end, *finished)}):
+            own = frozenset(_own(split) for split in finished if _number_of(split) == number)
+            found = self._of(number).ranges(_of(number, start), _of(number, end), own)
+            work += [replace(each, split=_name(number, each.split)) for each in found]
+        return work
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """What the last source says; before it is read, nobody knows what it will have."""
+        number = self._current(positions)
+        if number < len(self.bounded) - 1:
+            return Pending()
+        return self._of(number).pending(_of(number, positions))
+
+    def committed(self, positions: Mapping[str, JsonValue]) -> None:
+        """Tell the sources whose splits are named."""
+        for number in {_number_of(split) for split in positions}:
+            self._of(number).committed(_of(number, positions))
+
+    def close(self) -> None:
+        """Close those that were made."""
+        for enumerator in self._made.values():
+            enumerator.close()
+
+    def _of(self, number: int) -> SplitEnumerator:
+        if number not in self._made:
+            self._made[number] = self.make(number)
+        return self._made[number]
+
+
+@dataclass
+class HybridReader(SplitReader):
+    """Reads each range with the reader of its source."""
+
+    readers: Sequence[SplitReader]
+
+    def read(self, split_range: SplitRange) -> Iterator[Chunk]:
+        """The records of one range, in order."""
+        return self._of(split_range).read(_range_of(split_range))
+
+    def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
+        """The same as columns, where its source has them."""
+        return self._of(split_range).read_columns(_range_of(split_range))
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether one of the sources has columns."""
+        return any(reader.has_columns for reader in self.readers)
+
+    def close(self) -> None:
+        """Close all readers."""
+        for reader in self.readers:
+            reader.close()
+
+    def _of(self, split_range: SplitRange) -> SplitReader:
+        return self.readers[_number_of(split_range.split)]
+
+
+def _name(number: int, split: str) -> str:
+    return f"{number}:{split}"
+
+
+def _number_of(split: str) -> int:
+    return int(split.partition(":")[0])
+
+
+def _own(split: str) -> str:
+    return split.partition(":")[2]
+
+
+def _named(number: int, positions: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {_name(number, split): at for split, at in positions.items()}
+
+
+def _of(number: int, positions: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {_own(split): at for split, at in positions.items() if _number_of(split) == number}
+
+
+def _range_of(split_range: SplitRange) -> SplitRange:
+    return replace(split_range, split=_own(split_range.split))

@@ -1,0 +1,127 @@
+"""Sources whose records have an index: planning and reading that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.connector import (
+    Budget,
+    Chunk,
+    ColumnChunk,
+    JsonValue,
+    Pending,
+    Progress,
+    SplitEnumerator,
+    SplitRange,
+    SplitReader,
+)
+from headrace.datastream.formats._file_format import CHUNK_RECORDS, COLUMNS_RECORDS
+
+RANGE_RECORDS = 4 * CHUNK_RECORDS
+"""A range is at most so long, so that the records of one split spread over tasks."""
+
+
+@dataclass
+class IndexedEnumerator(SplitEnumerator):
+    """One split of records 0, 1, … ``count``; the position is the index of the next one.
+
+    ``payload`` (start, end) to what the reader needs. With a rate the position is
+    ``[index, start_ms]`` and only the records that are due by ``now_ms`` are planned.
+    ``in_columns``: records are made many at a time, so ranges are longer.
+    Only ``Budget.max_records`` counts: the size of a record not yet made is unknown.
+    """
+
+    split: str
+    count: int | None
+    payload: Callable[[int, int], Any]
+    rate_per_second: float | None = None
+    in_columns: bool = False
+
+    def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """The split at its first record."""
+        return {self.split: self._position(0, now_ms)}
+
+    def advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        """As many records as the budget and the rate allow."""
+        if self.split not in positions:
+            return Progress({}, ended=True)
+        position = positions[self.split]
+        if self.split in paused:
+            return Progress({self.split: position})
+        index, start_ms = self._parts(position)
+        end = index + max(budget.max_records, 1)
+        if self.rate_per_second is not None:
+            end = max(min(end, self.due(now_ms - start_ms)), index)
+        if self.count is not None and end >= self.count:
+            last = self._position(self.count, start_ms)
+            return Progress({}, {self.split: last}, ended=True)
+        return Progress({self.split: self._position(end, start_ms)})
+
+    def due(self, elapsed_ms: int) -> int:
+        """The records that are due by a time since the start, by the rate."""
+        assert self.rate_per_second is not None
+        return int(elapsed_ms * self.rate_per_second / 1000)
+
+    def ranges(
+        self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
+    ) -> Sequence[SplitRange]:
+        """The records between two indexes, in pieces."""
+        if self.split not in start:
+            return []
+        first, _ = self._parts(start[self.split])
+        last, _ = self._parts(end[self.split])
+        step = COLUMNS_RECORDS if self.in_columns else RANGE_RECORDS
+        return [
+            SplitRange(self.split, at, to, self.payload(at, to), to - at)
+            for at in range(first, last, step)
+            for to in (min(at + step, last),)
+        ]
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """The records that are still to come; not known where they never end."""
+        if self.count is None:
+            return Pending()
+        at = positions.get(self.split)
+        return Pending(0 if at is None else self.count - self._parts(at)[0])
+
+    def _position(self, index: int, start_ms: int) -> JsonValue:
+        return index if self.rate_per_second is None else [index, start_ms]
+
+    def _parts(self, position: JsonValue) -> tuple[int, int]:
+        return (position, 0) if self.rate_per_second is None else (position[0], position[1])
+
+
+@dataclass
+class IndexedReader(SplitReader):
+    """Reads ranges of indexes through ``values(range, start, end)``."""
+
+    values: Callable[[SplitRange, int, int], list[Any]]
+    columns: Callable[[int, int], ColumnChunk] | None = None
+    """Gives the records between two indexes as columns."""
+
+    def read(self, split_range: SplitRange) -> Iterator[Chunk]:
+        """The records of one range, in chunks."""
+        end = split_range.end
+        for at in range(split_range.start, end, CHUNK_RECORDS):
+            yield Chunk(self.values(split_range, at, min(at + CHUNK_RECORDS, end)))
+
+    def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
+        """The same as columns, where they are made so."""
+        make, end = self.columns, split_range.end
+        if make is None:
+            return None
+        starts = range(split_range.start, end, COLUMNS_RECORDS)
+        return (make(at, min(at + COLUMNS_RECORDS, end)) for at in starts)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether the records are made as columns."""
+        return self.columns is not None

@@ -1,0 +1,1 @@
+"""What source and sink share: librdkafka, and its clients."""

@@ -1,0 +1,79 @@
+"""A group's offsets, committed and asked for through a consumer that reads nothing.
+
+An ``AdminClient`` must do neither: librdkafka 2.16 ends the process where the group's coordinator
+does not answer in time (its issue 4605), or answers that it is not the coordinator (5040).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from headrace.datastream.connectors._kafka.client.consumer import Place
+from headrace.datastream.connectors._kafka.client.library import UNKNOWN, library, made, text_of
+
+CLOSING_S = 5.0
+_SERVE_S = 0.05
+
+
+class GroupConsumer:
+    """Commits for the group in its properties, which it does not join: it subscribes to nothing."""
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        self._kafka = library("reading from")
+        self._under_way = 0
+        self._outcomes: list[str | None] = []
+        own = {"on_commit": self._answered, "error_cb": lambda error: None, **properties}
+        self._consumer = made(self._kafka.Consumer, own)
+
+    def commit(self, offsets: Mapping[Place, int]) -> None:
+        """Begin to commit; ``outcomes`` says how it went."""
+        places = [self._kafka.TopicPartition(*place, at) for place, at in offsets.items()]
+        try:
+            self._consumer.commit(offsets=places, asynchronous=True)
+        except self._kafka.KafkaException as error:
+            self._outcomes.append(text_of(error))
+        else:
+            self._under_way += 1
+
+    def _answered(self, error: Any, places: Sequence[Any]) -> None:
+        self._under_way -= 1
+        wrong = [error] if error is not None else _errors(places)
+        self._outcomes.append(text_of(wrong[0]) if wrong else None)
+
+    def outcomes(self) -> Sequence[str | None]:
+        """How the commits went that were answered since the last call; None: well.
+
+        librdkafka goes on with one that nobody answers, for as long as the client lives.
+        """
+        self._consumer.poll(0)  # calls what the answers are for
+        found, self._outcomes = self._outcomes, []
+        return found
+
+    def committed(self, places: Iterable[Place], timeout_s: float) -> dict[Place, int]:
+        """The group's offsets, of partitions where it has one.
+
+        Raises:
+            KafkaException: no broker answers, or one refuses; for a partition alone, too.
+        """
+        asked = [self._kafka.TopicPartition(*place) for place in places]
+        found = self._consumer.committed(asked, timeout=timeout_s) if asked else []
+        for error in _errors(found):
+            raise self._kafka.KafkaException(error)
+        return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
+
+    def close(self) -> None:
+        """Wait a few seconds for commits under way, and end the client.
+
+        Its own ``close`` would wait for them without end; dropped, the client ends all the same.
+        """
+        end = time.monotonic() + CLOSING_S
+        while self._under_way and time.monotonic() < end:
+            self._consumer.poll(_SERVE_S)
+        del self._consumer
+
+
+def _errors(places: Iterable[Any]) -> list[Any]:
+    """What is wrong with partitions; those that are not there have no offset, and no lag."""
+    return [at.error for at in places if at.error and at.error.name() not in UNKNOWN]

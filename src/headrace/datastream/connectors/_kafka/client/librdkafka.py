@@ -1,0 +1,335 @@
+"""The clients that confluent-kafka gives: imported where they are first made."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.datastream.connectors._kafka.client.consumer import (
+    Cluster,
+    Fetched,
+    OffsetGone,
+    PartitionLog,
+    Place,
+    Topic,
+    Unreachable,
+    is_own,
+)
+from headrace.datastream.connectors._kafka.client.group_consumer import GroupConsumer
+from headrace.datastream.connectors._kafka.client.library import UNKNOWN, library, made
+from headrace.datastream.connectors._kafka.client.properties import Properties, looked_up
+from headrace.errors import JobError
+
+ASK_TIMEOUT_S = 10.0
+
+CONNECTING = {
+    # Java's; after a while librdkafka would look for a broker every ten seconds.
+    "reconnect.backoff.max.ms": "1000",
+}
+
+DEFAULTS = {
+    "isolation.level": "read_committed",
+    # Where a transaction's marker ends a range, the end is known by the answer to an empty fetch.
+    "fetch.wait.max.ms": "100",
+    # librdkafka waits for a second after its queue was full.
+    "fetch.queue.backoff.ms": "5",
+    "queued.max.messages.kbytes": "4096",
+}
+
+FORCED = {
+    "auto.offset.reset": "error",
+    "enable.auto.commit": "false",
+    "enable.auto.offset.store": "false",
+    "enable.partition.eof": "true",
+}
+
+# No broker answers, or none that is in charge: so it may be for a while.
+_LATER = (
+    *("_TRANSPORT", "_ALL_BROKERS_DOWN", "_TIMED_OUT", "_TIMED_OUT_QUEUE", "_RESOLVE"),
+    *("REQUEST_TIMED_OUT", "BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION"),
+    *("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"),
+    *("_WAIT_COORD", "UNSTABLE_OFFSET_COMMIT"),
+)
+
+# One without a leader.
+_LEADERLESS = (
+    *("LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "REPLICA_NOT_AVAILABLE"),
+    *("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "OFFSET_NOT_AVAILABLE"),
+    *("KAFKA_STORAGE_ERROR", "_NOENT"),
+)
+
+
+def _codes(errors: Any, names: Iterable[str]) -> set[int]:
+    """The numbers of errors that this version of the library knows."""
+    return {getattr(errors, name) for name in names if hasattr(errors, name)}
+
+
+@dataclass(frozen=True)
+class LibrdkafkaClients:
+    """Makes clients with the same properties."""
+
+    servers: str
+    group: str | None
+    prefix: str | None
+    properties: Properties
+
+    def cluster(self) -> Cluster:
+        """A client for questions."""
+        return LibrdkafkaCluster(self)
+
+    def log(self, topic: str, partition: int) -> PartitionLog:
+        """A client for one partition."""
+        return LibrdkafkaLog(self, topic, partition)
+
+    def group_commits(self, group: str) -> GroupConsumer:
+        """A client for a group's offsets."""
+        return GroupConsumer({**self.consumer(), "group.id": looked_up("group.id", group)})
+
+    def pause(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+    def clock_ms(self) -> int:
+        """The machine's monotonic time."""
+        return time.monotonic_ns() // 1_000_000
+
+    def admin(self) -> dict[str, Any]:
+        """The properties of a client that asks questions."""
+        return {**CONNECTING, **self.properties.for_admin(), **self._own}
+
+    def consumer(self) -> dict[str, Any]:
+        """The properties of a consumer."""
+        group = {"group.id": looked_up("group.id", self.group or "headrace")}
+        given = {**CONNECTING, **DEFAULTS, **self.properties.for_consumer()}
+        return {**given, **FORCED, **self._own, **group}
+
+    @property
+    def isolation(self) -> str:
+        """Which records may be read."""
+        given = self.properties.get("isolation.level") or DEFAULTS["isolation.level"]
+        return looked_up("isolation.level", given)
+
+    @property
+    def _own(self) -> dict[str, str]:
+        name = self.properties.get("client.id") or self.prefix or "headrace"
+        own = {"bootstrap.servers": self.servers, "client.id": name}
+        return {key: looked_up(key, value) for key, value in own.items()}
+
+
+_left: list[Any] = []
+"""The ``AdminClient``s that nobody has closed. A garbage collection must not be what ends one: it
+may run in the client's own thread, which tells of an answer, and librdkafka ends the process then.
+Who makes the next one ends them."""
+
+
+class _Heard:
+    """What a client heard last. It does not know who asks: the client would keep that one alive."""
+
+    text = ""
+    refused = False
+    unknown_host = False
+    """Nothing else was heard: another of the servers may have an address."""
+
+    def __call__(self, error: Any) -> None:
+        if self.text and error.name() == "_ALL_BROKERS_DOWN":
+            return  # why they are was heard before
+        self.unknown_host = error.name() == "_RESOLVE" and (self.unknown_host or not self.text)
+        self.text = str(error.str())
+        self.refused = error.name() in ("_AUTHENTICATION", "_SSL")
+
+
+class LibrdkafkaCluster:
+    """Asks through an ``AdminClient``."""
+
+    def __init__(self, clients: LibrdkafkaClients) -> None:
+        self._kafka = library("reading from")
+        self._clients = clients
+        self._heard = _Heard()
+        _end_those_left()
+        properties = {**clients.admin(), "error_cb": self._heard}
+        self._admin = made(self._kafka.admin.AdminClient, properties)
+        self._unless_closed = weakref.finalize(self, _left.append, self._admin)
+        self._unless_closed.atexit = False
+        level = clients.isolation.upper()
+        self._isolation = self._kafka.IsolationLevel[level]
+
+    @contextlib.contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Turn the client's exceptions into ours."""
+        try:
+            yield
+        except self._kafka.KafkaException as error:
+            raise self._told(error) from None
+        finally:
+            self._admin.poll(0)  # what the client logged comes here
+
+    def _told(self, error: Any) -> Exception:
+        kafka_error, codes, heard = error.args[0], self._kafka.KafkaError, self._heard
+        self._admin.poll(0)  # what the client heard comes here
+        text = heard.text or f"{self._clients.servers}: {kafka_error.str()}"
+        if kafka_error.code() in _codes(codes, (*_LATER, *_LEADERLESS)):
+            return Unreachable(text, refused=heard.refused, unknown_host=heard.unknown_host)
+        if kafka_error.code() == codes._AUTHENTICATION:
+            return Unreachable(text, refused=True)
+        return JobError(f"Kafka refuses: {kafka_error.str()}")
+
+    def names(self) -> Sequence[str]:
+        """The topics' names, sorted."""
+        with self._asking():
+            topics = self._admin.list_topics(timeout=ASK_TIMEOUT_S).topics
+        return sorted(name for name in topics if not is_own(name))
+
+    def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
+        """Those that exist."""
+        if not topics:
+            return {}
+        codes = self._kafka.KafkaError
+        collection = self._kafka.TopicCollection([*topics])
+        found: dict[str, Topic] = {}
+        with self._asking():
+            asked = self._admin.describe_topics(collection, request_timeout=ASK_TIMEOUT_S)
+            for name, answer in asked.items():
+                try:
+                    topic = answer.result()
+                except self._kafka.KafkaException as error:
+                    if error.args[0].code() in _codes(codes, UNKNOWN):
+                        continue
+                    raise
+                found[name] = Topic(_id_text(topic.topic_id), len(topic.partitions))
+        return found
+
+    def earliest(self, places: Iterable[Place]) -> dict[Place, int]:
+        """First offsets."""
+        return self._offsets(places, self._kafka.admin.OffsetSpec.earliest())
+
+    def latest(self, places: Iterable[Place]) -> dict[Place, int]:
+        """Ends."""
+        return self._offsets(places, self._kafka.admin.OffsetSpec.latest())
+
+    def at_time(self, places: Iterable[Place], timestamp_ms: int) -> dict[Place, int]:
+        """First offsets from a time on."""
+        found = self._offsets(places, self._kafka.admin.OffsetSpec.for_timestamp(timestamp_ms))
+        return {place: offset for place, offset in found.items() if offset >= 0}
+
+    def _offsets(self, places: Iterable[Place], spec: Any) -> dict[Place, int]:
+        wanted = {self._kafka.TopicPartition(*place): spec for place in places}
+        if not wanted:
+            return {}
+        found: dict[Place, int] = {}
+        silent: Exception | None = None
+        with self._asking():
+            asked = self._admin.list_offsets(
+                wanted, isolation_level=self._isolation, request_timeout=ASK_TIMEOUT_S
+            )
+        for place, answer in asked.items():
+            try:
+                found[place.topic, place.partition] = answer.result().offset
+            except self._kafka.KafkaException as error:
+                absent = (*UNKNOWN, *_LEADERLESS)
+                if error.args[0].code() in _codes(self._kafka.KafkaError, absent):
+                    continue
+                silent = self._told(error)
+                if not isinstance(silent, Unreachable):
+                    raise silent from None
+        if silent is not None and not found:
+            raise silent
+        return found
+
+    def committed(self, group: str, places: Iterable[Place]) -> dict[Place, int]:
+        """A group's offsets."""
+        consumer = self._clients.group_commits(group)
+        try:
+            with self._asking():
+                return consumer.committed(places, ASK_TIMEOUT_S)
+        finally:
+            consumer.close()
+
+    def close(self) -> None:
+        """End the client."""
+        if self._unless_closed.detach() is not None:
+            _end(self._admin)
+
+
+def _end(client: Any) -> None:
+    """Close an ``AdminClient`` in this thread."""
+    with client:
+        pass
+
+
+def _end_those_left() -> None:
+    """Close the ``AdminClient``s that nobody closed; another thread may be doing so."""
+    with contextlib.suppress(IndexError):
+        while True:
+            _end(_left.pop())
+
+
+def _id_text(topic_id: Any) -> str:
+    """A topic's id; empty where the broker has none."""
+    text = str(topic_id)
+    return "" if topic_id is None or set(text) <= {"A", "="} else text
+
+
+class LibrdkafkaLog:
+    """A consumer that is assigned one partition: it joins no group, and nobody rebalances it."""
+
+    def __init__(self, clients: LibrdkafkaClients, topic: str, partition: int) -> None:
+        self._kafka = library("reading from")
+        self._place = topic, partition
+        self._heard = _Heard()
+        properties = {**clients.consumer(), "error_cb": self._heard}
+        self._consumer = made(self._kafka.Consumer, properties)
+
+    def heard(self) -> str:
+        """What the client's threads have met."""
+        return self._heard.text
+
+    def seek(self, offset: int) -> None:
+        """Assign the partition anew, which drops what was fetched."""
+        self._consumer.assign([self._kafka.TopicPartition(*self._place, offset)])
+
+    def fetch(self, most: int, wait_s: float) -> Fetched:
+        """Wait for one message, and take what else is there."""
+        first = self._consumer.poll(wait_s)
+        if first is None:
+            return Fetched(())
+        found = [first]
+        if most > 1:
+            found += self._consumer.consume(most - 1, 0)
+        events = [message for message in found if message.error() is not None]
+        if not events:
+            return Fetched(found)
+        reached = None
+        for event in events:
+            if event.error().code() == self._kafka.KafkaError._PARTITION_EOF:
+                reached = event.offset()
+            else:
+                self._check(event)
+        return Fetched([message for message in found if message.error() is None], reached)
+
+    def _check(self, event: Any) -> None:
+        """Raise for an event that is final; librdkafka goes on by itself after the others.
+
+        Raises:
+            OffsetGone: the partition does not have the offset, or is not there.
+            JobError: the brokers refuse.
+        """
+        error, codes = event.error(), self._kafka.KafkaError
+        if error.code() in (codes._AUTO_OFFSET_RESET, codes.OFFSET_OUT_OF_RANGE):
+            raise OffsetGone(error.str())
+        if error.code() in _codes(codes, UNKNOWN):
+            raise OffsetGone(error.str(), topic_gone=True)
+        refused = (codes.TOPIC_AUTHORIZATION_FAILED, codes._AUTHENTICATION)
+        if error.fatal() or error.code() in refused:
+            topic, partition = self._place
+            raise JobError(
+                f"Kafka refuses: {error.str()}",
+                where={"topic": topic, "partition": str(partition)},
+            )
+
+    def close(self) -> None:
+        """Leave."""
+        self._consumer.close()

@@ -1,0 +1,1 @@
+"""Writing topics, within transactions where that is asked for."""

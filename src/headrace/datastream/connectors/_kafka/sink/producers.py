@@ -1,0 +1,211 @@
+"""The producers that confluent-kafka gives, and where a transaction's marker is kept."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from headrace.datastream.connectors._kafka.client.consumer import is_own
+from headrace.datastream.connectors._kafka.client.library import library, made, text_of
+from headrace.datastream.connectors._kafka.client.properties import Properties, looked_up
+from headrace.errors import ConfigurationError
+
+DEFAULTS = {
+    "enable.idempotence": "true",  # as in Java; a retry changes neither order nor count
+    "partitioner": "murmur2_random",  # Java's: librdkafka's own brings a key to another partition
+    "compression.type": "lz4",
+}
+
+# Serializers and metrics of Java's producer, and what the sink decides.
+_OF_JAVA = re.compile(
+    r"(key|value)\.serializer(\..*)?|max\.block\.ms|partitioner\..+|transactional\.id"
+    r"|enable\.metrics\.push|.*\.deserializer|group\.id"
+)
+_RENAMED = {"max.request.size": "message.max.bytes"}
+
+
+_WRITING = "writing to"
+
+_log = logging.getLogger(__name__)
+
+
+class Producers(Protocol):
+    """Makes producers. It can be pickled, and shows no secret in its ``repr``.
+
+    A producer has the methods of confluent-kafka's, and raises its ``KafkaException``.
+    """
+
+    def producer(
+        self,
+        settings: Mapping[str, str],
+        on_delivery: Callable[[Any, Any], None],
+        on_error: Callable[[Any], None],
+    ) -> Any:
+        """A new producer; what the user has set counts more than ``settings``."""
+
+    def marker(self, group: str, timeout_s: float) -> int:
+        """The greatest offset that a group has committed, of any topic; -1 if it has none.
+
+        A transaction that is about to commit is waited for: the answer is then not available.
+        """
+
+    def last_marker(self, beginning: str, timeout_s: float) -> int:
+        """The greatest offset of all groups called ``beginning`` and a number; -1: there is none.
+
+        Open transactions are not waited for: what they contain does not count.
+        """
+
+    def group_metadata(self, group: str) -> Any:
+        """What ``send_offsets_to_transaction`` knows the group by."""
+
+    def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
+        """The settings of a topic, by name; none where they may not be read, or nobody answers."""
+
+    def setting(self, key: str, otherwise: int) -> int:
+        """A number among the properties that were given."""
+
+
+@dataclass(frozen=True)
+class LibrdkafkaProducers:
+    """Makes producers with the same properties."""
+
+    servers: str
+    properties: Properties
+
+    def producer(
+        self,
+        settings: Mapping[str, str],
+        on_delivery: Callable[[Any, Any], None],
+        on_error: Callable[[Any], None],
+    ) -> Any:
+        """A producer that reports failures alone."""
+        return made(
+            library(_WRITING).Producer,
+            {
+                **DEFAULTS,
+                **settings,
+                **self._client(),
+                # Never another one: it would not be fenced.
+                **{key: settings[key] for key in ("transactional.id",) if key in settings},
+                "delivery.report.only.error": True,
+                "on_delivery": on_delivery,
+                "error_cb": on_error,
+            },
+        )
+
+    def marker(self, group: str, timeout_s: float) -> int:
+        """Ask for a group's offsets, of all topics: those that no open transaction can change.
+
+        A consumer is asked, which waits for such transactions since it reads what is committed.
+        """
+        return self._greatest(group, timeout_s, "read_committed")
+
+    def last_marker(self, beginning: str, timeout_s: float) -> int:
+        """Ask all brokers for their groups, then for the offsets of those that are the sink's.
+
+        Open transactions are not waited for. An ``AdminClient`` lists groups only: one that asks a
+        group's coordinator may end the process (see ``group_consumer``).
+        """
+        with made(library(_WRITING).admin.AdminClient, self._admin()) as admin:
+            listed = admin.list_consumer_groups(request_timeout=timeout_s).result()
+        for error in listed.errors:
+            raise error
+        own = re.compile(re.escape(beginning) + "[0-9]+")
+        names = [each.group_id for each in listed.valid if own.fullmatch(each.group_id)]
+        found = [self._greatest(name, timeout_s, "read_uncommitted") for name in names]
+        return max(found, default=-1)
+
+    def _greatest(self, group: str, timeout_s: float, level: str) -> int:
+        kafka = library(_WRITING)
+        own = {**self._admin(), "group.id": group, "isolation.level": level}
+        consumer = made(kafka.Consumer, own)
+        try:
+            names = consumer.list_topics(timeout=timeout_s).topics
+            asked = [kafka.TopicPartition(name, 0) for name in sorted(names) if not is_own(name)]
+            found = consumer.committed(asked, timeout=timeout_s) if asked else []
+        finally:
+            consumer.close()
+        return _greatest(found)
+
+    def group_metadata(self, group: str) -> Any:
+        """A consumer's that has joined no group: it is of no generation."""
+        consumer = made(library(_WRITING).Consumer, {**self._admin(), "group.id": group})
+        try:
+            return consumer.consumer_group_metadata()
+        finally:
+            consumer.close()
+
+    def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
+        """Ask for what the topic has, whoever has set it."""
+        kafka = library(_WRITING)
+        asked = kafka.admin.ConfigResource(kafka.admin.ConfigResource.Type.TOPIC, topic)
+        with made(kafka.admin.AdminClient, self._admin()) as admin:
+            (answer,) = admin.describe_configs([asked], request_timeout=timeout_s).values()
+            try:
+                return {name: entry.value for name, entry in answer.result().items()}
+            except kafka.KafkaException as error:
+                _log.info("the settings of the topic %r are not known: %s", topic, text_of(error))
+                return {}
+
+    def setting(self, key: str, otherwise: int) -> int:
+        """A number among the properties.
+
+        Raises:
+            ConfigurationError: it is no number.
+        """
+        text = self._client_properties().get(key)
+        try:
+            return otherwise if text is None else int(text)
+        except ValueError:
+            raise ConfigurationError(f"{key} is no number: {text!r}") from None
+
+    def _client_properties(self) -> dict[str, str]:
+        return for_producer(self.properties)
+
+    def _client(self) -> dict[str, str]:
+        own = self._client_properties()
+        servers = looked_up("bootstrap.servers", self.servers)
+        return {**own, "bootstrap.servers": servers, **_client_id(self.properties)}
+
+    def _admin(self) -> dict[str, str]:
+        return {key: value for key, value in self._client().items() if _COMMON.match(key)}
+
+
+def _greatest(found: Iterable[Any]) -> int:
+    """The greatest offset that an answer has; -1: none.
+
+    Raises:
+        KafkaException: one is not known, for another reason than that the topic may not be seen.
+    """
+    found = [*found]
+    for place in found:
+        if place.error is not None and "AUTHORIZATION" not in place.error.name():
+            raise library(_WRITING).KafkaException(place.error)
+    return max((place.offset for place in found if place.error is None), default=-1)
+
+
+_COMMON = re.compile(
+    r"(bootstrap|client|security|sasl|ssl|enable\.ssl|enable\.sasl|broker|socket)\.|log_level|debug"
+)
+
+
+def _client_id(properties: Properties) -> dict[str, str]:
+    return {"client.id": looked_up("client.id", properties.get("client.id") or "headrace")}
+
+
+def for_producer(properties: Properties) -> dict[str, str]:
+    """Properties for librdkafka's producer, with references looked up.
+
+    Raises:
+        ConfigurationError: a form that only Java reads, or a reference leads nowhere.
+    """
+    kept = [(key, value) for key, value in properties.given if not _OF_JAVA.fullmatch(key)]
+    named = Properties(tuple((_RENAMED.get(key, key), value) for key, value in kept))
+    found = named.for_consumer()
+    memory = found.pop("buffer.memory", None)  # Java's, in bytes
+    if memory is not None and memory.isdigit():
+        found.setdefault("queue.buffering.max.kbytes", str(max(int(memory) // 1024, 1)))
+    return found

@@ -1,0 +1,268 @@
+"""From the job's records to Kafka's: serialization schemas, and who chooses the topic."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from headrace.common.serialization import SerializationSchema
+from headrace.datastream.formats._registry.registration import RegisteringSchema
+from headrace.errors import PlanError, WrongFunctionError
+
+Headers = tuple[tuple[str, str | bytes | None], ...]
+
+
+class KafkaProducerRecord(NamedTuple):
+    """A record as Kafka is to have it.
+
+    Fields:
+        value: None deletes the key in a compacted topic.
+        timestamp: milliseconds since the epoch, above 0; None for the time of sending.
+        partition: None lets the client choose: by the key's hash, as Java's client does.
+        headers: names and values, in order; a name may come twice.
+    """
+
+    topic: str
+    value: bytes | None
+    key: bytes | None = None
+    timestamp: int | None = None
+    partition: int | None = None
+    headers: Headers = ()
+
+
+class KafkaSinkContext(Protocol):
+    """What a serialization schema may ask while it runs."""
+
+    def get_partitions_for_topic(self, topic: str) -> Sequence[int]:
+        """The numbers of a topic's partitions.
+
+        Raises:
+            JobError: there is no such topic, or no broker answers.
+        """
+
+
+class KafkaTopicSelector(ABC):
+    """Chooses the topic of a record."""
+
+    @abstractmethod
+    def apply(self, data: Any) -> str:
+        """The name of the topic."""
+
+
+class KafkaRecordSerializationSchema(ABC):
+    """Makes Kafka's records of the job's. Subclasses are picklable.
+
+    ``builder()`` makes one of a topic and serialization schemas.
+    """
+
+    @staticmethod
+    def builder() -> KafkaRecordSerializationSchemaBuilder:
+        """A new builder."""
+        return KafkaRecordSerializationSchemaBuilder()
+
+    @abstractmethod
+    def serialize(
+        self, element: Any, context: KafkaSinkContext, timestamp: int | None
+    ) -> KafkaProducerRecord | None:
+        """Kafka's record, or None for none.
+
+        ``timestamp``: the element's event time, or None if it has none or the sink is to write
+        the time of sending.
+        """
+
+    @property
+    def topic(self) -> str:
+        """The topic of all records; empty if each has its own."""
+        return ""
+
+
+Partitioner = Callable[[Any, bytes | None, bytes | None, str, Sequence[int]], int]
+HeaderProvider = Callable[[Any], "Headers | Mapping[str, Any] | Iterable[tuple[str, Any]] | None"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartsOfARecord(KafkaRecordSerializationSchema):
+    """Makes each part of a record by itself. One of ``fixed_topic`` and ``selector`` is set.
+
+    A schema that registers itself does so for the topic of the record.
+    """
+
+    fixed_topic: str
+    selector: Callable[[Any], str] | None
+    value_schema: SerializationSchema
+    key_schema: SerializationSchema | None = None
+    headers: HeaderProvider | None = None
+    partitioner: Partitioner | None = None
+    _of_topics: dict[tuple[str, bool], SerializationSchema] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if self.selector is None:
+            for name, is_key in (("value_schema", False), ("key_schema", True)):
+                schema = getattr(self, name)
+                object.__setattr__(self, name, _of_topic(schema, self.fixed_topic, is_key))
+
+    @property
+    def topic(self) -> str:
+        """The topic of all records; empty if each has its own."""
+        return self.fixed_topic
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether records have one topic, and nothing but key, value and timestamp."""
+        return self.selector is None and self.headers is None and self.partitioner is None
+
+    @property
+    def encoder(self) -> Callable[[Any], Any] | None:
+        """Makes the value of a plain record, or key and value; None where there is more to make."""
+        if not self.is_plain:
+            return None
+        return self.value_schema.serialize if self.key_schema is None else self._key_and_value
+
+    def _key_and_value(self, element: Any) -> tuple[bytes | None, bytes | None]:
+        assert self.key_schema is not None
+        return self.key_schema.serialize(element), self.value_schema.serialize(element)
+
+    def serialize(
+        self, element: Any, context: KafkaSinkContext, timestamp: int | None
+    ) -> KafkaProducerRecord:
+        """All parts; the timestamp is the record's event time."""
+        key_schema, value_schema, topic = self.key_schema, self.value_schema, self.fixed_topic
+        if self.selector is not None:
+            topic = self.selector(element)
+            value_schema = self._of(topic, value_schema, False)
+            key_schema = None if key_schema is None else self._of(topic, key_schema, True)
+        key = None if key_schema is None else key_schema.serialize(element)
+        value = value_schema.serialize(element)
+        partition = None
+        if self.partitioner is not None:
+            there = context.get_partitions_for_topic(topic)
+            partition = self.partitioner(element, key, value, topic, there)
+        headers = () if self.headers is None else headers_of(self.headers(element))
+        return KafkaProducerRecord(topic, value, key, timestamp, partition, headers)
+
+    def _of(self, topic: str, schema: SerializationSchema, is_key: bool) -> SerializationSchema:
+        """A schema as it is for a topic; each is made once."""
+        found = self._of_topics.get((topic, is_key))
+        if found is None:
+            found = self._of_topics[topic, is_key] = _of_topic(schema, topic, is_key)
+        return found
+
+
+def _of_topic(schema: Any, topic: str, is_key: bool) -> Any:
+    return schema.for_topic(topic, is_key) if isinstance(schema, RegisteringSchema) else schema
+
+
+def headers_of(given: Any) -> Headers:
+    """Headers from a mapping or from pairs; None for none."""
+    pairs = given.items() if isinstance(given, Mapping) else given or ()
+    return tuple((str(name), value) for name, value in pairs)
+
+
+class KafkaRecordSerializationSchemaBuilder:
+    """Collects what makes the parts of a record."""
+
+    def __init__(self) -> None:
+        self._topic = ""
+        self._selector: Callable[[Any], str] | None = None
+        self._key: SerializationSchema | None = None
+        self._value: SerializationSchema | None = None
+        self._headers: HeaderProvider | None = None
+        self._partitioner: Partitioner | None = None
+
+    def set_topic(self, topic: str) -> KafkaRecordSerializationSchemaBuilder:
+        """Write all records to one topic."""
+        if not isinstance(topic, str) or not topic:
+            raise PlanError(f"the name of a topic is a text, not {topic!r:.100}")
+        self._one_topic()
+        self._topic = topic
+        return self
+
+    def set_topic_selector(
+        self, topic_selector: Callable[[Any], str] | KafkaTopicSelector
+    ) -> KafkaRecordSerializationSchemaBuilder:
+        """Choose the topic of each record, with a function or a ``KafkaTopicSelector``."""
+        self._one_topic()
+        self._selector = _function_of(topic_selector, "apply", "a topic selector")
+        return self
+
+    def set_key_serialization_schema(
+        self, key_serialization_schema: SerializationSchema
+    ) -> KafkaRecordSerializationSchemaBuilder:
+        """Make the key of the record. Without a schema there are no keys."""
+        self._key = _schema(key_serialization_schema)
+        return self
+
+    def set_value_serialization_schema(
+        self, value_serialization_schema: SerializationSchema
+    ) -> KafkaRecordSerializationSchemaBuilder:
+        """Make the value of the record. A schema may give None, which deletes the key."""
+        self._value = _schema(value_serialization_schema)
+        return self
+
+    def set_header_provider(
+        self, header_provider: HeaderProvider
+    ) -> KafkaRecordSerializationSchemaBuilder:
+        """Make the headers: a function (or ``get_headers``) from the record to a dict or pairs."""
+        self._headers = _function_of(header_provider, "get_headers", "a header provider")
+        return self
+
+    def set_partitioner(self, partitioner: Partitioner) -> KafkaRecordSerializationSchemaBuilder:
+        """Choose partitions: a function, or an object with ``partition``.
+
+        It gets record, key, value, topic and the numbers of the topic's partitions.
+        """
+        self._partitioner = _function_of(partitioner, "partition", "a partitioner")
+        return self
+
+    def build(self) -> KafkaRecordSerializationSchema:
+        """The schema.
+
+        Raises:
+            PlanError: the topic or the schema of the values is missing.
+        """
+        if not self._topic and self._selector is None:
+            raise PlanError(
+                "records for Kafka need a topic", hint="set_topic('events'), or set_topic_selector"
+            )
+        if self._value is None:
+            raise PlanError(
+                "records for Kafka need a schema for their values",
+                hint="set_value_serialization_schema(SimpleStringSchema())",
+            )
+        return PartsOfARecord(
+            fixed_topic=self._topic,
+            selector=self._selector,
+            value_schema=self._value,
+            key_schema=self._key,
+            headers=self._headers,
+            partitioner=self._partitioner,
+        )
+
+    def _one_topic(self) -> None:
+        if self._topic or self._selector is not None:
+            raise PlanError("records for Kafka have one topic, or a selector of topics, once")
+
+
+def _function_of(given: Any, method: str, what: str) -> Any:
+    """The method of an object that has it, or the function itself.
+
+    Raises:
+        WrongFunctionError: it is neither.
+    """
+    found = getattr(given, method, given)
+    if not callable(found) or isinstance(given, type):
+        raise WrongFunctionError(f"{what} is a function or has {method}(), not {given!r:.100}")
+    return found
+
+
+def _schema(given: Any) -> SerializationSchema:
+    if not isinstance(given, SerializationSchema):
+        raise PlanError(
+            f"{given!r:.100} is no SerializationSchema",
+            hint="an object of it: SimpleStringSchema()",
+        )
+    return given

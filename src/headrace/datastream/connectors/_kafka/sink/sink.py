@@ -1,0 +1,236 @@
+"""The sink: where records go, and what happens to them after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.connector import (
+    CommitBy,
+    Committer,
+    CommitterContext,
+    DeliveryGuarantee,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
+from headrace.datastream.connectors._kafka.client.builder import KafkaBuilder
+from headrace.datastream.connectors._kafka.client.properties import Properties
+from headrace.datastream.connectors._kafka.sink.producers import LibrdkafkaProducers, Producers
+from headrace.datastream.connectors._kafka.sink.serialization import (
+    KafkaRecordSerializationSchema,
+    PartsOfARecord,
+)
+from headrace.datastream.connectors._kafka.sink.timestamps import RecordTimestamp
+from headrace.datastream.connectors._kafka.sink.transaction import last_batch
+from headrace.datastream.connectors._kafka.sink.writer import AtLeastOnceWriter, ExactlyOnceWriter
+from headrace.errors import ConfigurationError, MissingExtraError, PlanError
+
+UNREACHABLE_TIMEOUT = 300_000
+MAXIMUM_PREFIX_BYTES = 6400
+
+
+@dataclass(frozen=True, kw_only=True)
+class KafkaSink(Sink):
+    """Writes records to Kafka's topics.
+
+    ``EXACTLY_ONCE``: each task writes its records of a micro-batch, and a marker, in one
+    transaction. A task that is run again finds the marker and drops its records. Readers need
+    ``isolation.level=read_committed``. ``transactional_id_prefix`` is the beginning of the
+    transactional ids. No other sink may use it while this one runs. A job that starts without its
+    checkpoint ends the transactions that were left open with its prefix. Without a prefix the
+    checkpoint and the sink give one.
+
+    ``AT_LEAST_ONCE``: a micro-batch ends when Kafka has its records; if it is run again, it
+    writes them again. ``NONE`` means the same here.
+
+    ``record_timestamp``: which timestamp Kafka's records get, the event time by default. A schema
+    of your own gets it, and decides.
+
+    A task waits up to ``unreachable_timeout`` (5 minutes) for brokers that do not answer. Topics
+    must exist: the sink creates none.
+    """
+
+    bootstrap_servers: str = ""
+    record_serializer: KafkaRecordSerializationSchema | None = None
+    delivery_guarantee: DeliveryGuarantee = DeliveryGuarantee.NONE
+    transactional_id_prefix: str = ""
+    properties: Mapping[str, object] | Properties = field(default_factory=Properties)
+    unreachable_timeout: TimeAmount = UNREACHABLE_TIMEOUT
+    record_timestamp: RecordTimestamp = RecordTimestamp.EVENT_TIME
+    producers: Producers | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        given = self.properties
+        properties = given if isinstance(given, Properties) else Properties.of(given)
+        set_(self, "properties", properties)
+        servers = self.bootstrap_servers or properties.get("bootstrap.servers") or ""
+        set_(self, "bootstrap_servers", servers)
+        timeout = milliseconds_of(self.unreachable_timeout, "the unreachable timeout", at_least=1)
+        set_(self, "unreachable_timeout", timeout)
+        self._check(properties)
+        if self.producers is None:
+            if find_spec("confluent_kafka") is None:
+                raise MissingExtraError(
+                    "writing to Kafka needs confluent-kafka, which is not installed",
+                    hint="pip install 'headrace[kafka]'",
+                )
+            set_(self, "producers", LibrdkafkaProducers(servers, properties))
+
+    def _check(self, properties: Properties) -> None:
+        if not self.bootstrap_servers:
+            raise PlanError(
+                "a Kafka sink needs the address of a broker",
+                hint="KafkaSink.builder().set_bootstrap_servers('localhost:9092')",
+            )
+        if not isinstance(self.record_serializer, KafkaRecordSerializationSchema):
+            raise PlanError(
+                f"a Kafka sink needs a record serializer, not {self.record_serializer!r:.100}",
+                hint="set_record_serializer(KafkaRecordSerializationSchema.builder()….build())",
+            )
+        if not isinstance(self.delivery_guarantee, DeliveryGuarantee):
+            raise PlanError(f"{self.delivery_guarantee!r:.100} is no DeliveryGuarantee")
+        if not isinstance(self.record_timestamp, RecordTimestamp):
+            raise PlanError(
+                f"{self.record_timestamp!r:.100} is no RecordTimestamp",
+                hint="RecordTimestamp.EVENT_TIME or RecordTimestamp.SENDING_TIME",
+            )
+        prefix = self.transactional_id_prefix
+        if not isinstance(prefix, str) or len(prefix.encode()) > MAXIMUM_PREFIX_BYTES:
+            raise PlanError(
+                f"a transactional id prefix is a str of at most {MAXIMUM_PREFIX_BYTES} bytes"
+            )
+        if self.is_exact:
+            self._check_transactions(properties)
+
+    def _check_transactions(self, properties: Properties) -> None:
+        if properties.get("transactional.id") is not None:
+            raise ConfigurationError(
+                "transactional.id cannot be set: each task has one of its own",
+                hint="set_transactional_id_prefix says what they begin with",
+            )
+        for key, needed in (("enable.idempotence", ("true",)), ("acks", ("all", "-1"))):
+            text = properties.get(key)
+            if text is not None and text not in needed:
+                raise ConfigurationError(f"exactly once needs {key}={needed[0]}, not {text}")
+
+    @staticmethod
+    def builder() -> KafkaSinkBuilder:
+        """A new builder."""
+        return KafkaSinkBuilder()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether records are written exactly once."""
+        return self.delivery_guarantee is DeliveryGuarantee.EXACTLY_ONCE
+
+    @property
+    def commits(self) -> CommitBy:
+        """Exactly once the tasks commit; otherwise there is nothing to commit."""
+        return CommitBy.TASK if self.is_exact else CommitBy.DRIVER
+
+    @property
+    def kind(self) -> str:
+        """Kafka's."""
+        return "kafka"
+
+    @property
+    def locator(self) -> str:
+        """The topic; empty if each record has its own."""
+        assert self.record_serializer is not None
+        return self.record_serializer.topic
+
+    @property
+    def exclusive_name(self) -> str:
+        """The prefix of the transactional ids, and the brokers that know them."""
+        if not self.is_exact or not self.transactional_id_prefix:
+            return ""
+        prefix = self.transactional_id_prefix
+        return f"transactional id prefix {prefix!r} at {self.bootstrap_servers}"
+
+    def get_transformer(self) -> None:
+        """None: the topic of a record needs no step before the sink, as it does in PyFlink."""
+
+    @property
+    def record_encoder(self) -> Callable[[Any], Any] | None:
+        """Keys and values are made where records come from, if there is nothing else to make."""
+        schema = self.record_serializer
+        return schema.encoder if isinstance(schema, PartsOfARecord) else None
+
+    def writer(self, context: WriterContext) -> SinkWriter:
+        """A writer, whose producer lives as long as the worker."""
+        assert self.record_serializer is not None
+        assert self.producers is not None
+        assert isinstance(self.unreachable_timeout, int)
+        timeout_s = self.unreachable_timeout / 1000
+        schema, producers, timestamp = self.record_serializer, self.producers, self.record_timestamp
+        if self.is_exact:
+            prefix = self.transactional_id_prefix
+            return ExactlyOnceWriter(context, schema, producers, timeout_s, timestamp, prefix)
+        return AtLeastOnceWriter(context, schema, producers, timeout_s, timestamp)
+
+    def last_batch(self, context: CommitterContext) -> int | None:
+        """The greatest marker; None where records are not written exactly once.
+
+        Raises:
+            JobError: Kafka refuses, or nobody answers.
+        """
+        if not self.is_exact:
+            return None
+        assert self.producers is not None
+        assert isinstance(self.unreachable_timeout, int)
+        return last_batch(self.producers, context.sink_id, self.unreachable_timeout / 1000)
+
+    def committer(self, context: CommitterContext) -> Committer:
+        """A committer with nothing to do: what was written is visible."""
+        return _NothingToCommit()
+
+
+class _NothingToCommit(Committer):
+    def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
+        """Nothing is left to do."""
+
+
+class KafkaSinkBuilder(KafkaBuilder):
+    """Collects what a ``KafkaSink`` needs."""
+
+    def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
+        """Set what is promised after a failure; ``NONE`` by default."""
+        return self._set(delivery_guarantee=delivery_guarantee)
+
+    def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:
+        """Set the beginning of the transactional ids: of this sink only, the same in each run."""
+        return self._set(transactional_id_prefix=transactional_id_prefix)
+
+    def set_record_serializer(
+        self, record_serializer: KafkaRecordSerializationSchema
+    ) -> KafkaSinkBuilder:
+        """Set how a record of the job becomes a record of Kafka."""
+        return self._set(record_serializer=record_serializer)
+
+    def set_kafka_producer_config(self, props: Mapping[str, object]) -> KafkaSinkBuilder:
+        """Set several properties, as Flink's builder for Java does."""
+        self._properties.update(props)
+        return self
+
+    def set_unreachable_timeout(self, timeout: TimeAmount) -> KafkaSinkBuilder:
+        """Set how long a task waits for brokers that do not answer; 5 minutes by default."""
+        return self._set(unreachable_timeout=timeout)
+
+    def set_record_timestamp(self, record_timestamp: RecordTimestamp) -> KafkaSinkBuilder:
+        """Set which timestamp Kafka's records get; the record's event time by default."""
+        return self._set(record_timestamp=record_timestamp)
+
+    def build(self) -> KafkaSink:
+        """The sink.
+
+        Raises:
+            PlanError: brokers or a record serializer are missing.
+            ConfigurationError: a property that cannot be used.
+            MissingExtraError: confluent-kafka is not installed.
+        """
+        return KafkaSink(**self._given, properties=self._properties)

@@ -1,0 +1,106 @@
+"""The timestamps of records for Kafka: which ones they get, and what brokers do because of them."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+
+from headrace.datastream.connectors._kafka.sink.producers import Producers
+from headrace.errors import JobError
+
+RETENTION_CHECK_MS = 300_000
+"""So often brokers look for records that are too old (log.retention.check.interval.ms)."""
+ASK_S = 10.0
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CHOOSE = "set_record_timestamp(RecordTimestamp.SENDING_TIME) on the sink's builder"
+
+_log = logging.getLogger(__name__)
+
+
+class RecordTimestamp(Enum):
+    """Which timestamp a sink gives to Kafka's records."""
+
+    EVENT_TIME = "event-time"
+    """The record's event time, as in Flink. A record without one gets the time of sending."""
+    SENDING_TIME = "sending-time"
+    """The time at which the client takes the record."""
+
+
+def shown(timestamp_ms: int) -> str:
+    """A timestamp as a text: a date and time in UTC, where there is one."""
+    try:
+        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
+    except OverflowError:
+        return f"{timestamp_ms} ms"
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def span_of(timestamps: Sequence[int | None]) -> tuple[int, int] | None:
+    """The earliest and the latest of timestamps; None if there is none."""
+    if timestamps.count(None) == len(timestamps):
+        return None
+    try:
+        found = min(timestamps), max(timestamps)  # type: ignore[type-var]  # 10 ns a record
+    except TypeError:  # with None among them, or with what no client takes
+        found = None, None
+    if isinstance(found[0], int) and isinstance(found[1], int):
+        return found[0], found[1]
+    known = [each for each in timestamps if isinstance(each, int)]
+    return (min(known), max(known)) if known else None
+
+
+def too_early(topic: str, timestamp_ms: int, key: object) -> JobError:
+    """The exception for a timestamp that librdkafka would replace by the time of sending, or Kafka
+    would take for none."""
+    return JobError(
+        f"a record for Kafka has the timestamp {timestamp_ms} ms ({shown(timestamp_ms)}), "
+        "which cannot be written: it must be after 1970-01-01T00:00:00.000Z",
+        where={"topic": topic, **({} if key is None else {"key": f"{key!r:.100}"})},
+        hint=f"correct or drop such records before the sink. {_CHOOSE} writes all records with "
+        "the time of sending; a schema of your own may give timestamp=None to some",
+    )
+
+
+class OldTimestamps:
+    """Logs, once for each topic, that its retention deletes records soon after they are written.
+
+    ``clock`` gives seconds since the epoch.
+    """
+
+    def __init__(self, producers: Producers, clock: Callable[[], float] = time.time) -> None:
+        self._producers, self._clock = producers, clock
+        self._kept_ms: dict[str, int | None] = {}
+
+    def look(self, topic: str, earliest_ms: int) -> None:
+        """Compare the earliest timestamp of some records with their topic's retention."""
+        age_ms = int(self._clock() * 1000) - earliest_ms
+        if age_ms < RETENTION_CHECK_MS:
+            return
+        if topic not in self._kept_ms:
+            self._kept_ms[topic] = self._asked(topic)
+        kept_ms = self._kept_ms[topic]
+        if kept_ms is None or age_ms <= kept_ms:
+            return
+        self._kept_ms[topic] = None
+        kept = timedelta(milliseconds=kept_ms)
+        _log.warning(
+            "records are written to the topic %r with timestamps from %s on, but the topic keeps "
+            "records for %s only, by their timestamps: brokers delete these a few minutes from "
+            "now. To keep them, set the topic's retention.ms to -1, or its message.timestamp.type "
+            "to LogAppendTime, or use %s",
+            *(topic, shown(earliest_ms), str(kept).removesuffix(", 0:00:00"), _CHOOSE),
+        )
+
+    def _asked(self, topic: str) -> int | None:
+        """For how long a topic keeps records, by the timestamps that they bring; None: it is not
+        so, or not known."""
+        settings = self._producers.topic_settings(topic, ASK_S)
+        by_timestamp = settings.get("message.timestamp.type") == "CreateTime"
+        kept_ms = settings.get("retention.ms", "-1")
+        if not by_timestamp or "delete" not in settings.get("cleanup.policy", "delete"):
+            return None
+        return int(kept_ms) if int(kept_ms) >= 0 else None

@@ -1,0 +1,185 @@
+"""A transactional producer: records and a marker in one transaction.
+
+The marker is an offset (the number of the micro-batch + 1) in a consumer group that only one sink
+and partition has. It is sent before the records: who was fenced learns of it when nothing is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from headrace.datastream.connectors._kafka.client.library import library
+from headrace.datastream.connectors._kafka.sink.errors import Stuck, timed_out
+from headrace.datastream.connectors._kafka.sink.producer_session import PAUSE_S, Outbox
+from headrace.datastream.connectors._kafka.sink.producers import Producers
+from headrace.errors import JobError
+
+TRANSACTION_TIMEOUT_MS = 300_000
+CLOSING_S = 5.0
+CALL = "headrace kafka call"
+STUCK_S = 5.0
+"""So much longer than it was allowed to may a call take, before its client is given up."""
+
+T = TypeVar("T")
+
+
+class TransactionalProducer:
+    """One partition's producer. It lives until a transaction fails, or a connection breaks in one.
+
+    ``marker`` is the number of the first micro-batch that was not written. ``topic`` is one that is
+    written to.
+    """
+
+    def __init__(
+        self, producers: Producers, name: str, group: str, timeout_s: float, topic: str
+    ) -> None:
+        timeout_ms = producers.setting("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS)
+        self._lasts_s = timeout_ms / 1000
+        self._began_s: float | None = None
+        self._kafka = library("writing to")
+        settings = {"transactional.id": name, "transaction.timeout.ms": str(timeout_ms)}
+        self.outbox = Outbox(producers, settings, timeout_s)
+        try:
+            self._meet_brokers(topic)
+            self._start(producers, group)
+        except BaseException:
+            self.outbox.close()
+            raise
+
+    def _meet_brokers(self, topic: str) -> None:
+        """Connect. Without a connection librdkafka looks for the coordinator each 500 ms only.
+
+        An address that was given answers the first request, and names the brokers. The second,
+        whose answer is kept, goes to one of them.
+        """
+        self.outbox.insist(
+            "connecting", lambda left: self.outbox.client.list_topics(topic, timeout=left)
+        )
+        self.outbox.partitions(topic)
+
+    def _start(self, producers: Producers, group: str) -> None:
+        """Abort what a dead predecessor left open, which would hide the marker; then read it."""
+        self.outbox.insist("starting transactions", self.outbox.client.init_transactions)
+        found = self.outbox.insist(
+            "reading the sink's marker", lambda left: producers.marker(group, left)
+        )
+        self.marker = max(found, 0)
+        self._metadata = producers.group_metadata(group)
+
+    def begin(self, batch_id: int, topic: str) -> bool:
+        """Begin a transaction with the marker of a micro-batch; False if that was written before.
+
+        ``topic`` exists: the marker's offset is kept as one of it.
+
+        Raises:
+            JobError: Kafka refuses: this producer was fenced, say. It is of no use any more.
+            Stuck: the client does not come back; nothing of this micro-batch was sent.
+        """
+        if batch_id < self.marker:
+            return False
+        self.outbox.partitions(topic)
+        self.outbox.calm()
+        self._ask("beginning a transaction", lambda _: self.outbox.client.begin_transaction())
+        self._began_s = time.monotonic()
+        marker = [self._kafka.TopicPartition(topic, 0, batch_id + 1)]
+        send = self.outbox.client.send_offsets_to_transaction
+        # librdkafka does not keep this call's timeout (its issue 5456): if the group's coordinator
+        # was restarted, it may wait for ever for a broker that it has forgotten (5511).
+        self._ask(
+            "writing the sink's marker",
+            lambda left: within(lambda: send(marker, self._metadata, left), left + STUCK_S),
+        )
+        return True
+
+    def commit(self, batch_id: int) -> bool:
+        """Commit records and marker; False if another producer must write the next transaction.
+
+        A request that was made again after a broken connection may still be under way. Kafka
+        would take it for one of the next transaction if that had the same epoch: librdkafka 2.16
+        does not change the epoch with each transaction (KIP-890). A new producer does.
+
+        Raises:
+            JobError: it failed, or nobody knows. The producer is of no use any more.
+        """
+        self._ask("committing a transaction", self.outbox.client.commit_transaction)
+        self._began_s = None
+        self.marker = batch_id + 1
+        return not self.outbox.was_disturbed()
+
+    def close(self) -> None:
+        """Abort what is open, if Kafka answers soon."""
+        if self._began_s is not None:
+            abort = self.outbox.client.abort_transaction
+            with contextlib.suppress(JobError):  # then the next producer of this name does it
+                self.outbox.insist("aborting a transaction", abort, CLOSING_S)
+        self.outbox.close()
+
+    def _ask(self, doing: str, call: Callable[[float], T]) -> T:
+        try:
+            return self.outbox.insist(doing, call)
+        except JobError as error:
+            raise self.told(error) from None
+
+    def told(self, error: JobError) -> JobError:
+        """The same failure, told as such where the transaction was open for too long."""
+        open_s = 0.0 if self._began_s is None else time.monotonic() - self._began_s
+        if open_s + PAUSE_S < self._lasts_s:
+            return error
+        return timed_out(open_s, self._lasts_s, error)
+
+
+def groups_of(sink_id: str) -> str:
+    """How the groups of a sink's markers begin; the number of the partition follows."""
+    return f"headrace-{sink_id}-"
+
+
+def last_batch(producers: Producers, sink_id: str, timeout_s: float) -> int:
+    """The highest micro-batch of which some partition has a marker; -1: none has.
+
+    Raises:
+        JobError: Kafka refuses, or nobody answers.
+    """
+    outbox = Outbox(producers, {}, timeout_s)  # it knows what may pass, and when to give up
+    try:
+        outbox.insist("connecting", lambda left: outbox.client.list_topics(timeout=left))
+        groups = groups_of(sink_id)
+        found = outbox.insist(
+            "reading the sink's markers", lambda left: producers.last_marker(groups, left)
+        )
+    finally:
+        outbox.close()
+    return max(found, 0) - 1
+
+
+def within(call: Callable[[], T], seconds: float) -> T:
+    """What a call gives, made on a thread that is abandoned if it takes longer.
+
+    Raises:
+        Stuck: it takes longer. What it is a method of lives until it comes back, if it ever does.
+        BaseException: what the call raises.
+    """
+    answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            answers.put((call(), None))
+        except BaseException as error:  # raised where it is waited for
+            answers.put((None, error))
+
+    threading.Thread(target=run, name=CALL, daemon=True).start()
+    try:
+        found, error = answers.get(timeout=seconds)
+    except queue.Empty:
+        raise Stuck(
+            f"Kafka's client did not come back from a call in {seconds:.0f} s",
+            hint="the micro-batch can be run again",
+        ) from None
+    if error is not None:
+        raise error
+    answer: T = found
+    return answer

@@ -1,0 +1,260 @@
+"""A task's records of one micro-batch, on their way to Kafka."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from itertools import repeat
+from typing import Any
+
+from headrace.connector import SinkWriter, WriterContext
+from headrace.datastream.connectors._kafka.sink.errors import NoAnswer, Stuck
+from headrace.datastream.connectors._kafka.sink.producer_session import Outbox
+from headrace.datastream.connectors._kafka.sink.producers import Producers
+from headrace.datastream.connectors._kafka.sink.serialization import (
+    KafkaProducerRecord,
+    KafkaRecordSerializationSchema,
+    PartsOfARecord,
+)
+from headrace.datastream.connectors._kafka.sink.timestamps import (
+    OldTimestamps,
+    RecordTimestamp,
+    span_of,
+    too_early,
+)
+from headrace.datastream.connectors._kafka.sink.transaction import TransactionalProducer, groups_of
+from headrace.errors import JobError
+
+
+class KafkaWriter(SinkWriter):
+    """Serializes records and hands them to a producer that its worker keeps."""
+
+    def __init__(
+        self,
+        context: WriterContext,
+        schema: KafkaRecordSerializationSchema,
+        producers: Producers,
+        timeout_s: float,
+        timestamp: RecordTimestamp,
+    ) -> None:
+        self._context, self._schema = context, schema
+        self._producers, self._timeout_s = producers, timeout_s
+        self._timestamp = timestamp
+        self._outbox: Outbox | None = None
+        self._done_before = False
+
+    def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        """Send; what the sink's encoder has not made is serialized here.
+
+        Raises:
+            JobError: Kafka refuses a record, or nobody answers.
+        """
+        if self._done_before or not values:
+            return
+        if self._timestamp is RecordTimestamp.SENDING_TIME:
+            timestamps = [None] * len(values)
+        if isinstance(self._schema, PartsOfARecord) and self._schema.is_plain:
+            self._write_encoded(self._schema, values, timestamps)
+        else:
+            self._write_each(values, timestamps)
+        if self._outbox is not None:
+            self._outbox.check()
+
+    def _write_encoded(
+        self, schema: PartsOfARecord, found: Sequence[Any], timestamps: Sequence[int | None]
+    ) -> None:
+        if not self._may_send(schema.topic):
+            return
+        assert self._outbox is not None
+        keys: Iterable[bytes | None]
+        if schema.key_schema is None:
+            values, keys = found, repeat(None)
+        else:
+            keys, values = zip(*found, strict=True)
+        self._check_times(schema.topic, timestamps, keys)
+        self._outbox.send_all(schema.topic, values, keys, timestamps)
+
+    def _write_each(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        serialize = self._schema.serialize
+        records: list[KafkaProducerRecord] = []
+        of_topics: dict[str, list[KafkaProducerRecord]] = {}
+        for value, timestamp in zip(values, timestamps, strict=True):
+            record = serialize(value, self, timestamp)
+            if record is None:
+                continue
+            if not isinstance(record, KafkaProducerRecord):
+                raise JobError(
+                    f"a record for Kafka is a KafkaProducerRecord, not {record!r:.100}",
+                    hint="KafkaProducerRecord(topic, value), or None for no record",
+                )
+            if not records and not self._may_send(record.topic):
+                return
+            records.append(record)
+            of_topics.setdefault(str(record.topic), []).append(record)
+        for topic, own in of_topics.items():
+            self._check_times(topic, [each.timestamp for each in own], [each.key for each in own])
+        if self._outbox is not None:
+            for record in records:
+                self._outbox.send(record)
+
+    def _check_times(
+        self, topic: str, timestamps: Sequence[int | None], keys: Iterable[bytes | None]
+    ) -> None:
+        """Look at the timestamps of records before they are sent.
+
+        Raises:
+            JobError: one of them cannot be written.
+        """
+        span = span_of(timestamps)
+        if span is None:
+            return
+        if span[0] <= 0:
+            key = next(key for at, key in zip(timestamps, keys, strict=False) if at == span[0])
+            raise too_early(topic, span[0], key)
+        assert self._outbox is not None
+        self._outbox.note_times(topic, span)
+        old = self._context.shared("old timestamps", lambda: OldTimestamps(self._producers))
+        old.look(topic, span[0])
+
+    def _may_send(self, topic: str) -> bool:
+        """Begin, if that was not done; False where the records were written before."""
+        if self._outbox is None:
+            self._outbox = self._begin(topic)
+            self._done_before = self._outbox is None
+        return not self._done_before
+
+    def get_partitions_for_topic(self, topic: str) -> Sequence[int]:
+        """The numbers of a topic's partitions: what a schema may ask for."""
+        return self._any_outbox(topic).partitions(topic)
+
+    @abstractmethod
+    def _begin(self, topic: str) -> Outbox | None:
+        """Where the records go, the first of them to a topic; None if they were written before."""
+
+    @abstractmethod
+    def _any_outbox(self, topic: str) -> Outbox:
+        """An outbox to ask about a topic, before there is a record."""
+
+
+class AtLeastOnceWriter(KafkaWriter):
+    """Waits for its records at the end of the micro-batch. A worker has one producer."""
+
+    def _begin(self, topic: str) -> Outbox:
+        found = self._any_outbox(topic)
+        found.partitions(topic)
+        return found
+
+    def _any_outbox(self, topic: str) -> Outbox:
+        return self._context.shared("producer", self._new)
+
+    def _new(self) -> Outbox:
+        return Outbox(self._producers, self._settings(), self._timeout_s)
+
+    def _settings(self) -> dict[str, str]:
+        return {"message.timeout.ms": str(int(self._timeout_s * 1000))}
+
+    def prepare_commit(self) -> None:
+        """Wait until Kafka has all records.
+
+        Raises:
+            JobError: it does not get one.
+        """
+        if self._outbox is not None:
+            self._outbox.flush()
+            self._outbox = None
+
+    def abort(self) -> None:
+        """Give up; what was not sent is thrown away."""
+        self._outbox = None
+        self._context.discard("producer")
+
+
+class ExactlyOnceWriter(KafkaWriter):
+    """Writes in one transaction. A worker has a producer for each partition that it has met.
+
+    A partition may come to another worker, which fences the producer of the one before. That one
+    learns of it when it begins, and makes a new one. Fenced later, it fails: someone else is
+    writing the same partition.
+    """
+
+    def __init__(
+        self,
+        context: WriterContext,
+        schema: KafkaRecordSerializationSchema,
+        producers: Producers,
+        timeout_s: float,
+        timestamp: RecordTimestamp,
+        prefix: str,
+    ) -> None:
+        super().__init__(context, schema, producers, timeout_s, timestamp)
+        self._name = f"{prefix or 'headrace-' + context.sink_id}-{context.partition}"
+        self._group = f"{groups_of(context.sink_id)}{context.partition}"
+        self._key = ("transactions", context.partition)
+        self._is_new = False
+        self._producer: TransactionalProducer | None = None
+
+    def _shared(self, topic: str) -> TransactionalProducer:
+        return self._context.shared(self._key, lambda: self._new(topic))
+
+    def _new(self, topic: str) -> TransactionalProducer:
+        self._is_new = True
+        return TransactionalProducer(
+            self._producers, self._name, self._group, self._timeout_s, topic
+        )
+
+    def _any_outbox(self, topic: str) -> Outbox:
+        return self._shared(topic).outbox
+
+    def _begin(self, topic: str) -> Outbox | None:
+        end = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                return self._begun(topic)
+            except Stuck:
+                self._context.discard(self._key)
+                if time.monotonic() >= end:
+                    raise
+            except JobError as error:
+                self._context.discard(self._key)
+                if self._is_new or isinstance(error, NoAnswer):
+                    raise
+
+    def _begun(self, topic: str) -> Outbox | None:
+        producer = self._shared(topic)
+        if not producer.begin(self._context.batch_id, topic):
+            return None
+        self._producer = producer
+        return producer.outbox
+
+    def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        """Serialize and send; begins a transaction with the first record.
+
+        Raises:
+            JobError: Kafka refuses a record or the transaction, or nobody answers.
+        """
+        try:
+            super().write(values, timestamps)
+        except JobError as error:
+            raise error if self._producer is None else self._producer.told(error) from None
+
+    def prepare_commit(self) -> None:
+        """Commit records and marker in one transaction.
+
+        Raises:
+            JobError: it failed; run again, the micro-batch finds its marker, or none.
+        """
+        producer, self._producer, self._outbox = self._producer, None, None
+        if producer is None:
+            return
+        is_good = False
+        try:
+            is_good = producer.commit(self._context.batch_id)
+        finally:
+            if not is_good:
+                self._context.discard(self._key)
+
+    def abort(self) -> None:
+        """Abort the transaction. The next one has another producer."""
+        self._producer = self._outbox = None
+        self._context.discard(self._key)

@@ -1,0 +1,1 @@
+"""Reading topics: where to begin, how far to read, and what records become."""

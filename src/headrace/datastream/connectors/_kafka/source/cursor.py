@@ -1,0 +1,91 @@
+"""Where a partition is read, and what was fetched beyond it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.datastream.connectors._kafka.client.consumer import Fetched, OffsetGone, PartitionLog
+
+SKIPPED_OFFSETS = 100_000
+"""So far ahead the log is read on, and what lies between is dropped: it was fetched ahead already
+where another worker has read it, and a seek waits for the fetch that is under way."""
+
+
+class Cursor:
+    """A place in one partition. ``at`` is the next offset that was not given out.
+
+    Offsets have gaps: compaction removes records, and a transaction's end takes one. So messages
+    beyond the end of a range may be fetched with it; they are kept for the next one.
+    """
+
+    def __init__(self, log: PartitionLog) -> None:
+        self._log = log
+        self._ahead: Sequence[Any] = ()
+        self._reached = 0
+        self._behind = False
+        self.at = -1
+
+    def move_to(self, offset: int) -> None:
+        """Be at an offset, without a seek where it is not far ahead."""
+        if self.at < 0 or not self.at <= offset <= self.at + SKIPPED_OFFSETS:
+            self.seek(offset)
+        self._behind = self._behind or offset > self.at
+        self.at = offset
+
+    def seek(self, offset: int) -> None:
+        """Begin anew at an offset."""
+        self._log.seek(offset)
+        self._ahead, self._reached, self._behind, self.at = (), 0, False, offset
+
+    def take(self, end: int, most: int, wait_s: float) -> Sequence[Any]:
+        """The next messages before an end; ``at`` is after them, and after a gap that follows.
+
+        Waits so long at most. Without messages ``at`` says whether the log was read further.
+
+        Raises:
+            OffsetGone: the log does not have the next offset.
+        """
+        messages = self._from_here(self._ahead)
+        while not messages:
+            if self.at < self._reached:
+                self._ahead, self.at = (), min(self._reached, end)
+                return ()
+            fetched, reached = self._fetch(most, wait_s)
+            if reached is not None:
+                self._reached = max(self._reached, reached)
+            elif not fetched:
+                self._ahead = ()
+                return ()
+            messages = self._from_here(fetched)
+        self._behind = False
+        if messages[-1].offset() < end:
+            self._ahead, self.at = (), messages[-1].offset() + 1
+            return messages
+        fitting = [message for message in messages if message.offset() < end]
+        self._ahead, self.at = messages[len(fitting) :], end
+        return fitting
+
+    def _fetch(self, most: int, wait_s: float) -> Fetched:
+        try:
+            return self._log.fetch(most, wait_s)
+        except OffsetGone:
+            if not self._behind:
+                raise
+        # What is gone is what would have been dropped.
+        self.seek(self.at)
+        return self._log.fetch(most, wait_s)
+
+    def _from_here(self, messages: Sequence[Any]) -> Sequence[Any]:
+        """Those that are not before the next offset."""
+        if not messages or messages[0].offset() >= self.at:
+            return messages
+        return [message for message in messages if message.offset() >= self.at]
+
+    def heard(self) -> str:
+        """What is wrong with the log's connections, if anything."""
+        return self._log.heard()
+
+    def close(self) -> None:
+        """Release the consumer."""
+        self._log.close()

@@ -1,0 +1,140 @@
+"""From a partition's messages to a chunk of the job's records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import NoneType
+from typing import Any
+
+from headrace.connector import Chunk
+from headrace.datastream.connectors._kafka.source.records import (
+    BadKafkaRecord,
+    KafkaRecord,
+    KafkaRecordDeserializationSchema,
+    ValueOnly,
+)
+from headrace.datastream.connectors._kafka.source.split import Split
+from headrace.errors import DecodeError, JobError
+
+RAW_SHOWN_BYTES = 200
+
+
+class Decoding:
+    """Deserializes messages of one partition.
+
+    ``tagged``: what a schema fails on becomes a bad record, with what it raised as the reason.
+    """
+
+    def __init__(
+        self, split: Split, schema: KafkaRecordDeserializationSchema, tagged: bool
+    ) -> None:
+        self._split, self._schema, self._tagged = split, schema, tagged
+        self._of_values: Callable[[Sequence[bytes]], list[Any]] | None = None
+        if isinstance(schema, ValueOnly):
+            self._of_values = schema.schema.deserialize_all
+
+    def chunk(self, messages: Sequence[Any]) -> Chunk:
+        """The records of messages, with Kafka's timestamps.
+
+        Raises:
+            DecodeError: a record cannot be deserialized, and that is not tagged.
+        """
+        return self._quickly(messages) or self._one_by_one(messages)
+
+    def _quickly(self, messages: Sequence[Any]) -> Chunk | None:
+        """The same with all values given to the schema at once; None where that does not work.
+
+        A message without a value gives no record, and a value neither for which the schema has
+        none: both are common in a compacted topic.
+        """
+        if self._of_values is None:
+            return None
+        data = [message.value() for message in messages]
+        if _has_none(data):
+            messages = [message for message in messages if message.value() is not None]
+            data = [value for value in data if value is not None]
+        try:
+            found = self._of_values(data)
+        except JobError:
+            raise  # a registry that is away: it has been waited for
+        except Exception:
+            return None  # the other way meets it again, and says which record it was
+        timestamps = [
+            at if kind else None for kind, at in [message.timestamp() for message in messages]
+        ]
+        if _has_none(found):
+            kept = [place for place, value in enumerate(found) if value is not None]
+            return Chunk([found[n] for n in kept], [timestamps[n] for n in kept])
+        return Chunk(found, timestamps)
+
+    def _one_by_one(self, messages: Sequence[Any]) -> Chunk:
+        chunk = Chunk([], [])
+        assert chunk.timestamps is not None
+        for message in messages:
+            record = self._record(message)
+            try:
+                value = self._schema.deserialize(record)
+            except Exception as error:
+                # A registry that does not answer says nothing of the record.
+                if not self._tagged or isinstance(error, JobError):
+                    raise self._told(error, record) from error
+                chunk.bad.append((len(chunk.values), self._bad(error, record)))
+                continue
+            if value is not None:
+                chunk.values.append(value)
+                chunk.timestamps.append(record.timestamp)
+        return chunk
+
+    def _record(self, message: Any) -> KafkaRecord:
+        return KafkaRecord(
+            self._split.topic,
+            self._split.partition,
+            message.offset(),
+            _time_of(message),
+            message.key(),
+            message.value(),
+            tuple(message.headers() or ()),
+        )
+
+    def _bad(self, error: Exception, record: KafkaRecord) -> BadKafkaRecord:
+        return BadKafkaRecord(
+            record.value or b"",
+            error.message if isinstance(error, DecodeError) else f"{type(error).__name__}: {error}",
+            f"{record.topic}-{record.partition}",
+            record.offset,
+            record.topic,
+            record.partition,
+            record.key,
+            record.timestamp,
+            record.headers,
+        )
+
+    def _told(self, error: Exception, record: KafkaRecord) -> Exception:
+        """The schema's own exception with the record's place."""
+        place = f"topic {record.topic!r}, partition {record.partition}, offset {record.offset}"
+        if not isinstance(error, DecodeError):
+            error.add_note(f"while a Kafka record was deserialized: {place}")
+            return error
+        raw = record.value or b""
+        shown = repr(raw[:RAW_SHOWN_BYTES]) + ("…" if len(raw) > RAW_SHOWN_BYTES else "")
+        return DecodeError(
+            f"a Kafka record cannot be deserialized: {error.message}",
+            where={
+                "topic": record.topic,
+                "partition": str(record.partition),
+                "offset": str(record.offset),
+                "value": shown,
+            },
+            hint="send such records to a side output: KafkaSource…on_error(OutputTag('bad'))",
+        )
+
+
+def _has_none(values: Sequence[Any]) -> bool:
+    """Whether one of the values is None. Values may compare in ways of their own; types do not."""
+    return NoneType in {*map(type, values)}
+
+
+def _time_of(message: Any) -> int | None:
+    kind, timestamp_ms = message.timestamp()
+    found: int | None = timestamp_ms if kind else None
+    return found

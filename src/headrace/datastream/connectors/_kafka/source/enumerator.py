@@ -1,0 +1,416 @@
+"""How far each partition is read next."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from headrace.connector import (
+    Budget,
+    JsonValue,
+    Pending,
+    Progress,
+    SplitEnumerator,
+    SplitRange,
+)
+from headrace.datastream.connectors._kafka.client.consumer import (
+    AGAIN_S,
+    Clients,
+    Cluster,
+    Place,
+    Unreachable,
+    Unsettled,
+)
+from headrace.datastream.connectors._kafka.source.group_offsets import GroupOffsets
+from headrace.datastream.connectors._kafka.source.offset_policies import Policy, changed, missing
+from headrace.datastream.connectors._kafka.source.offsets import KafkaOffsetsInitializer, all_of
+from headrace.datastream.connectors._kafka.source.outages import (
+    BELIEVED_MS,
+    Doubts,
+    FutureStops,
+    Leaderless,
+    Silence,
+    until_answered,
+)
+from headrace.datastream.connectors._kafka.source.split import Position, Split, ranges_between
+from headrace.datastream.connectors._kafka.source.split_budget import limit, shared
+from headrace.datastream.connectors._kafka.source.subscription import Subscription
+
+_log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+
+_DOUBTED_INTERVAL_MS = 1_000
+
+
+_Jumps = dict[str, int]
+"""Where splits are read from, if not from their position."""
+
+
+@dataclass
+class KafkaEnumerator(SplitEnumerator):
+    """Every partition is a split; all are read side by side.
+
+    ``group`` is committed for, ``reads_group`` is asked for first positions. ``discovery_ms`` None:
+    the partitions are those of the start. Of a budget only records count: the brokers do not tell
+    how many bytes lie between two offsets.
+    """
+
+    clients: Clients
+    subscription: Subscription
+    group: str | None = None
+    reads_group: str | None = None
+    starting: KafkaOffsetsInitializer = field(default_factory=KafkaOffsetsInitializer.earliest)
+    stopping: KafkaOffsetsInitializer | None = None
+    on_missing: Policy = "fail"
+    on_changed: Policy = "fail"
+    discovery_ms: int | None = BELIEVED_MS
+    timeout_ms: int = 300_000
+    _client: Cluster | None = None
+    _seen: dict[str, Split] = field(default_factory=dict)
+    _ends_seen: dict[str, int] = field(default_factory=dict)
+    _looked_ms: int | None = None
+    _began_empty: bool = False
+    _joining: dict[str, Position] = field(default_factory=dict)
+    _over: set[str] = field(default_factory=set)
+    _vanishing: Doubts = field(default_factory=Doubts)
+    _shorter: Doubts = field(default_factory=Doubts)
+    _silence: Silence = field(default_factory=Silence)
+    _leaderless: Leaderless = field(default_factory=Leaderless)
+    _future_stops: FutureStops = field(default_factory=FutureStops)
+    _group_offsets: GroupOffsets | None = None
+
+    def __post_init__(self) -> None:
+        if (group := self.group) is not None:
+            self._group_offsets = GroupOffsets(lambda: self.clients.group_commits(group), group)
+
+    def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """The partitions that are there, each where it begins and stops.
+
+        Raises:
+            JobError: a topic is not there, has no such offset, or no broker answers.
+        """
+        if self._began_empty:
+            return {}  # what comes now comes while the job runs: it begins at its beginning
+        return self._asked(lambda: self._first_positions(now_ms))
+
+    def _asked(self, ask: Callable[[], _T]) -> _T:
+        """What brokers answer at the start.
+
+        Those that may not know yet are asked again for a while, those that do not answer for
+        longer.
+
+        Raises:
+            JobError: a topic is not there, has no such offset, or no broker answers; or the login
+                is refused, or no DNS knows the brokers, which is a mistake at the start.
+        """
+        waited_s = 0.0
+        while True:
+            try:
+                return until_answered(
+                    *(ask, self.clients, self.timeout_ms, self._ask_anew),
+                    fails=lambda error: error.is_setting,
+                )
+            except Unsettled as error:
+                if waited_s >= error.believed_s:
+                    raise error.final() from None
+            self._ask_anew()
+            waited_s += AGAIN_S
+
+    def _ask_anew(self) -> None:
+        """Wait; a new client knows nothing from before."""
+        self._close_client()
+        self.clients.pause(AGAIN_S)
+
+    def _first_positions(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """The partitions that are there, asked once.
+
+        Raises:
+            Unsettled: brokers may not know yet.
+        """
+        self._look(now_ms)
+        self.subscription.require(self._seen)
+        self._began_empty = not self._seen
+        places = [split.place for split in self._seen.values()]
+        begins = self.starting.resolve(self._cluster, self.reads_group, places)
+        stops = self._stops(places)
+        return {
+            name: Position(begins[split.place], stops.get(split.place)).json
+            for name, split in self._seen.items()
+        }
+
+    def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
+        """The same offsets, with the stops of now, or none.
+
+        With stops, the partitions that have come since begin, too: none is looked for later.
+
+        Raises:
+            JobError: a partition has no such offset, or no broker answers.
+        """
+        stops = self._asked(lambda: self._resumed(positions, now_ms))
+        offsets = {name: Position.of(at).offset for name, at in positions.items()}
+        return {name: Position(at, stops.get(name)).json for name, at in offsets.items()}
+
+    def _resumed(self, names: Iterable[str], now_ms: int) -> Mapping[str, int]:
+        """Where those partitions stop that are still the same; asked once."""
+        self._look(now_ms)
+        if self.stopping is None:
+            return {}
+        stops = self._stops([split.place for split in self._seen.values()])
+        replaced = {Split.of(name).topic for name in names if name not in self._seen}
+        new = {
+            name: split.place
+            for name, split in self._seen.items()
+            if name not in names and split.topic not in replaced
+        }
+        first = all_of(self._cluster.earliest(new.values()), new.values())
+        self._joining = {name: Position(first[at], stops.get(at)) for name, at in new.items()}
+        return {name: stops[split.place] for name, split in self._seen.items()}
+
+    def _stops(self, places: Sequence[Place]) -> Mapping[Place, int]:
+        if self.stopping is None:
+            return {}
+        return self.stopping.resolve(self._cluster, self.reads_group, places, stops=True)
+
+    def advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        """Share the budget evenly, so that the watermarks of all partitions rise together.
+
+        While no broker answers, nothing is new.
+
+        Raises:
+            JobError: what the policies do not allow, or a silence that was too long.
+        """
+        if self._group_offsets is not None:
+            self._group_offsets.serve()
+        if not positions and self.discovery_ms is None and self._joining.keys() <= self._over:
+            return Progress({}, ended=True)
+        try:
+            found = self._advance(positions, budget, now_ms, paused)
+        except Unreachable as error:
+            self._silence.goes_on(error, now_ms, self.timeout_ms)
+            return Progress(dict(positions))
+        self._silence.is_over(now_ms)
+        return found
+
+    def _advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        looked = self._looked_ms is None or now_ms - self._looked_ms >= self._interval_ms
+        if looked:
+            self._look(now_ms)
+        known = {name: Position.of(at) for name, at in positions.items()}
+        vanished = self._vanished(known, now_ms, paused)
+        finished = {name: self._left(name, known.pop(name)) for name in vanished}
+        started, passed = self._started(known, finished)
+        now = known | started
+        readable = [name for name in now if name in self._seen and name not in paused]
+        answered = self._ends(readable)
+        silent = [name for name in readable if name not in answered]
+        self._leaderless.are(silent, now_ms, self.timeout_ms)
+        if looked and silent:
+            self._close_client()  # a new client asks anew who serves a partition
+        ends = self._of_these_topics(now, answered)
+        self._ends_seen.update(ends)
+        self._future_stops.say(now, ends)
+        jumps = passed | self._jumps(now, ends, looked, now_ms)
+        begins = {name: jumps.get(name, now[name].offset) for name in ends}
+        limits = {name: limit(now[name], begins[name], end) for name, end in ends.items()}
+        moved = now | {name: Position(at, now[name].stop, at) for name, at in passed.items()}
+        for name, offset in shared(begins, limits, budget.max_records).items():
+            stop = now[name].stop
+            if offset > begins[name] or name in jumps:
+                moved[name] = Position(offset, stop, jumps.get(name))
+            if stop is not None and offset >= stop:
+                finished[name] = moved.pop(name)
+        self._over.update(finished)
+        return Progress(
+            {name: at.json for name, at in moved.items()},
+            {name: at.json for name, at in finished.items()},
+            ended=self.discovery_ms is None and not moved,
+            started={name: at.json for name, at in started.items()},
+        )
+
+    def ranges(
+        self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
+    ) -> Sequence[SplitRange]:
+        """One range for each partition that is read, and one for what is left out before it."""
+        return ranges_between(start, end)
+
+    def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
+        """The offsets up to the ends seen last, or to the stop. Not each need hold a record."""
+        found = {name: Position.of(at) for name, at in positions.items()}
+        if not found.keys() <= self._ends_seen.keys():
+            return Pending()
+        ends = {name: limit(at, at.offset, self._ends_seen[name]) for name, at in found.items()}
+        return Pending(sum(max(ends[name] - at.offset, 0) for name, at in found.items()))
+
+    def committed(self, positions: Mapping[str, JsonValue]) -> None:
+        """Commit the offsets for the group. A failure is logged: the job does not need them."""
+        if self._group_offsets is not None:
+            here = {split.place for split in self._seen.values()}
+            offsets = {
+                Split.of(name).place: Position.of(at).offset
+                for name, at in positions.items()
+                if name in self._seen or Split.of(name).place not in here
+            }
+            self._group_offsets.commit(offsets)
+
+    def close(self) -> None:
+        """Wait a few seconds for the group's offsets to be committed, and release the clients."""
+        if self._group_offsets is not None:
+            self._group_offsets.close()
+        self._close_client()
+
+    def _close_client(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    @property
+    def _cluster(self) -> Cluster:
+        if self._client is None:
+            self._client = self.clients.cluster()
+        return self._client
+
+    @property
+    def _interval_ms(self) -> int:
+        in_doubt = self._vanishing or self._shorter
+        return _DOUBTED_INTERVAL_MS if in_doubt else self.discovery_ms or BELIEVED_MS
+
+    def _look(self, now_ms: int) -> None:
+        self._seen = self.subscription.look(self._cluster)
+        self._looked_ms = now_ms
+
+    def _ends(self, names: Sequence[str]) -> dict[str, int]:
+        """Where the logs of splits end now, of those that answer."""
+        places = {name: self._seen[name].place for name in names}
+        found = self._cluster.latest(places.values()) if places else {}
+        return {name: found[place] for name, place in places.items() if place in found}
+
+    def _of_these_topics(
+        self, now: Mapping[str, Position], ends: Mapping[str, int]
+    ) -> Mapping[str, int]:
+        """Without the ends that are those of another topic, which has the name by now.
+
+        It is asked after the ends: an id does not come back. Where nothing is new, it is not asked.
+        """
+        if all(now[name].offset == end for name, end in ends.items()):
+            return ends
+        found = self._cluster.describe(sorted({self._seen[name].topic for name in ends}))
+        ids = {topic: facts.id for topic, facts in found.items()}
+        same = {
+            name: end
+            for name, end in ends.items()
+            if ids.get(self._seen[name].topic) == self._seen[name].topic_id
+        }
+        if len(same) < len(ends):
+            self._looked_ms = None  # look at all topics next
+        return same
+
+    def _vanished(
+        self, known: Mapping[str, Position], now_ms: int, paused: frozenset[str]
+    ) -> list[str]:
+        """The splits whose topic was deleted, or is another one of the same name.
+
+        Raises:
+            JobError: there are some, and the policy is to fail.
+        """
+        missing = [name for name in known if name not in self._seen]
+        self._vanishing.keep(missing)
+        found = [n for n in missing if self._vanishing.believed(n, now_ms) and n not in paused]
+        if not found:
+            return []
+        topics = {split.topic for split in self._seen.values()}
+        for name in found:
+            split = Split.of(name)
+            what = "was deleted and created again" if split.topic in topics else "was deleted"
+            if not self.subscription.reads(split):
+                what = "is not among what the program reads any more"
+            changed(self.on_changed, name, what, known[name].offset, self._ends_seen.get(name))
+        self._vanishing.keep({*missing} - {*found})
+        return found
+
+    def _left(self, name: str, at: Position) -> Position:
+        """The end position of a split that vanished: the rest that was seen is left out."""
+        end = self._ends_seen.get(name, 0)
+        if at.stop is not None:
+            end = min(end, at.stop)
+        return Position(end, at.stop, end) if end > at.offset else at
+
+    def _started(
+        self, known: Mapping[str, Position], finished: Mapping[str, Position]
+    ) -> tuple[dict[str, Position], _Jumps]:
+        """The splits that are new, each at its first position, and where some are read from.
+
+        Those of a topic that was created again wait until that is certain.
+        """
+        if self.discovery_ms is None:
+            known_already = {*known, *finished, *self._over}
+            return {n: at for n, at in self._joining.items() if n not in known_already}, {}
+        waiting = {Split.of(name).topic for name in known if name not in self._seen}
+        new = {
+            name: split
+            for name, split in self._seen.items()
+            if name not in known and name not in self._over and split.topic not in waiting
+        }
+        if not new:
+            return {}, {}
+        replaced = {Split.of(name).topic for name in (*finished, *self._over)}
+        places = [split.place for split in new.values()]
+        first = self._cluster.earliest(places)
+        last = self._cluster.latest(places) if self.on_changed == "latest" else {}
+        started = {
+            name: Position(first[split.place])
+            for name, split in new.items()
+            if split.place in first and (self.on_changed != "latest" or split.place in last)
+        }
+        passed: _Jumps = {}
+        for name, at in started.items():
+            split = new[name]
+            if self.on_changed == "latest" and split.topic in replaced:
+                passed[name] = last[split.place]
+                _log.warning(
+                    "%s: a new topic in place of a deleted one; offsets %d to %d are left out",
+                    *(name, at.offset, passed[name]),
+                )
+        return started, passed
+
+    def _jumps(
+        self, now: Mapping[str, Position], ends: Mapping[str, int], looked: bool, now_ms: int
+    ) -> _Jumps:
+        """Where splits go on whose next records are not there.
+
+        One that is at its stop needs none.
+
+        Raises:
+            JobError: there are some, and the policy is to fail.
+        """
+        jumps: _Jumps = {}
+        ends = {name: end for name, end in ends.items() if not now[name].is_at_stop}
+        short = [name for name, end in ends.items() if end < now[name].offset]
+        if short and not looked:
+            self._looked_ms = None  # it may be another topic by now: ask for its id
+        lost = [name for name in short if self._shorter.believed(name, now_ms)]
+        self._shorter.keep([name for name in now if name in short or name not in ends])
+        first: Mapping[Place, int] = {}
+        if looked or lost:
+            first = self._cluster.earliest([self._seen[name].place for name in ends])
+        for name, end in ends.items():
+            begin = first.get(self._seen[name].place, 0)
+            if begin > now[name].offset or name in lost:
+                missing(self.on_missing, name, now[name].offset, begin, end)
+                to, stop = end if self.on_missing == "latest" else begin, now[name].stop
+                jumps[name] = to if stop is None else min(to, stop)
+        return jumps

@@ -1,0 +1,73 @@
+"""What a job does if records or topics are gone: by its policies it fails, or logs it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Literal
+
+from headrace.datastream.connectors._kafka.client.consumer import Unreachable
+from headrace.datastream.connectors._kafka.source.split import Split
+from headrace.errors import JobError
+
+_log = logging.getLogger(__name__)
+
+Policy = Literal["fail", "earliest", "latest"]
+
+
+def missing(policy: Policy, name: str, offset: int, first: int, end: int) -> None:
+    """The log of a split has ``first`` to ``end``, and its next offset is not among them.
+
+    Raises:
+        JobError: the policy is to fail.
+    """
+    split = Split.of(name)
+    what = "are no longer kept" if offset < first else "are beyond the end of the log"
+    message = f"the next records of {split.topic}-{split.partition} {what}"
+    where = {
+        "topic": split.topic,
+        "partition": str(split.partition),
+        "read up to offset": str(offset),
+        "there": f"{first} to {end}",
+    }
+    if policy == "fail":
+        raise JobError(
+            message,
+            where=where,
+            hint="on_missing_offsets('earliest') or ('latest') lets the job skip them and go on",
+        )
+    _log.warning("%s (%s); the job goes on at the %s offset", message, where, policy)
+
+
+def changed(policy: Policy, name: str, what: str, offset: int, end: int | None) -> None:
+    """``what`` has happened to the topic of a split, which is not read on. ``end``: as seen last.
+
+    Raises:
+        JobError: the policy is to fail.
+    """
+    split = Split.of(name)
+    if policy == "fail":
+        raise JobError(
+            f"the topic {split.topic!r} {what}, and the job has read of it",
+            where={
+                "topic": split.topic,
+                "partition": str(split.partition),
+                "read up to offset": str(offset),
+            },
+            hint="on_changed_topic('earliest') or ('latest') lets the job go on with the new topic",
+        )
+    _log.warning(
+        "%s: the topic %s; it was read up to offset %d, and its end was %s",
+        *(name, what, offset, "not seen" if end is None else end),
+    )
+
+
+CHECK_BROKERS = "check the bootstrap servers, and that they run; then the security properties"
+
+
+def unreachable(
+    error: Unreachable, silent_ms: int, where: Mapping[str, str] | None = None
+) -> JobError:
+    """The exception for brokers that did not answer for so long."""
+    since = {"for": f"{silent_ms / 1000:.0f} s"} if silent_ms else {}
+    return JobError(error.sentence, where={**(where or {}), **since}, hint=CHECK_BROKERS)

@@ -1,0 +1,187 @@
+"""Where reading a partition begins and where it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from headrace.datastream.connectors._kafka.client.consumer import Cluster, Place, Unsettled
+from headrace.errors import JobError, PlanError
+
+
+class KafkaTopicPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+class KafkaOffsetResetStrategy(Enum):
+    """Where to begin if the offset that was asked for is not there."""
+
+    LATEST = 0
+    EARLIEST = 1
+    NONE = 2
+    """Nowhere: the job fails."""
+
+
+class _Kind(Enum):
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    COMMITTED = "committed"
+    TIMESTAMP = "timestamp"
+    OFFSETS = "offsets"
+
+
+@dataclass(frozen=True)
+class KafkaOffsetsInitializer:
+    """A rule that gives an offset for each partition. Make one with the static methods."""
+
+    kind: _Kind
+    reset: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE
+    timestamp_ms: int = 0
+    given: tuple[tuple[KafkaTopicPartition, int], ...] = ()
+
+    @staticmethod
+    def earliest() -> KafkaOffsetsInitializer:
+        """The first record that is kept."""
+        return KafkaOffsetsInitializer(_Kind.EARLIEST)
+
+    @staticmethod
+    def latest() -> KafkaOffsetsInitializer:
+        """The end of the partition when the job starts."""
+        return KafkaOffsetsInitializer(_Kind.LATEST)
+
+    @staticmethod
+    def committed_offsets(
+        offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
+    ) -> KafkaOffsetsInitializer:
+        """The offsets that the group has committed; without one, what the strategy says."""
+        return KafkaOffsetsInitializer(_Kind.COMMITTED, offset_reset_strategy)
+
+    @staticmethod
+    def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
+        """The first record with this Kafka timestamp (ms) or a later one; without one, the end."""
+        if not _is_whole(timestamp):
+            raise PlanError(
+                f"the timestamp of an offset is a whole number of milliseconds, not {timestamp!r}",
+                hint="int(moment.timestamp() * 1000), say",
+            )
+        if timestamp < 0:
+            raise PlanError(f"the timestamp of an offset is negative: {timestamp}")
+        return KafkaOffsetsInitializer(_Kind.TIMESTAMP, timestamp_ms=timestamp)
+
+    @staticmethod
+    def offsets(
+        offsets: Mapping[KafkaTopicPartition, int],
+        offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
+    ) -> KafkaOffsetsInitializer:
+        """These offsets. The strategy is for offsets that are not in the partition.
+
+        A partition that is not named begins at the offset that the group has committed; without
+        one, by the strategy.
+        """
+        for place, offset in offsets.items():
+            if not isinstance(place, tuple) or len(place) != len(KafkaTopicPartition._fields):
+                raise PlanError(
+                    f"offsets are those of partitions, not of {place!r:.100}",
+                    hint='{KafkaTopicPartition("clicks", 0): 1000}',
+                )
+            if not _is_whole(offset):
+                raise PlanError(f"the offset of {place} is no whole number: {offset!r:.100}")
+            if offset < 0:
+                raise PlanError(f"the offset of {place} is negative: {offset}")
+        given = tuple((KafkaTopicPartition(*place), at) for place, at in offsets.items())
+        return KafkaOffsetsInitializer(_Kind.OFFSETS, offset_reset_strategy, given=given)
+
+    @property
+    def text(self) -> str:
+        """The rule in words, equal in every interpreter for equal rules."""
+        if self.kind is _Kind.TIMESTAMP:
+            return f"timestamp {self.timestamp_ms}"
+        named = [f"{place.topic}-{place.partition}={at}" for place, at in sorted(self.given)]
+        return " ".join([self.kind.value, *named])
+
+    @property
+    def needs_group(self) -> bool:
+        """True where it asks for the offsets of a group."""
+        return self.kind is _Kind.COMMITTED
+
+    def resolve(
+        self, cluster: Cluster, group: str | None, places: Iterable[Place], *, stops: bool = False
+    ) -> dict[Place, int]:
+        """The offset of each partition. ``stops``: they are ends, and may lie in the future.
+
+        Raises:
+            JobError: one has no offset, and the strategy is NONE.
+            Unsettled: one does not answer.
+        """
+        wanted = [*places]
+        if self.kind is _Kind.EARLIEST:
+            return all_of(cluster.earliest(wanted), wanted)
+        if self.kind is _Kind.LATEST:
+            return all_of(cluster.latest(wanted), wanted)
+        if self.kind is _Kind.TIMESTAMP:
+            found = cluster.at_time(wanted, self.timestamp_ms)
+            later = [place for place in wanted if place not in found]
+            return found | all_of(cluster.latest(later), later)
+        given = dict(self.given) if self.kind is _Kind.OFFSETS else {}
+        found = {place: given[_named(place)] for place in wanted if _named(place) in given}
+        rest = [place for place in wanted if place not in found]
+        if group and rest:
+            found |= cluster.committed(group, rest)
+        if stops:
+            return found | self._by_strategy(cluster, [p for p in rest if p not in found])
+        first = all_of(cluster.earliest(found), found)
+        last = all_of(cluster.latest(found), found)
+        fitting = {place: at for place, at in found.items() if first[place] <= at <= last[place]}
+        return fitting | self._by_strategy(cluster, [p for p in wanted if p not in fitting])
+
+    def _by_strategy(self, cluster: Cluster, places: list[Place]) -> dict[Place, int]:
+        if not places:
+            return {}
+        if self.reset is KafkaOffsetResetStrategy.EARLIEST:
+            return all_of(cluster.earliest(places), places)
+        if self.reset is KafkaOffsetResetStrategy.LATEST:
+            return all_of(cluster.latest(places), places)
+        topic, partition = places[0]
+        asked = dict(self.given).get(KafkaTopicPartition(topic, partition))
+        told = "a partition does not have the offset that is given for it"
+        if asked is None:
+            given = "committed" if self.kind is _Kind.COMMITTED else "given"
+            told = f"a partition has no {given} offset"
+        raise JobError(
+            told,
+            where={
+                "topic": topic,
+                "partition": str(partition),
+                **({} if asked is None else {"offset": str(asked)}),
+            },
+            hint="give the initializer a KafkaOffsetResetStrategy: EARLIEST or LATEST",
+        )
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
+def _named(place: Place) -> KafkaTopicPartition:
+    return KafkaTopicPartition(*place)
+
+
+def all_of(found: Mapping[Place, int], wanted: Iterable[Place]) -> dict[Place, int]:
+    """The offsets of all partitions that were asked for.
+
+    Raises:
+        Unsettled: a partition did not answer.
+    """
+    for topic, partition in wanted:
+        if (topic, partition) not in found:
+            raise Unsettled(
+                "Kafka does not say which offsets a partition has: it may have no leader",
+                where={"topic": topic, "partition": str(partition)},
+                hint="start the job again when all partitions have a leader",
+            )
+    return {place: found[place] for place in wanted}

@@ -1,0 +1,287 @@
+"""Reads ranges of partitions, and keeps their consumers from one micro-batch to the next."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.connector import Chunk, SplitRange, SplitReader
+from headrace.datastream.connectors._kafka.client.consumer import (
+    AGAIN_S,
+    Clients,
+    Cluster,
+    OffsetGone,
+    Unreachable,
+    Unsettled,
+)
+from headrace.datastream.connectors._kafka.source.cursor import Cursor
+from headrace.datastream.connectors._kafka.source.decoding import Decoding
+from headrace.datastream.connectors._kafka.source.outages import until_answered
+from headrace.datastream.connectors._kafka.source.records import KafkaRecordDeserializationSchema
+from headrace.datastream.connectors._kafka.source.split import Gone, Split
+from headrace.datastream.formats._file_format import CHUNK_RECORDS
+from headrace.errors import JobError
+
+_log = logging.getLogger(__name__)
+
+MOST_OPEN = 64
+"""So many consumers are kept in a worker; the one that was not used for longest is closed."""
+
+WAIT_S = 1.0
+
+
+@dataclass
+class KafkaReader(SplitReader):
+    """Reads ``[start, end)`` of a partition: to the position, however many records lie there."""
+
+    clients: Clients
+    deserializer: KafkaRecordDeserializationSchema
+    tagged: bool
+    on_missing: str = "fail"
+    on_changed: str = "fail"
+    timeout_ms: int = 300_000
+    _open: dict[Split, Cursor] = field(default_factory=dict)
+    _client: Cluster | None = None
+
+    def read(self, split_range: SplitRange) -> Iterator[Chunk]:
+        """The records of one range; what the policies leave out is counted.
+
+        Raises:
+            DecodeError: one of them cannot be deserialized, and no tag was set for that.
+            JobError: they are no longer there, or no broker answers.
+        """
+        split, at, end = split_range.payload, split_range.start, split_range.end
+        if isinstance(split, Gone):
+            yield Chunk([], skipped=split.offsets)
+            return
+        try:
+            yield from self._chunks(split, at, end)
+        except _TopicGone as gone:
+            self._drop(split)
+            if self.on_changed == "fail":
+                raise gone.told(split) from None
+            _log.warning(
+                "%s: the topic %s; offsets %d to %d are left out",
+                *(split.name, gone.what, gone.at, end),
+            )
+            yield Chunk([], skipped=end - gone.at)
+        except BaseException:
+            self._drop(split)  # where it stands is not certain any more
+            raise
+
+    def _chunks(self, split: Split, at: int, end: int) -> Iterator[Chunk]:
+        """The same of a topic that is there.
+
+        Raises:
+            _TopicGone: it is not.
+        """
+        cursor = self._cursor(split, at)
+        decoding = Decoding(split, self.deserializer, self.tagged)
+        again_s, begun = 0.0, False
+        while cursor.at < end:
+            try:
+                messages = self._take(cursor, split, end)
+            except OffsetGone as error:
+                skipped = self._skip(cursor, split, end, error)
+                if not skipped and again_s >= Unsettled.believed_s:
+                    raise self._lost(cursor, split, end, str(error)) from None
+                again_s += AGAIN_S
+                yield Chunk([], skipped=skipped)
+                continue
+            if cursor.at >= end:
+                self._check_again(split, at, anew=begun)
+            if messages:
+                begun = True
+                yield decoding.chunk(messages)
+
+    def _take(self, cursor: Cursor, split: Split, end: int) -> Sequence[Any]:
+        """The next messages; none where there is a gap.
+
+        Raises:
+            OffsetGone: they are no longer there.
+            JobError: they do not come.
+        """
+        silent_s = 0.0
+        before = cursor.at
+        while True:
+            messages = cursor.take(end, CHUNK_RECORDS, WAIT_S)
+            if messages or cursor.at > before:
+                return messages
+            silent_s += WAIT_S
+            if silent_s * 1000 >= self.timeout_ms:
+                raise JobError(
+                    "records of Kafka that were there when the micro-batch was planned do not"
+                    f" come: nothing for {silent_s:.0f} s",
+                    where={
+                        **_where(split),
+                        "next offset": str(cursor.at),
+                        "up to": str(end),
+                        **({"the client's words": heard} if (heard := cursor.heard()) else {}),
+                    },
+                    hint="a broker may be down, or a partition may have lost its end",
+                )
+
+    def _skip(self, cursor: Cursor, split: Split, end: int, error: OffsetGone) -> int:
+        """Go on at what is left of a range, where the policy allows it.
+
+        Gives back how many offsets are left out; 0 where the next one is there after all.
+
+        Raises:
+            _TopicGone: the topic is not there.
+            JobError: records are gone, and the policy is to fail; or no broker answers, or nobody
+                serves the partition.
+        """
+        at = cursor.at
+        first, last = until_answered(
+            lambda: self._bounds(split, at),
+            self.clients,
+            self.timeout_ms,
+            self._ask_anew,
+            _where(split),
+        )
+        if first <= at <= last:
+            self.clients.pause(AGAIN_S)
+            cursor.seek(at)
+            return 0
+        if self.on_missing == "fail":
+            raise self._lost(cursor, split, end, str(error), first)
+        to = min(first, end) if at < first else end
+        _log.warning("%s: offsets %d to %d are gone; they are left out", split.name, at, to)
+        cursor.seek(to)
+        return to - at
+
+    def _bounds(self, split: Split, at: int) -> tuple[int, int]:
+        """The first offset and the end of a partition, whose topic is the one that was planned.
+
+        A partition that nobody serves is waited for; one that ends before ``at`` may be a leader
+        that does not know yet.
+
+        Raises:
+            _TopicGone: the topic is not there.
+            Unreachable: no broker answers.
+            JobError: nobody serves it.
+        """
+        self._check_topic(split, at)
+        waited_s, place = 0.0, split.place
+        while True:
+            first = self._cluster.earliest([place]).get(place)
+            last = self._cluster.latest([place]).get(place)
+            if first is None or last is None:
+                if waited_s * 1000 >= self.timeout_ms:
+                    told = f"no Kafka broker has served a partition for {waited_s:.0f} s"
+                    raise JobError(told, where=_where(split), hint="a broker may be down")
+            elif at <= last or waited_s >= Unsettled.believed_s:
+                return first, last
+            self._ask_anew()
+            waited_s += AGAIN_S
+
+    def _check_again(self, split: Split, at: int, *, anew: bool) -> None:
+        """Raise if the end of a range, which begins ``at``, was read from another topic.
+
+        A consumer goes by the topic's name. ``anew``: records were given out already, so the
+        policies can count only when the micro-batch is run again.
+
+        Raises:
+            _TopicGone: another topic has the name by now.
+            JobError: the same, and the micro-batch must be run again.
+        """
+        if not split.topic_id:
+            return  # the brokers have none to compare
+        topic = None
+        with contextlib.suppress(Unreachable):
+            topic = self._cluster.describe([split.topic]).get(split.topic)
+        if topic is None or topic.id == split.topic_id:
+            return  # of a topic that is deleted only what was fetched before is read
+        gone = _TopicGone(at, again=True)
+        raise gone.told(split) if anew else gone
+
+    def _ask_anew(self) -> None:
+        """Wait; a new client knows nothing from before."""
+        self._close_client()
+        self.clients.pause(AGAIN_S)
+
+    def _lost(
+        self, cursor: Cursor, split: Split, end: int, reason: str, first: int | None = None
+    ) -> JobError:
+        begin = {} if first is None else {"first": str(first)}
+        return JobError(
+            f"records of Kafka that are to be read are not there any more: {reason}",
+            where={**_where(split), "offsets": f"{cursor.at} to {end}", **begin},
+            hint="on_missing_offsets('earliest') or ('latest') goes on with what is there",
+        )
+
+    def _cursor(self, split: Split, start: int) -> Cursor:
+        """The partition's cursor at an offset; the last one used is the last one listed."""
+        cursor = self._open.pop(split, None)
+        if cursor is None:
+            with contextlib.suppress(Unreachable):  # the consumer waits for it
+                self._check_topic(split, start)
+            while len(self._open) >= MOST_OPEN:
+                self._drop(next(iter(self._open)))
+            cursor = Cursor(self.clients.log(split.topic, split.partition))
+        self._open[split] = cursor
+        cursor.move_to(start)
+        return cursor
+
+    def _check_topic(self, split: Split, at: int) -> None:
+        """Raise unless the topic is the one whose records were planned.
+
+        Raises:
+            _TopicGone: it is not, and brokers have said so for a while.
+            Unreachable: no broker answers.
+        """
+        waited_s = 0.0
+        while split.topic_id:
+            topic = self._cluster.describe([split.topic]).get(split.topic)
+            if topic is not None and topic.id == split.topic_id:
+                return
+            if waited_s >= Unsettled.believed_s:
+                raise _TopicGone(at, again=topic is not None)
+            self._ask_anew()
+            waited_s += AGAIN_S
+
+    @property
+    def _cluster(self) -> Cluster:
+        if self._client is None:
+            self._client = self.clients.cluster()
+        return self._client
+
+    def _drop(self, split: Split) -> None:
+        cursor = self._open.pop(split, None)
+        if cursor is not None:
+            cursor.close()
+
+    def close(self) -> None:
+        """Close all clients."""
+        for split in [*self._open]:
+            self._drop(split)
+        self._close_client()
+
+    def _close_client(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+
+class _TopicGone(Exception):
+    """The topic of a range was deleted, or is another one now. ``at``: the next offset."""
+
+    def __init__(self, at: int, *, again: bool) -> None:
+        super().__init__()
+        self.at = at
+        self.what = "was deleted and created again" if again else "was deleted"
+
+    def told(self, split: Split) -> JobError:
+        """The exception for the user."""
+        return JobError(
+            f"the topic {split.topic!r} {self.what}: records that were planned are lost",
+            where={**_where(split), "next offset": str(self.at)},
+            hint="on_changed_topic('earliest') or ('latest') goes on with what is there",
+        )
+
+
+def _where(split: Split) -> dict[str, str]:
+    return {"topic": split.topic, "partition": str(split.partition)}

@@ -1,0 +1,91 @@
+"""A partition as a split: its name and its positions.
+
+A split is named ``topic-partition@id``. The id is the topic's: a topic that was deleted and created
+again has another one, so it has other splits, and no position of the old one counts for it.
+
+A position is ``[offset, stop]``: the next offset, and where the split ends, or None. An end
+position may be ``[offset, stop, begin]``: the micro-batch reads from ``begin`` and not from where
+the split stood, because the records between are gone, or a policy leaves them out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from headrace.connector import JsonValue, SplitRange
+from headrace.datastream.connectors._kafka.client.consumer import Place
+
+
+class Split(NamedTuple):
+    """A partition of one topic, which is not another topic of the same name."""
+
+    topic: str
+    partition: int
+    topic_id: str
+
+    @property
+    def name(self) -> str:
+        """The name in positions."""
+        place = f"{self.topic}-{self.partition}"
+        return f"{place}@{self.topic_id}" if self.topic_id else place
+
+    @property
+    def place(self) -> Place:
+        """Topic and partition."""
+        return self.topic, self.partition
+
+    @staticmethod
+    def of(name: str) -> Split:
+        """The split with a name."""
+        place, _, topic_id = name.partition("@")
+        topic, _, partition = place.rpartition("-")
+        return Split(topic, int(partition), topic_id)
+
+
+class Gone(NamedTuple):
+    """In place of a split in a range: so many offsets of it are not read."""
+
+    split: Split
+    offsets: int
+
+
+class Position(NamedTuple):
+    """How far a split is read, as in the log."""
+
+    offset: int
+    stop: int | None = None
+    begin: int | None = None
+
+    @staticmethod
+    def of(value: JsonValue) -> Position:
+        """The position that ``json`` gave."""
+        return Position(*value)
+
+    @property
+    def is_at_stop(self) -> bool:
+        """Whether nothing is left to read before the stop."""
+        return self.stop is not None and self.offset >= self.stop
+
+    @property
+    def json(self) -> JsonValue:
+        """A list of two numbers; of three where it jumps."""
+        both: list[int | None] = [self.offset, self.stop]
+        return both if self.begin is None else [*both, self.begin]
+
+
+def ranges_between(
+    start: Mapping[str, JsonValue], end: Mapping[str, JsonValue]
+) -> Sequence[SplitRange]:
+    """One range for each partition that is read, and one for what is left out before it."""
+    work: list[SplitRange] = []
+    for name in sorted(end):
+        first, last = Position.of(start[name]), Position.of(end[name])
+        begin = first.offset if last.begin is None or last == first else last.begin
+        if begin > first.offset:
+            left_out = Gone(Split.of(name), begin - first.offset)
+            work.append(SplitRange(name, first.offset, begin, left_out))
+        if begin < last.offset:
+            count = last.offset - begin
+            work.append(SplitRange(name, begin, last.offset, Split.of(name), count))
+    return work

@@ -1,0 +1,29 @@
+"""How a budget of records is shared by partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headrace.datastream.connectors._kafka.source.split import Position
+
+
+def limit(at: Position, begin: int, end: int) -> int:
+    """The offset up to which a split may be read now."""
+    return max(begin, end if at.stop is None else min(end, at.stop))
+
+
+def shared(begins: Mapping[str, int], limits: Mapping[str, int], records: int) -> dict[str, int]:
+    """How far each split is read, so that all together have at most so many offsets.
+
+    Those with the least to read come first: what they do not need goes to the others. Each that
+    has something is read by one record at least.
+    """
+    found: dict[str, int] = {}
+    left = records
+    order = sorted(limits, key=lambda name: limits[name] - begins[name])
+    for index, name in enumerate(order):
+        wanted = limits[name] - begins[name]
+        taken = min(wanted, max(left // (len(order) - index), 1))
+        found[name] = begins[name] + taken
+        left = max(left - taken, 0)
+    return found

@@ -1,0 +1,69 @@
+"""Which partitions are read: topics by name, topics by pattern, or partitions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headrace.datastream.connectors._kafka.client.consumer import Cluster, NotThere, Place
+from headrace.datastream.connectors._kafka.source.split import Split
+
+
+@dataclass(frozen=True)
+class Subscription:
+    """One of the three is set."""
+
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    partitions: tuple[Place, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What it reads, for people."""
+        if self.pattern is not None:
+            return f"topics that match {self.pattern!r}"
+        return ", ".join(self.topics) or ", ".join(f"{t}-{p}" for t, p in self.partitions)
+
+    def look(self, cluster: Cluster) -> dict[str, Split]:
+        """The splits that are there, by their names, in order."""
+        found = cluster.describe(self._names(cluster))
+        splits = [
+            Split(name, partition, topic.id)
+            for name, topic in sorted(found.items())
+            for partition in range(topic.partitions)
+            if not self.partitions or (name, partition) in self.partitions
+        ]
+        return {split.name: split for split in splits}
+
+    def require(self, splits: Mapping[str, Split]) -> None:
+        """Raise unless all topics and partitions that were named are there.
+
+        Raises:
+            NotThere: one is not.
+        """
+        places = {split.place for split in splits.values()}
+        topics = {split.topic for split in splits.values()}
+        for topic in self.topics:
+            if topic not in topics:
+                raise NotThere(
+                    f"there is no topic {topic!r} to read",
+                    hint="create it first; set_topic_pattern also finds later topics",
+                )
+        for topic, partition in self.partitions:
+            if (topic, partition) not in places:
+                raise NotThere(
+                    f"there is no partition {partition} of topic {topic!r} to read",
+                    hint="topics have partitions 0 to n - 1",
+                )
+
+    def reads(self, split: Split) -> bool:
+        """Whether a split is among what is read, if its topic is there."""
+        if self.pattern is not None:
+            return re.fullmatch(self.pattern, split.topic) is not None
+        return split.topic in self.topics or split.place in self.partitions
+
+    def _names(self, cluster: Cluster) -> list[str]:
+        if self.pattern is not None:
+            return [n for n in cluster.names() if re.fullmatch(self.pattern, n)]
+        return [*self.topics] or sorted({topic for topic, _ in self.partitions})

@@ -1,0 +1,1 @@
+"""PostgreSQL: snapshots, lookups, and writing exactly once."""

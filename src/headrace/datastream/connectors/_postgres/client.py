@@ -1,0 +1,143 @@
+"""Connections to PostgreSQL, and what their errors mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headrace.common.types import Row
+from headrace.connector import KeepsSecrets
+from headrace.datastream.connectors._external.library import library
+from headrace.errors import PlanError
+
+_NOTICE_OUTAGES = {"connect_timeout": "10", "keepalives_idle": "30", "tcp_user_timeout": "30000"}
+"""So that a host that has vanished is noticed; what the program says counts instead."""
+
+_AWAY = frozenset({"57P01", "57P02", "57P03", "53300", "25006"})
+"""Shutting down, crashed, starting, too many clients, a standby by now; class 08 beside these."""
+
+_AGAIN = frozenset({"40001", "40P01", "55P03"})
+"""Could not serialise, deadlock, lock not available: the same transaction may work now."""
+
+_REFUSED = (
+    "authentication failed",
+    "no password supplied",
+    "no pg_hba.conf entry",
+    "does not exist",
+    "is not permitted to log in",
+    "permission denied",
+)
+
+
+def psycopg() -> Any:
+    """The library.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    return library("psycopg", "postgres", "PostgreSQL")
+
+
+_SECRETS = {"PGPASSWORD": "password", "PGSSLPASSWORD": "sslpassword"}
+"""By environment variable; libpq itself knows the first one only."""
+
+
+@dataclass(frozen=True)
+class PostgresConnection(KeepsSecrets):
+    """How to reach a database. Only the place is ever shown."""
+
+    parameters: tuple[tuple[str, str], ...] = field(repr=False)
+    place: str
+
+    @staticmethod
+    def of(given: str, **more: str | None) -> PostgresConnection:
+        """From a connection string of libpq, a URL or ``key=value``; ``more`` counts before it.
+
+        Raises:
+            PlanError: it cannot be read, or names no database.
+            MissingExtraError: psycopg is not installed.
+        """
+        read = library("psycopg.conninfo", "postgres", "PostgreSQL").conninfo_to_dict
+        if not isinstance(given, str):
+            raise PlanError(f"the connection must be a str, not {given!r}")
+        try:
+            found = {k: str(v) for k, v in read(given).items() if v is not None}
+        except psycopg().ProgrammingError:
+            raise PlanError(  # libpq's own words may have the password in them
+                "the connection string of a PostgreSQL cannot be read",
+                hint="postgresql://user:password@host:5432/database",
+            ) from None
+        found |= {key: value for key, value in more.items() if value is not None}
+        place = f"{found.get('host', 'localhost')}:{found.get('port', '5432')}"
+        named = found.get("dbname") or found.get("user", "")
+        found = {**_NOTICE_OUTAGES, "application_name": "headrace", **found}
+        return PostgresConnection(tuple(sorted(found.items())), f"postgresql://{place}/{named}")
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """Its passwords."""
+        given = dict(self.parameters)
+        return {name: given[key] for name, key in _SECRETS.items() if key in given}
+
+    def with_secrets(self, found: Mapping[str, str]) -> PostgresConnection:
+        """The same with those passwords."""
+        kept = {k: v for k, v in self.parameters if k not in _SECRETS.values()}
+        kept |= {_SECRETS[name]: value for name, value in found.items()}
+        return replace(self, parameters=tuple(sorted(kept.items())))
+
+    def open(self) -> Any:
+        """A connection in which each statement is a transaction, unless one is begun."""
+        return _prepared(psycopg().connect(**dict(self.parameters), autocommit=True))
+
+    async def open_async(self) -> Any:
+        """The same for the event loop."""
+        made = psycopg().AsyncConnection.connect(**dict(self.parameters), autocommit=True)
+        return _prepared(await made)
+
+
+def _prepared(connection: Any) -> Any:
+    """The connection, which takes dicts as JSON."""
+    types = library("psycopg.types.json", "postgres", "PostgreSQL")
+    connection.adapters.register_dumper(dict, types.JsonbDumper)
+    types.set_json_dumps(_compact, connection)
+    return connection
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether the database is away for the moment, or has dropped the connection."""
+    library_of = psycopg()
+    if isinstance(error, library_of.InterfaceError):
+        return "closed" in str(error)
+    if not isinstance(error, library_of.OperationalError):
+        return False
+    if error.sqlstate is not None:
+        return error.sqlstate in _AWAY or error.sqlstate.startswith("08")
+    return not any(words in str(error) for words in _REFUSED)
+
+
+def is_worth_another_try(error: Exception) -> bool:
+    """Whether the same transaction may work when it is tried again."""
+    return isinstance(error, psycopg().Error) and getattr(error, "sqlstate", None) in _AGAIN
+
+
+def identifier(name: str) -> str:
+    """A name quoted for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def table_name(name: str) -> str:
+    """A table's name quoted for SQL; a dot is between schema and table."""
+    return ".".join(map(identifier, name.split(".")))
+
+
+def named_row(names: list[str], values: Sequence[Any]) -> Row:
+    """A row of a result, with the names of its columns."""
+    row = Row(*values)
+    row.set_field_names(names)
+    return row

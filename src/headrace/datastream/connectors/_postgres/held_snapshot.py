@@ -1,0 +1,97 @@
+"""A snapshot of a database that one process keeps open, and others read in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.datastream.connectors._postgres.client import PostgresConnection, psycopg
+from headrace.errors import CheckpointError
+
+_BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_OWN = "SELECT pg_export_snapshot(), pg_current_snapshot()::text"
+_UNKNOWN = ("22023", "42704")  # no name of a snapshot, or of none that there is
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """PostgreSQL's name of a snapshot, and the transactions that it sees.
+
+    A server that was started again gives the same names to other snapshots.
+    """
+
+    name: str
+    sees: str
+
+
+class HeldSnapshots:
+    """The transactions of this process by which PostgreSQL keeps snapshots."""
+
+    def __init__(self) -> None:
+        self._connections: dict[Snapshot, Any] = {}
+
+    def take(self, connection: Any) -> Snapshot:
+        """A snapshot of what is committed by now; the connection is kept for it alone."""
+        connection.execute("SET idle_in_transaction_session_timeout = 0")
+        connection.execute(_BEGIN)
+        snapshot = Snapshot(*connection.execute(_OWN).fetchone())
+        self._connections[snapshot] = connection
+        return snapshot
+
+    def end(self, snapshot: Snapshot) -> None:
+        """Let a snapshot go; one that is not held here is fine."""
+        connection = self._connections.pop(snapshot, None)
+        if connection is not None:
+            connection.close()
+
+
+HELD = HeldSnapshots()
+
+
+class SnapshotClient:
+    """A connection that reads in snapshots of another process, opened when it is needed."""
+
+    def __init__(self, database: PostgresConnection) -> None:
+        self._database = database
+        self._connection: Any = None
+
+    def enter(self, snapshot: Snapshot) -> Any:
+        """The connection, in a new transaction that sees what the snapshot sees.
+
+        Raises:
+            CheckpointError: the snapshot is no more.
+        """
+        if self._connection is None or self._connection.closed:
+            self._connection = self._database.open()
+        connection = self._connection
+        connection.rollback()  # a reading that was given up may have left its transaction
+        connection.execute(_BEGIN)
+        name = psycopg().sql.Literal(snapshot.name)
+        try:
+            connection.execute(psycopg().sql.SQL("SET TRANSACTION SNAPSHOT {}").format(name))
+        except psycopg().Error as error:
+            if error.sqlstate not in _UNKNOWN:
+                raise
+            raise self._lost() from None
+        (sees,) = connection.execute("SELECT pg_current_snapshot()::text").fetchone()
+        if sees != snapshot.sees:
+            raise self._lost()
+        return connection
+
+    def leave(self) -> None:
+        """End the transaction."""
+        if self._connection is not None and not self._connection.closed:
+            self._connection.rollback()
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+
+    def _lost(self) -> CheckpointError:
+        self.leave()
+        return CheckpointError(
+            "the snapshot that the job began to read has ended; the table may have changed since",
+            where={"database": self._database.place},
+            hint="it lasts as long as the program that created the source; --fresh starts anew",
+        )

@@ -1,0 +1,98 @@
+"""Looking records up in PostgreSQL, over a few connections."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from headrace.common._arguments import non_empty, positive
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.datastream._functions.asynchronous import AsyncFunction
+from headrace.datastream._outages import Outage, Told, until_back_async
+from headrace.datastream.connectors._external.results import Join, Key, function_or_none, joined
+from headrace.datastream.connectors._postgres.client import (
+    PostgresConnection,
+    is_outage,
+    named_row,
+)
+
+
+class PostgresLookup(AsyncFunction[Any, Any]):
+    """Looks up the rows that a query returns for a record; give it to ``AsyncDataStream``.
+
+    Fields:
+        connection: ``postgresql://user@host:port/database``, or ``key=value`` pairs as for libpq.
+        sql: a query with a ``%s`` for each part of the key.
+        key: returns a record's key, a tuple or a single value; without it the record is the key.
+        join: returns the results from a record and the rows. Without it the rows are emitted.
+        password: in place of one in ``connection``.
+        connections: how many each task of the operator opens at most.
+        max_outage: how long a record waits for a database that has gone away. The operator's
+            timeout ends the wait earlier.
+
+    Rows are ``Row`` with the query's column names.
+    """
+
+    def __init__(
+        self,
+        connection: str,
+        sql: str,
+        key: Key | None = None,
+        *,
+        join: Join | None = None,
+        password: str | None = None,
+        connections: int = 4,
+        max_outage: TimeAmount = timedelta(minutes=2),
+    ) -> None:
+        function_or_none(key, "key", "a PostgresLookup")
+        function_or_none(join, "join", "a PostgresLookup")
+        self._sql = non_empty(sql, "the query of a PostgresLookup")
+        self._connection = PostgresConnection.of(connection, password=password)
+        self._key, self._join = key, join
+        self._count = positive(connections, "connections")
+        self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
+        self._told = Told()
+        self._free: asyncio.LifoQueue[Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"PostgresLookup({self._connection.place!r})"
+
+    async def open(self, runtime_context: Any) -> None:  # type: ignore[override]  # either is fine
+        """Connections are opened when they are needed."""
+        self._free = asyncio.LifoQueue()
+        for _ in range(self._count):
+            self._free.put_nowait(None)
+
+    async def close(self) -> None:  # type: ignore[override]
+        """Close the connections that nobody uses."""
+        while self._free is not None and not self._free.empty():
+            connection = self._free.get_nowait()
+            if connection is not None:
+                await connection.close()
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        key = value if self._key is None else self._key(value)
+        parts = key if isinstance(key, tuple | list) else (key,)
+        outage = Outage(self._patience_s, self._connection.place, told=self._told)
+        rows = await until_back_async(lambda: self._asked(parts), is_outage, outage)
+        return joined(self._join, value, rows)
+
+    async def _asked(self, parts: Sequence[Any]) -> list[Any]:
+        assert self._free is not None, "the lookup is not open"
+        connection = await self._free.get()
+        try:
+            if connection is None:
+                connection = await self._connection.open_async()
+            cursor = await connection.execute(self._sql, parts)
+            names = [column.name for column in cursor.description or ()]
+            rows = await cursor.fetchall()
+        except BaseException:  # given up in the middle, too: what it would answer is not known
+            if connection is not None:
+                await connection.close()
+            connection = None
+            raise
+        finally:
+            self._free.put_nowait(connection)
+        return [named_row(names, row) for row in rows]

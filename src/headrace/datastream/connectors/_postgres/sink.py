@@ -1,0 +1,283 @@
+"""A sink that writes rows and its marker in one transaction of PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import InitVar, dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from headrace.common._arguments import at_least, non_empty, one_of
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.connector import (
+    CommitBy,
+    CommitterContext,
+    DeliveryGuarantee,
+    Sink,
+    SinkWriter,
+    WriterContext,
+)
+from headrace.datastream._outages import Outage, is_wrong_address, until_back
+from headrace.datastream.connectors._postgres.client import (
+    PostgresConnection,
+    is_outage,
+    is_worth_another_try,
+    psycopg,
+    table_name,
+)
+from headrace.datastream.connectors._postgres.refused import (
+    copy_rows,
+    is_about_a_row,
+    is_not_adapted,
+    mismatch,
+    name_refused,
+)
+from headrace.datastream.connectors._postgres.statements import FieldsOf, append_sql, upsert_sql
+from headrace.errors import HeadraceError, JobError, PlanError, WrongFunctionError
+
+TRIED_AGAIN = 3
+
+
+@dataclass(frozen=True, repr=False)
+class PostgresSink(Sink):
+    """Writes records as rows of PostgreSQL, exactly once: into a table, or with a statement.
+
+    Fields:
+        connection: ``postgresql://user@host:port/database``, or ``key=value`` pairs as for libpq.
+        table, columns: the fields of a record with these names go into the table.
+        key: columns with a unique constraint. A row with the same key is replaced; without ``key``
+            rows are only added.
+        sql: a statement with a ``%s`` for each value, in place of table and columns.
+        values: gives the values of a record, in order.
+        password: in place of one in ``connection``.
+        batch_rows: how many rows are sent at once; 0 for all rows of the transaction.
+        max_outage: how long a task waits for a database that has gone away, before the job fails.
+        max_retries: how often a transaction is tried again after a deadlock or a similar error.
+        guarantee: AT_LEAST_ONCE needs no table of markers.
+        markers: the table of markers; it is created if it does not exist.
+
+    The rows of one task and micro-batch, and their marker, are one transaction.
+
+    Raises:
+        PlanError: the arguments do not fit together.
+        MissingExtraError: psycopg is not installed.
+    """
+
+    connection: str | PostgresConnection
+    table: str | None = field(default=None, kw_only=True)
+    columns: Sequence[str] = field(default=(), kw_only=True)
+    key: Sequence[str] = field(default=(), kw_only=True)
+    sql: str | None = field(default=None, kw_only=True)
+    values: Callable[[Any], Sequence[Any]] | None = field(default=None, kw_only=True)
+    password: InitVar[str | None] = field(default=None, kw_only=True)
+    batch_rows: int = field(default=5000, kw_only=True)
+    max_outage: TimeAmount = field(default=timedelta(minutes=2), kw_only=True)
+    max_retries: int = field(default=TRIED_AGAIN, kw_only=True)
+    guarantee: DeliveryGuarantee = field(default=DeliveryGuarantee.EXACTLY_ONCE, kw_only=True)
+    markers: str = field(default="headrace_markers", kw_only=True)
+
+    commits = CommitBy.TASK
+
+    def __post_init__(self, password: str | None) -> None:
+        at_least(self.batch_rows, 0, "batch_rows")
+        at_least(self.max_retries, 0, "max_retries")
+        milliseconds_of(self.max_outage, "max_outage", at_least=0)
+        non_empty(self.markers, "markers")
+        one_of(DeliveryGuarantee, self.guarantee)
+        for name in ("columns", "key"):
+            given = getattr(self, name)
+            if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+                raise PlanError(f"{name} of a PostgresSink must be a list of names, not {given!r}")
+            object.__setattr__(self, name, tuple(given))
+        if self.values is not None and not callable(self.values):
+            raise WrongFunctionError(f"values must be a function, not {self.values!r}")
+        self._check_what_is_written()
+        if not isinstance(self.connection, PostgresConnection):
+            made = PostgresConnection.of(self.connection, password=password)
+            object.__setattr__(self, "connection", made)
+
+    def _check_what_is_written(self) -> None:
+        if (self.sql is None) == (self.table is None):
+            raise PlanError(
+                "a PostgresSink takes either table and columns, or sql and values",
+                hint='PostgresSink(url, table="orders", columns=["id", "price"], key=["id"])',
+            )
+        if self.sql is not None:
+            if self.columns or self.key or self.values is None:
+                raise PlanError(
+                    "with sql a PostgresSink takes values, and neither columns nor key",
+                    hint='PostgresSink(url, sql="... VALUES (%s)", values=lambda r: [r.id])',
+                )
+        elif not self.columns:
+            raise PlanError(f"columns= is missing: which columns of {self.table} are written")
+        elif unknown := [name for name in self.key if name not in self.columns]:
+            raise PlanError(f"the key's column {unknown[0]!r} is not among the columns")
+
+    @property
+    def kind(self) -> str:
+        return "postgres"
+
+    @property
+    def locator(self) -> str:
+        """The database and the table."""
+        return f"{self._reached.place}{f' {self.table}' if self.table else ''}"
+
+    @property
+    def _reached(self) -> PostgresConnection:
+        assert isinstance(self.connection, PostgresConnection)
+        return self.connection
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.locator!r})"
+
+    def writer(self, context: WriterContext) -> SinkWriter:
+        """A new writer; the writers of a worker process have one connection."""
+        return PostgresWriter(self, context)
+
+    def last_batch(self, context: CommitterContext) -> int | None:
+        """The highest marker; None where there are no markers."""
+        if self.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
+            return None
+        return until_back(lambda: self._highest(context.sink_id), is_outage, self.outage())
+
+    def _highest(self, sink_id: str) -> int:
+        quoted = table_name(self.markers)
+        with self._reached.open() as connection:
+            if not _is_there(connection, quoted):
+                return -1
+            asked = connection.execute(_HIGHEST.format(quoted), (sink_id,))
+            found: int = asked.fetchone()[0]
+            return found
+
+    def outage(self) -> Outage:
+        """How long work on the database waits for it, from now on."""
+        return Outage(milliseconds_of(self.max_outage) / 1000, self._reached.place)
+
+
+class PostgresWriter(SinkWriter):
+    """Gathers the rows of one task, and writes them at its end."""
+
+    def __init__(self, sink: PostgresSink, context: WriterContext) -> None:
+        self._sink, self._context = sink, context
+        self._values = sink.values or FieldsOf(tuple(sink.columns))
+        self._rows: list[Sequence[Any]] = []
+        self._left = sink.max_retries
+        self._sent = slice(0)
+        self._statement = sink.sql
+        if sink.key:
+            self._statement = upsert_sql(sink.table or "", sink.columns, sink.key)
+
+    def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        add, values_of = self._rows.append, self._values
+        for value in values:
+            try:
+                add(values_of(value))
+            except Exception as error:
+                if not isinstance(error, HeadraceError):  # which has the record
+                    error.add_note(f"the record: {value!r:.200}")
+                raise
+
+    def prepare_commit(self) -> None:
+        if not self._rows:
+            return
+        until_back(self._transaction, self._may_work_later, self._sink.outage())
+        self._rows = []
+
+    def abort(self) -> None:
+        self._rows = []
+
+    def _may_work_later(self, error: Exception) -> bool:
+        if is_wrong_address(error, self._context):
+            return False
+        if is_outage(error):
+            self._context.discard("connection")
+            return True
+        if is_worth_another_try(error) and self._left > 0:
+            self._left -= 1
+            return True
+        return False
+
+    def _transaction(self) -> None:
+        """Rows and marker in one transaction, unless the marker is there.
+
+        It may be called again when the connection was lost, even during the commit: where another
+        attempt's transaction is open, writing the marker waits for its end.
+        """
+        connection = self._context.shared("connection", self._connected)
+        try:
+            self._write_once(connection)
+        except Exception as error:
+            if not is_about_a_row(error):
+                raise
+            if self._statement is not None:
+                name_refused(error, connection, self._statement, self._rows, self._sent)
+            if is_not_adapted(error):
+                raise mismatch(error, self._sink.locator) from error
+            raise
+
+    def _write_once(self, connection: Any) -> None:
+        sink, context = self._sink, self._context
+        with connection.transaction(), connection.cursor() as cursor:
+            if sink.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+                row = (context.sink_id, context.partition, context.batch_id)
+                cursor.execute(_MARK.format(table_name(sink.markers)), row)
+                if cursor.rowcount == 0:
+                    return
+            self._write_rows(cursor)
+
+    def _write_rows(self, cursor: Any) -> None:
+        sink, rows = self._sink, self._rows
+        if self._statement is None:
+            copy_rows(cursor, append_sql(sink.table or "", sink.columns), rows)
+            return
+        step = sink.batch_rows or len(rows)
+        for at in range(0, len(rows), step):
+            self._sent = slice(at, at + step)
+            cursor.executemany(self._statement, rows[self._sent])
+
+    def _connected(self) -> Any:
+        connection = self._sink._reached.open()
+        # Else the second of two attempts would fail, and not wait and find the marker.
+        connection.isolation_level = psycopg().IsolationLevel.READ_COMMITTED
+        if self._sink.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
+            try:
+                _make_markers(connection, self._sink.markers)
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+
+_MARK = """
+    INSERT INTO {0} AS known (sink_id, partition, batch_id) VALUES (%s, %s, %s)
+    ON CONFLICT (sink_id, partition) DO UPDATE SET batch_id = EXCLUDED.batch_id
+    WHERE known.batch_id < EXCLUDED.batch_id
+"""
+_HIGHEST = "SELECT coalesce(max(batch_id), -1) FROM {0} WHERE sink_id = %s"
+_MARKERS = """CREATE TABLE IF NOT EXISTS {0} (
+    sink_id text, partition integer, batch_id bigint NOT NULL, PRIMARY KEY (sink_id, partition))"""
+_LOCK = 0x6865616472616365  # the letters of headrace: one at a time makes the table
+
+
+def _is_there(connection: Any, quoted: str) -> bool:
+    """Whether a table exists, by its quoted name."""
+    found = connection.execute("SELECT to_regclass(%s)", (quoted,)).fetchone()
+    return found[0] is not None
+
+
+def _make_markers(connection: Any, name: str) -> None:
+    quoted = table_name(name)
+    if _is_there(connection, quoted):
+        return
+    sql = _MARKERS.format(quoted)
+    try:
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+            connection.execute(sql)
+    except psycopg().errors.InsufficientPrivilege as error:
+        raise JobError(
+            f"the table {name} for the markers of exactly-once sinks cannot be created",
+            where={"database says": str(error).strip()},
+            hint=f"let a user with the right run: {' '.join(sql.split())}; "
+            "or set guarantee=DeliveryGuarantee.AT_LEAST_ONCE",
+        ) from None

@@ -1,0 +1,234 @@
+"""A bounded source: a table as it was at one moment, read in ranges of its key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from headrace.common._arguments import non_empty
+from headrace.connector import (
+    Budget,
+    Chunk,
+    JsonValue,
+    Progress,
+    Source,
+    SplitEnumerator,
+    SplitRange,
+    SplitReader,
+)
+from headrace.datastream.connectors._postgres.client import (
+    PostgresConnection,
+    identifier,
+    named_row,
+    table_name,
+)
+from headrace.datastream.connectors._postgres.held_snapshot import HELD, Snapshot, SnapshotClient
+from headrace.datastream.connectors._postgres.keys import Key, between, columns_of, key_of
+from headrace.errors import PlanError
+
+SPLIT = "rows"
+RANGE_ROWS = 5000
+CHUNK_ROWS = 1000
+
+
+@dataclass(frozen=True, repr=False)
+class PostgresSnapshotSource(Source):
+    """Reads the rows of a table as they are when the source is created; a bounded source.
+
+    Fields:
+        connection: ``postgresql://user@host:port/database``, or ``key=value`` pairs as for libpq.
+        table: with its schema, if it is not on the search path.
+        columns: those that are read; all unless given.
+        key: the columns of a unique index without nulls; the primary key unless given.
+        password: in place of one in ``connection``.
+        type_info: the type of the records, for the stream after it.
+
+    Records are ``Row`` with the columns' names. All tasks read in one snapshot. The process that
+    created the source keeps the snapshot, until the process ends or calls ``close``. Until then
+    PostgreSQL's vacuum keeps the rows of the snapshot. Another process cannot go on reading: the
+    job then fails with an error that says this.
+
+    Raises:
+        PlanError: there is no such table or key.
+        MissingExtraError: psycopg is not installed.
+    """
+
+    connection: str | PostgresConnection
+    table: str
+    columns: Sequence[str] = field(default=(), kw_only=True)
+    key: Sequence[str] = field(default=(), kw_only=True)
+    password: InitVar[str | None] = field(default=None, kw_only=True)
+    type_info: Any = field(default=None, kw_only=True)
+    snapshot: Snapshot = field(init=False)
+    ranged_by: Key = field(init=False)
+
+    def __post_init__(self, password: str | None) -> None:
+        non_empty(self.table, "the table")
+        for name in ("columns", "key"):
+            given = getattr(self, name)
+            if isinstance(given, str) or not all(isinstance(each, str) for each in given):
+                raise PlanError(f"{name} must be a list of names, not {given!r}")
+            object.__setattr__(self, name, tuple(given))
+        if not isinstance(self.connection, PostgresConnection):
+            made = PostgresConnection.of(self.connection, password=password)
+            object.__setattr__(self, "connection", made)
+        client = self.database.open()
+        try:
+            object.__setattr__(self, "ranged_by", key_of(client, self.table, self.key))
+            object.__setattr__(self, "snapshot", HELD.take(client))
+        except BaseException:
+            client.close()
+            raise
+
+    def close(self) -> None:
+        """End the snapshot. Call it after the jobs that read it."""
+        HELD.end(self.snapshot)
+
+    @property
+    def bounded(self) -> bool:
+        """True: it ends after the last row."""
+        return True
+
+    @property
+    def kind(self) -> str:
+        return "postgres-snapshot"
+
+    @property
+    def locator(self) -> str:
+        """The database and the table."""
+        return f"{self.database.place} {self.table}"
+
+    @property
+    def record_type(self) -> Any | None:
+        """The type that was given."""
+        return self.type_info
+
+    @property
+    def database(self) -> PostgresConnection:
+        """How to reach it."""
+        assert isinstance(self.connection, PostgresConnection)
+        return self.connection
+
+    def __repr__(self) -> str:
+        return f"PostgresSnapshotSource({self.locator!r})"
+
+    def enumerator(self, directory: str) -> SplitEnumerator:
+        """A new enumerator; it writes nothing."""
+        return SnapshotEnumerator(self)
+
+    def reader(self) -> SplitReader:
+        """A new reader, with a connection of its own."""
+        return SnapshotReader(self)
+
+
+class SnapshotEnumerator(SplitEnumerator):
+    """Cuts the table into ranges of its key.
+
+    A position is JSON: the snapshot, the columns of the key with their types, the last key of what
+    was planned (as texts), the keys at which the last step cut, and whether it is the end.
+    """
+
+    def __init__(self, source: PostgresSnapshotSource) -> None:
+        self._source = source
+        self._client = SnapshotClient(source.database)
+
+    def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
+        """The only split."""
+        snapshot, key = self._source.snapshot, self._source.ranged_by
+        first = {"snapshot": [snapshot.name, snapshot.sees], "key": key}
+        return {SPLIT: {**first, "at": None, "cuts": [], "end": False}}
+
+    def advance(
+        self,
+        positions: Mapping[str, JsonValue],
+        budget: Budget,
+        now_ms: int,
+        paused: frozenset[str],
+    ) -> Progress:
+        """As many rows as the budget allows."""
+        if SPLIT not in positions:
+            return Progress({}, ended=True)
+        position = positions[SPLIT]
+        if SPLIT in paused:
+            return Progress({SPLIT: position})
+        connection = self._client.enter(Snapshot(*position["snapshot"]))
+        try:
+            after, ended = self._after(connection, position, max(budget.max_records, 1))
+        finally:
+            self._client.leave()
+        if ended:
+            return Progress({}, {SPLIT: after}, ended=True)
+        return Progress({SPLIT: after})
+
+    def _after(self, connection: Any, position: Any, left: int) -> tuple[JsonValue, bool]:
+        """The position so many rows further, and whether the table ends before."""
+        at, cuts = position["at"], list[list[str]]()
+        while left > 0:
+            step = min(left, RANGE_ROWS)
+            at = self._key_after(connection, position["key"], at, step)
+            if at is None:
+                return {**position, "at": None, "cuts": cuts, "end": True}, True
+            cuts.append(at)
+            left -= step
+        return {**position, "at": at, "cuts": cuts}, False
+
+    def ranges(
+        self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
+    ) -> Sequence[SplitRange]:
+        """The rows between two keys each; the last range of all has no upper one."""
+        if SPLIT not in start or start[SPLIT] == end[SPLIT]:
+            return []
+        last = end[SPLIT]
+        cuts = [start[SPLIT]["at"], *last["cuts"], *([None] if last["end"] else [])]
+        payload = (Snapshot(*last["snapshot"]), last["key"])
+        return [SplitRange(SPLIT, at, to, payload, RANGE_ROWS) for at, to in pairwise(cuts)]
+
+    def close(self) -> None:
+        """Close the connection; the snapshot is the source's."""
+        self._client.close()
+
+    def _key_after(self, connection: Any, key: Key, at: Any, step: int) -> list[str] | None:
+        """The key of the row so many rows further; None where the table ends before."""
+        where, values = between(key, at, None)
+        texts = ", ".join(f"{identifier(name)}::text" for name, _ in key)
+        sql = (
+            f"SELECT {texts} FROM {table_name(self._source.table)} {where} "
+            f"ORDER BY {columns_of(key)} OFFSET %s LIMIT 1"
+        )
+        row = connection.execute(sql, (*values, step - 1)).fetchone()
+        return None if row is None else list(row)
+
+
+class SnapshotReader(SplitReader):
+    """Reads ranges in the snapshot that the program keeps."""
+
+    def __init__(self, source: PostgresSnapshotSource) -> None:
+        self._source = source
+        self._client = SnapshotClient(source.database)
+
+    def read(self, split_range: SplitRange) -> Iterator[Chunk]:
+        """The rows of a range, in the order of the key.
+
+        Raises:
+            CheckpointError: the snapshot is no more.
+        """
+        snapshot, key = split_range.payload
+        where, values = between(key, split_range.start, split_range.end)
+        read = ", ".join(map(identifier, self._source.columns)) or "*"
+        table = table_name(self._source.table)
+        sql = f"SELECT {read} FROM {table} {where} ORDER BY {columns_of(key)}"
+        connection = self._client.enter(snapshot)
+        try:
+            with connection.cursor("headrace") as cursor:
+                cursor.execute(sql, values)
+                names = [column.name for column in cursor.description]
+                while rows := cursor.fetchmany(CHUNK_ROWS):
+                    yield Chunk([named_row(names, row) for row in rows])
+        finally:
+            self._client.leave()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()

@@ -1,0 +1,1 @@
+"""Redis: commands, lookups, and writing."""

@@ -1,0 +1,106 @@
+"""Clients of Redis, made when they are first needed."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlsplit
+
+from headrace.datastream.connectors._external.addresses import without_secrets
+from headrace.datastream.connectors._external.library import library
+from headrace.errors import PlanError
+
+CONNECT_TIMEOUT_S = 10
+ANSWER_TIMEOUT_S = 60
+_SCHEMES = ("redis", "rediss", "unix")
+_FORM = "redis://[[user]:password@]host:port/0, rediss:// over TLS, unix://path?db=0"
+
+
+def checked_url(url: object) -> str:
+    """The URL itself.
+
+    Raises:
+        PlanError: it is not one of Redis, or its database is not a number.
+    """
+    if not isinstance(url, str):
+        raise _not_a_url(repr(url))
+    shown = without_secrets(url)
+    try:
+        parts = urlsplit(url)
+        readable = parts.port is None or parts.port > 0
+    except ValueError:  # its words may have the password in them
+        raise _not_a_url(shown) from None
+    is_socket = parts.scheme == "unix"
+    if parts.scheme not in _SCHEMES or not readable or (is_socket and not parts.path):
+        raise _not_a_url(shown)
+    databases = parse_qs(parts.query, keep_blank_values=True).get("db", [])
+    if not is_socket and parts.path.strip("/"):
+        databases.append(parts.path[1:])
+    for database in databases:
+        if not (database.isascii() and database.isdigit()):
+            # Where a password is not quoted, a part of it looks like a database.
+            named = "***" if "@" in database else repr(database)
+            raise PlanError(
+                f"{named} is not the number of a database of Redis",
+                where={"url": shown},
+                hint=_FORM,
+            )
+    return url
+
+
+def _not_a_url(shown: str) -> PlanError:
+    return PlanError(f"{shown} is not a URL of Redis", hint=_FORM)
+
+
+def password_of(url: str) -> str | None:
+    """The password in a URL, if there is one; the library takes it from the query as well."""
+    parts = urlsplit(url)
+    if parts.password:
+        return unquote(parts.password)
+    return dict(parse_qsl(parts.query)).get("password")
+
+
+def with_password(url: str, password: str | None) -> str:
+    """The URL with that password in place of its own; None: without any."""
+    parts = urlsplit(url)
+    own, _, place = parts.netloc.rpartition("@")
+    user = own.partition(":")[0]
+    if password is not None:
+        user = f"{user}:{quote(password, safe='')}"
+    query = [pair for pair in parts.query.split("&") if pair.partition("=")[0] != "password"]
+    found = f"{parts.scheme}://{user}{'@' if user else ''}{place}{parts.path}"
+    return f"{found}?{'&'.join(query)}" if any(query) else found
+
+
+def connect(url: str, asynchronous: bool = False) -> Any:
+    """A client that opens its connection with its first command, and tries nothing twice itself.
+
+    Raises:
+        MissingExtraError: redis is not installed.
+    """
+    module = library("redis.asyncio" if asynchronous else "redis", "redis", "Redis")
+    retry = library("redis.asyncio.retry" if asynchronous else "redis.retry", "redis", "Redis")
+    backoff = library("redis.backoff", "redis", "Redis")
+    return module.Redis.from_url(
+        url,
+        retry=retry.Retry(backoff.NoBackoff(), 0),
+        socket_connect_timeout=CONNECT_TIMEOUT_S,
+        socket_timeout=ANSWER_TIMEOUT_S,
+        socket_keepalive=True,
+        client_name="headrace",
+    )
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether Redis is away for the moment: unreachable, loading its data, or a replica by now."""
+    errors = library("redis.exceptions", "redis", "Redis")
+    if isinstance(error, errors.AuthenticationError | errors.AuthorizationError):
+        return False
+    away = (
+        errors.ConnectionError,
+        errors.TimeoutError,
+        errors.WatchError,
+        errors.ReadOnlyError,
+        errors.ClusterDownError,
+        OSError,
+    )
+    return isinstance(error, away)

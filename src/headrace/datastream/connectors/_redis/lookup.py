@@ -1,0 +1,159 @@
+"""Looking records up in Redis: many at a time, over one connection."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.connector import KeepsSecrets
+from headrace.datastream._functions.asynchronous import AsyncFunction
+from headrace.datastream._outages import Outage, Told, until_back_async
+from headrace.datastream.connectors._external.addresses import without_secrets
+from headrace.datastream.connectors._external.library import library
+from headrace.datastream.connectors._external.results import Join, Key, function_or_none, joined
+from headrace.datastream.connectors._redis.client import (
+    checked_url,
+    connect,
+    is_outage,
+    password_of,
+    with_password,
+)
+from headrace.datastream.connectors._redis.command import RedisCommand
+from headrace.errors import PlanError
+
+_AT_ONCE = 1000
+_PASSWORD = "REDISCLI_AUTH"
+
+
+class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
+    """What Redis has for a record; give it to ``AsyncDataStream``.
+
+    Fields:
+        url: the address of Redis.
+        key: returns the key in Redis for a record; without it the record is the key. It may also
+            return a ``RedisCommand`` that reads.
+        read: "GET" for texts, "HGETALL" for hashes as dicts, "HGET" with ``field``.
+        join: returns the results, a list, from a record and from what was found, a list of one
+            or none. Without it what was found is emitted.
+        decode: gives texts, not bytes.
+        max_outage: how long a record waits for a Redis that has gone away, if the operator's
+            timeout allows it.
+
+    Records that wait at the same time are asked for together. With a ``LookupCache``, the record's
+    key and the join belong to the cache, and ``key`` gets the cache's key.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: Key | None = None,
+        *,
+        read: str = "GET",
+        field: str | None = None,
+        join: Join | None = None,
+        decode: bool = True,
+        max_outage: TimeAmount = timedelta(minutes=2),
+    ) -> None:
+        self._url = checked_url(url)
+        self._place = without_secrets(self._url)
+        function_or_none(key, "key", "a RedisLookup")
+        function_or_none(join, "join", "a RedisLookup")
+        if read not in ("GET", "HGETALL", "HGET") or (read == "HGET") != (field is not None):
+            raise PlanError(
+                f"a RedisLookup reads with GET, HGETALL or HGET, not with {read!r}"
+                + ("" if field is None else f" and field={field!r}"),
+                hint='RedisLookup(url, read="HGET", field="name")',
+            )
+        library("redis", "redis", "RedisLookup")
+        self._key, self._join, self._read, self._field = key, join, read, field
+        self._decode = decode
+        self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
+        self._waiting: list[tuple[RedisCommand, asyncio.Future[Any]]] = []
+        self._told = Told()
+        self._client: Any = None
+        self._sender: asyncio.Task[None] | None = None
+
+    def __repr__(self) -> str:
+        return f"RedisLookup({self._place!r})"
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """The password of Redis, by the variable that redis-cli knows."""
+        password = password_of(self._url)
+        return {} if password is None else {_PASSWORD: password}
+
+    def with_secrets(self, found: Mapping[str, str]) -> RedisLookup:
+        """The same with that password."""
+        made = copy.copy(self)
+        made._url = with_password(self._url, found.get(_PASSWORD))
+        return made
+
+    async def open(self, runtime_context: Any) -> None:  # type: ignore[override]  # either is fine
+        """Make the client; the connection is opened with the first lookup."""
+        self._client = connect(self._url, asynchronous=True)
+
+    async def close(self) -> None:  # type: ignore[override]
+        """Close the connection."""
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        command = self._command(value if self._key is None else self._key(value))
+        outage = Outage(self._patience_s, self._place, told=self._told)
+        answer = await until_back_async(lambda: self._asked(command), is_outage, outage)
+        missing = answer is None or (answer == {} and command.arguments[0] == "HGETALL")
+        return joined(self._join, value, [] if missing else [self._shown(answer)])
+
+    def _command(self, key: Any) -> RedisCommand:
+        if isinstance(key, RedisCommand):
+            return key
+        if self._field is None:
+            return RedisCommand(self._read, key)
+        return RedisCommand(self._read, key, self._field)
+
+    def _asked(self, command: RedisCommand) -> asyncio.Future[Any]:
+        """The answer to a command, which goes out with all others that wait by then."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        self._waiting.append((command, future))
+        if self._sender is None or self._sender.done():
+            self._sender = loop.create_task(self._send())
+        return future
+
+    async def _send(self) -> None:
+        while self._waiting:
+            sent, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
+            sent = [each for each in sent if not each[1].done()]  # nobody waits for the others
+            try:
+                async with self._client.pipeline(transaction=False) as pipe:
+                    for command, _ in sent:
+                        pipe.execute_command(*command.arguments)
+                    answers = await pipe.execute(raise_on_error=False)
+            except Exception as error:  # told to each that waits: they decide
+                answers = [error] * len(sent)
+            for (_, future), answer in zip(sent, answers, strict=True):
+                if future.done():
+                    continue
+                if isinstance(answer, Exception):
+                    future.set_exception(answer)
+                else:
+                    future.set_result(answer)
+
+    def _shown(self, answer: Any) -> Any:
+        return _decoded(answer) if self._decode else answer
+
+
+def _decoded(answer: Any) -> Any:
+    """Bytes as texts, in lists and dicts too."""
+    if isinstance(answer, bytes):
+        return answer.decode()
+    of_kind: dict[type, Callable[[Any], Any]] = {
+        list: lambda parts: [_decoded(part) for part in parts],
+        dict: lambda parts: {_decoded(k): _decoded(v) for k, v in parts.items()},
+    }
+    kind = of_kind.get(type(answer))
+    return answer if kind is None else kind(answer)

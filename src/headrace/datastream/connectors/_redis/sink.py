@@ -1,0 +1,177 @@
+"""A sink whose commands to Redis count once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.connector import CommitBy, CommitterContext, Sink, SinkWriter, WriterContext
+from headrace.datastream._outages import Outage, is_wrong_address, until_back
+from headrace.datastream.connectors._external.addresses import without_secrets
+from headrace.datastream.connectors._external.library import library
+from headrace.datastream.connectors._redis.client import checked_url, connect, is_outage
+from headrace.datastream.connectors._redis.command import RedisCommand
+from headrace.errors import JobError, TypeMismatchError, WrongFunctionError
+
+Commands = RedisCommand | Iterable[RedisCommand] | None
+ERROR = b"error"
+BATCH = b"batch"
+
+
+@dataclass(frozen=True, repr=False)
+class RedisSink(Sink):
+    """Sends commands to one Redis, exactly once: increments and stream entries, too.
+
+    ``command`` returns the command for a record (a ``RedisCommand``), several of them, or None.
+    The commands of one task and micro-batch, and a marker, are one transaction (MULTI and EXEC).
+    The marker is a hash named ``markers`` + sink and partition. Another hash, ``markers`` + sink,
+    has the last micro-batch of each partition. ``max_outage``: how long a task waits for a Redis
+    that has gone away, before the job fails.
+
+    Raises:
+        PlanError: the URL is not one of Redis.
+        MissingExtraError: redis is not installed.
+    """
+
+    url: str
+    command: Callable[[Any], Commands]
+    max_outage: TimeAmount = field(default=timedelta(minutes=2), kw_only=True)
+    markers: str = field(default="headrace:", kw_only=True)
+
+    commits = CommitBy.TASK
+
+    def __post_init__(self) -> None:
+        checked_url(self.url)
+        milliseconds_of(self.max_outage, "max_outage", at_least=0)
+        if not callable(self.command):
+            raise WrongFunctionError(f"command must be a function, not {self.command!r}")
+        library("redis", "redis", "RedisSink")
+
+    @property
+    def accepts(self) -> ChangelogMode | None:
+        """Of any: ``command`` sees the kinds."""
+        return None
+
+    @property
+    def kind(self) -> str:
+        return "redis"
+
+    @property
+    def locator(self) -> str:
+        """The address, without its password."""
+        return without_secrets(self.url)
+
+    def __repr__(self) -> str:
+        return f"RedisSink({self.locator!r}, {self.command!r})"
+
+    def writer(self, context: WriterContext) -> SinkWriter:
+        """A new writer; the writers of a worker process have one connection."""
+        return RedisWriter(self, context)
+
+    def last_batch(self, context: CommitterContext) -> int:
+        """The highest number in the hash of all partitions."""
+        return until_back(lambda: self._highest(context.sink_id), is_outage, self.outage())
+
+    def _highest(self, sink_id: str) -> int:
+        with connect(self.url) as client:
+            return max(map(int, client.hvals(self.all_markers(sink_id))), default=-1)
+
+    def outage(self) -> Outage:
+        """How long work on the Redis waits for it, from now on."""
+        return Outage(milliseconds_of(self.max_outage) / 1000, self.locator)
+
+    def all_markers(self, sink_id: str) -> str:
+        """The key of the hash with the last micro-batch of each partition."""
+        return f"{self.markers}{sink_id}"
+
+
+class RedisWriter(SinkWriter):
+    """Gathers the commands of one task, and sends them at its end."""
+
+    def __init__(self, sink: RedisSink, context: WriterContext) -> None:
+        self._sink, self._context = sink, context
+        self._commands: list[RedisCommand] = []
+        self._refused: str | None = None
+
+    def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        of_record, commands = self._sink.command, self._commands
+        for value in values:
+            made = of_record(value)
+            if isinstance(made, RedisCommand):
+                commands.append(made)
+            elif made is not None:
+                commands += _commands_in(made, value)
+
+    def prepare_commit(self) -> None:
+        if not self._commands:
+            return
+        until_back(self._send, self._may_work_later, self._sink.outage())
+        self._commands = []
+
+    def abort(self) -> None:
+        self._commands = []
+
+    def _may_work_later(self, error: Exception) -> bool:
+        return is_outage(error) and not is_wrong_address(error, self._context)
+
+    def _send(self) -> None:
+        """Commands and marker in one transaction, unless the marker is there.
+
+        Whatever happens to the connection, this may be called again: another attempt that is on its
+        way changes the marker, and then Redis refuses this transaction.
+        """
+        context = self._context
+        client = context.shared("client", lambda: connect(self._sink.url))
+        of_all = self._sink.all_markers(context.sink_id)
+        marker = f"{of_all}:{context.partition}"
+        if self._refused is not None:
+            client.hset(marker, ERROR, self._refused)
+            raise self._written_in_part(self._refused)
+        with client.pipeline(transaction=True) as pipe:
+            pipe.watch(marker)
+            done, failed = pipe.execute_command("HMGET", marker, BATCH, ERROR)
+            if done is not None and int(done) >= context.batch_id:
+                if failed and int(done) == context.batch_id:
+                    raise self._written_in_part(failed.decode(errors="replace"))
+                return
+            pipe.multi()
+            for command in self._commands:
+                pipe.execute_command(*command.arguments)
+            pipe.execute_command("HSET", marker, BATCH, context.batch_id, ERROR, b"")
+            pipe.execute_command("HSET", of_all, context.partition, context.batch_id)
+            answers = pipe.execute(raise_on_error=False)
+        for command, answer in zip(self._commands, answers, strict=False):
+            if isinstance(answer, Exception):
+                # Redis takes nothing back: the other commands and the marker are there. The note
+                # keeps a second attempt from passing over this one.
+                self._refused = f"{' '.join(map(str, command.arguments[:2]))}: {answer}"
+                client.hset(marker, ERROR, self._refused)
+                raise self._written_in_part(self._refused)
+
+    def _written_in_part(self, told: str) -> JobError:
+        context = self._context
+        return JobError(
+            "Redis refused a command of a transaction, and carried out the others",
+            where={
+                "command": told,
+                "sink": self._sink.locator,
+                "micro-batch": f"{context.batch_id}, partition {context.partition}",
+            },
+            hint="correct the key or the program, and start anew without the checkpoint (--fresh)",
+        )
+
+
+def _commands_in(made: Any, value: Any) -> list[RedisCommand]:
+    if isinstance(made, Iterable) and not isinstance(made, str | bytes):
+        commands = list(made)
+        if all(isinstance(command, RedisCommand) for command in commands):
+            return commands
+    raise TypeMismatchError(
+        f"command must return a RedisCommand, several or None, not {made!r}",
+        where={"record": repr(value)[:200]},
+        hint="RedisCommand.hset(key, {field: value})",
+    )

@@ -1,1 +1,0 @@
-"""What connectors of servers share: their libraries, and addresses without secrets."""

@@ -1,0 +1,1 @@
+"""Arrow's columns and types for declared types."""

@@ -1,0 +1,1 @@
+"""Avro: schemas, their resolution, and generated code that reads and writes records."""

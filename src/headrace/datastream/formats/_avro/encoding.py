@@ -1,0 +1,331 @@
+"""What fastavro is given to write: records as dicts, checked where it would write something else.
+
+fastavro cuts fractions of integers, takes any value for a boolean, and reads a timestamp without a
+zone as local time. Here the first two are errors, and the last is UTC.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from io import BytesIO
+from operator import index
+from typing import Any
+
+from headrace.common.time import Instant
+from headrace.common.types import Row
+from headrace.datastream.formats._avro.defaults import default_maker
+from headrace.datastream.formats._avro.schema import (
+    AvroSchema,
+    Node,
+    kind_of,
+    logical_type,
+    parsed,
+)
+from headrace.datastream.formats._extras import fastavro
+from headrace.errors import TypeMismatchError
+
+Prepare = Callable[[Any], Any]
+
+MISFITS = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, LookupError)
+
+
+def encoder(schema: AvroSchema) -> Callable[[Any], bytes]:
+    """A function from a record to its bytes, without any header.
+
+    The function raises ``TypeMismatchError`` for a record that does not fit the schema.
+    """
+    prepare, write, node = preparation(schema), fastavro().schemaless_writer, parsed(schema.text)[0]
+
+    def encode(value: Any) -> bytes:
+        out = BytesIO()
+        try:
+            write(out, node, value if prepare is None else prepare(value))
+            return out.getvalue()
+        except MISFITS as error:
+            raise misfit(schema, value, error) from error
+
+    return encode
+
+
+def misfit(schema: AvroSchema, value: Any, error: Exception) -> TypeMismatchError:
+    """The error for a record that does not fit."""
+    if isinstance(error, TypeMismatchError):
+        return error
+    why = f"{error.args[0]!r} is missing" if type(error) is KeyError else str(error)
+    return TypeMismatchError(
+        f"a record does not fit the Avro schema {schema.name}: {why}",
+        where={"value": repr(value)[:200], "type": type(value).__name__},
+    )
+
+
+def preparation(schema: AvroSchema) -> Prepare | None:
+    """A function from a record to what fastavro writes; None: it takes what is there."""
+    node, named = parsed(schema.text)
+    return _Preparation(named).of(node)
+
+
+class _Preparation:
+    """The functions for one schema; a record's is made once, though it may hold itself."""
+
+    def __init__(self, named: Mapping[str, Node]) -> None:
+        self._named = named
+        self._records: dict[str, Prepare] = {}
+
+    def of(self, node: Node) -> Prepare | None:
+        """The function for values of one part."""
+        node = self._definition(node)
+        kind = kind_of(node)
+        if kind == "union":
+            return self._union(node)
+        if kind in ("record", "error"):
+            return self._record(node)
+        if kind == "array":
+            each = self.of(node["items"])
+            return list if each is None else lambda values: [each(value) for value in values]
+        if kind == "map":
+            held = self.of(node["values"])
+            if held is None:
+                return None
+            return lambda entries: {key: held(value) for key, value in entries.items()}
+        return _SCALARS.get(f"{kind}-{logical_type(node)}") or _SCALARS.get(kind)
+
+    def _definition(self, node: Node) -> Node:
+        if isinstance(node, str):
+            return self._named.get(node, node)
+        if isinstance(node, dict) and not isinstance(node["type"], str):
+            return self._definition(node["type"])
+        return node
+
+    def _record(self, node: Node) -> Prepare:
+        name = node["name"]
+        if name not in self._records:
+            self._records[name] = lambda value: self._records[name](value)
+            self._records[name] = self._of_fields(node)
+        return self._records[name]
+
+    def _of_fields(self, node: Node) -> Prepare:
+        fields: dict[str, Prepare | None] = {f["name"]: self.of(f["type"]) for f in node["fields"]}
+        missing = {f["name"]: self._missing(f) for f in node["fields"]}
+        by_class: dict[type, Prepare] = {}
+
+        def again(value: Mapping[str, Any], error: KeyError) -> Any:
+            absent = {name: make() for name, make in missing.items() if name not in value}
+            if not absent:
+                raise error  # it is not about a field
+            return of_dict({**value, **absent})
+
+        def no_dict(value: Any) -> Any:
+            kind = type(value)
+            if kind is Row:
+                return of_row(value)
+            found = by_class.get(kind)
+            if found is None:
+                own = {part.name for part in dataclasses.fields(kind)} if _is_record(value) else ()
+                if not all(name in own for name in fields):
+                    return of_dict(_by_name(value, names))
+                found = by_class[kind] = _record_code(fields, "value.{name}")
+            return found(value)
+
+        def of_row(row: Row) -> Any:
+            try:
+                values = row.get_fields_by_names(names)
+            except KeyError:  # one has a default, or is said to be missing
+                return of_dict(_by_name(row, names))
+            return of_values(values if len(values) == len(names) else _zipped(names, values))
+
+        names = tuple(fields)
+        of_dict: Prepare = _record_code(fields, "value[{name!r}]", no_dict, again)
+        of_values = _record_code(fields, "value[{position}]")
+        return of_dict
+
+    def _missing(self, field: Mapping[str, Any]) -> Callable[[], Any]:
+        if "default" in field:
+            return default_maker(field["type"], self._named, field["default"], None)
+        if isinstance(field["type"], list) and "null" in field["type"]:
+            return lambda: None
+
+        def refuse() -> Any:
+            raise TypeMismatchError(f"a record has no field {field['name']!r}")
+
+        return refuse
+
+    def _union(self, union: list[Node]) -> Prepare | None:
+        branches = [self._definition(branch) for branch in union]
+        prepares = [(branch, self.of(branch)) for branch in branches if kind_of(branch) != "null"]
+        if len(prepares) == 1 and len(branches) == 2:
+            return _nullable(prepares[0][1])
+        by_type: dict[type, Prepare] = {}
+        by_record: dict[str, tuple[str, Prepare]] = {}
+        for branch, prepare in prepares:
+            if kind_of(branch) in ("record", "error") and prepare is not None:
+                by_record[branch["name"].rpartition(".")[2]] = (branch["name"], prepare)
+            elif prepare is not None:
+                for kind in _TAKEN_BY.get(f"{kind_of(branch)}-{logical_type(branch)}", ()):
+                    by_type[kind] = prepare
+        only = next(iter(by_record.values())) if len(by_record) == 1 else None
+        maps = any(kind_of(branch) == "map" for branch in branches)
+
+        def prepare_branch(value: Any) -> Any:
+            found = by_type.get(type(value))
+            if found is not None:
+                return found(value)
+            if isinstance(value, Enum):
+                return value.name
+            if isinstance(value, Row) or _is_record(value):
+                named = by_record.get(type(value).__name__, only)
+                return value if named is None else (named[0], named[1](value))
+            if type(value) is dict and only is not None and not maps:
+                return (only[0], only[1](value))
+            return value
+
+        return prepare_branch
+
+
+def _nullable(prepare: Prepare | None) -> Prepare | None:
+    return None if prepare is None else lambda value: None if value is None else prepare(value)
+
+
+def _record_code(
+    fields: Mapping[str, Prepare | None],
+    access: str,
+    no_dict: Prepare | None = None,
+    again: Callable[[Any, KeyError], Any] | None = None,
+) -> Prepare:
+    """The function from a record to a dict, generated: as a loop it would take twice as long.
+
+    What most fields are is checked without a call. With ``no_dict`` and ``again`` it is for dicts:
+    what is none goes to the one, what lacks a key to the other. A dict in which nothing has to be
+    changed is given back as it is.
+    """
+    names: dict[str, Any] = {"no_dict": no_dict, "again": again}
+    parts, fits = [], [f"len(value) == {len(fields)}"]
+    for number, (name, prepare) in enumerate(fields.items()):
+        taken = access.format(name=name, position=number)
+        if prepare is None:
+            fits.append(f"{name!r} in value")
+        else:
+            names[f"prepare{number}"] = prepare
+            check = _INLINE.get(prepare)
+            if check is None:
+                fits = ["False"]
+                taken = f"prepare{number}({taken})"
+            else:
+                fits.append(check.format(f"(x := {taken})"))
+                taken = f"x if {fits[-1]} else prepare{number}(x)"
+        parts.append(f"{name!r}: {taken}")
+    made = f"{{{', '.join(parts)}}}"
+    lines = [f"return {made}"]
+    if no_dict is not None:
+        lines = [
+            "if type(value) is not dict: return no_dict(value)",
+            f"try: return value if {' and '.join(fits)} else {made}",
+            "except KeyError as error: return again(value, error)",
+        ]
+    exec("\n    ".join(["def record(value):", *lines]), names)
+    found: Prepare = names["record"]
+    return found
+
+
+def _by_name(value: Any, fields: Sequence[str]) -> Mapping[str, Any]:
+    """The fields of a record that is no dict, by name."""
+    if isinstance(value, Row):
+        names = getattr(value, "_fields", None)
+        return _zipped(fields if names is None else names, list(value))
+    if _is_record(value):
+        own = {field.name for field in dataclasses.fields(value)}
+        return {name: getattr(value, name) for name in fields if name in own}
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple | list):
+        return _zipped(fields, value)
+    raise TypeMismatchError(
+        f"a {type(value).__name__} is no record: {value!r:.120}",
+        hint="map the records to dicts, dataclasses or rows",
+    )
+
+
+def _is_record(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _zipped(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    if len(names) != len(values):
+        raise TypeMismatchError(f"{len(values)} values for {len(names)} fields: {values!r:.120}")
+    return dict(zip(names, values, strict=True))
+
+
+def _long(value: Any) -> int:
+    return _whole(value, 63)
+
+
+def _int(value: Any) -> int:
+    return _whole(value, 31)
+
+
+def _whole(value: Any, bits: int) -> int:
+    number = index(value)  # a fraction has none
+    if not -(1 << bits) <= number < 1 << bits:
+        raise ValueError(f"{number} has more than {bits + 1} bits")
+    return number
+
+
+def _boolean(value: Any) -> bool:
+    if value is True or value is False:
+        return value
+    plain = getattr(value, "item", lambda: None)()  # numpy's
+    if not isinstance(plain, bool):
+        raise TypeError(f"{value!r:.120} is no boolean")
+    return plain
+
+
+def _utc(value: Any) -> Any:
+    if isinstance(value, datetime.datetime):
+        return value if value.tzinfo is not None else value.replace(tzinfo=datetime.UTC)
+    return _local(value)
+
+
+def _local(value: Any) -> Any:
+    if isinstance(value, Instant):
+        epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        micros = value.seconds * 1_000_000 + value.nanos // 1000
+        return epoch + datetime.timedelta(microseconds=micros)
+    return value
+
+
+def _symbol(value: Any) -> Any:
+    return value.name if isinstance(value, Enum) else value
+
+
+def _as_taken(value: Any) -> Any:
+    return value
+
+
+_SCALARS: dict[str, Prepare] = {
+    "int": _int,
+    "long": _long,
+    "boolean": _boolean,
+    "enum": _symbol,
+    "string-uuid": str,
+    "int-date": _as_taken,
+    "int-time-millis": _as_taken,
+    "long-time-micros": _as_taken,
+    "long-timestamp-millis": _utc,
+    "long-timestamp-micros": _utc,
+    "long-local-timestamp-millis": _as_taken,
+    "long-local-timestamp-micros": _as_taken,
+}
+_INLINE: dict[Prepare, str] = {
+    _long: f"type({{}}) is int and {-1 << 63} <= x < {1 << 63}",
+    _int: f"type({{}}) is int and {-1 << 31} <= x < {1 << 31}",
+    _boolean: "type({}) is bool",
+    _symbol: "type({}) is str",
+}
+"""Checks of values that stay as they are."""
+_TAKEN_BY: dict[str, tuple[type, ...]] = {
+    "long-timestamp-millis": (datetime.datetime, Instant),
+    "long-timestamp-micros": (datetime.datetime, Instant),
+    "array-None": (list, tuple, set, frozenset),
+}

@@ -1,0 +1,242 @@
+"""Avro container files: read in ranges of records, and written."""
+
+from __future__ import annotations
+
+import lzma
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from io import BytesIO
+from typing import IO, Any
+
+from headrace.common.io import InputFormat
+from headrace.common.serialization import BulkWriterFactory
+from headrace.connector import BadRecord, Chunk
+from headrace.datastream.formats._avro.blocks import AvroFile, Blocks, NotAvroError
+from headrace.datastream.formats._avro.decoding import TAGGED, UNREADABLE, unreadable
+from headrace.datastream.formats._avro.encoding import MISFITS, misfit, preparation
+from headrace.datastream.formats._avro.record_types import Shape, checked_class
+from headrace.datastream.formats._avro.resolution import Resolution, reason, resolve
+from headrace.datastream.formats._avro.schema import AvroSchema, Mismatch, parsed, schema_of
+from headrace.datastream.formats._avro.types import GenericRecordAvroTypeInfo
+from headrace.datastream.formats._class_hints import all_hints, remember
+from headrace.datastream.formats._extras import fastavro
+from headrace.datastream.formats._file_format import CHUNK_RECORDS, BulkFormat, Measure
+from headrace.errors import DecodeError, HeadraceError, PlanError
+
+CODECS = ("null", "deflate", "bzip2", "xz", "snappy", "zstandard", "lz4")
+
+
+@dataclass(frozen=True)
+class AvroFormat(BulkFormat):
+    """Records from Avro container files; a position is a record.
+
+    ``schema`` is the reader's, which the records of every file come in, by whatever schema the file
+    was written; None: as they were written. ``into`` is what records become: dict, ``Row`` or a
+    dataclass. Files are cut between blocks. ``generic``: dicts as PyFlink's generic records.
+    """
+
+    schema: AvroSchema | None = None
+    into: Any = dict
+    generic: bool = False
+
+    def __init__(self, schema: Any = None, into: Any = None, generic: bool = False) -> None:
+        if into is None:
+            into = schema if isinstance(schema, type) else dict
+        found = None if schema is None else schema_of(schema)
+        Shape.of(into)
+        if found is not None:
+            checked_class(into, found)
+        fastavro()
+        object.__setattr__(self, "schema", found)
+        object.__setattr__(self, "into", into)
+        object.__setattr__(self, "generic", generic)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_hints": all_hints(self.into)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        remember(state.pop("_hints"))
+        self.__dict__.update(state)
+
+    def measure(self, path: str, extent: int | None = None) -> Measure:
+        """The number of records, from the heads of the file's blocks: such a file does not grow.
+
+        Raises:
+            DecodeError: the file is not an Avro file.
+        """
+        blocks = _blocks_of(path)
+        records = blocks.records
+        size_bytes = sum(blocks.sizes)
+        return Measure(records, 1.0, max(size_bytes / records, 1.0) if records else 1.0)
+
+    def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
+        """The blocks at which a range has become long enough."""
+        cuts: list[int] = []
+        taken_bytes = 0
+        blocks = _blocks_of(path)
+        for first, size_bytes in zip(blocks.firsts, blocks.sizes, strict=True):
+            if start < first < end and taken_bytes >= max_range_bytes:
+                cuts.append(first)
+                taken_bytes = 0
+            taken_bytes += size_bytes if first >= start else 0
+        return cuts
+
+    def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
+        """The records of the range; a damaged block gives one bad record, where it fails."""
+        blocks = _blocks_of(path)
+        with open(path, "rb") as file:
+            avro = AvroFile(file)
+            try:
+                found = self._resolution(AvroSchema(avro.schema))
+            except (Mismatch, PlanError) as error:
+                why = reason(error) if isinstance(error, Mismatch) else error.message
+                text = f"the file's schema does not match the reader's: {why}"
+                yield Chunk([], None, [(0, BadRecord(b"", text, path, start))])
+                return
+            head = avro.head(found.layout)
+            for number in blocks.between(start, end):
+                first, fault = blocks.firsts[number], blocks.fault_of(number)
+                data = head + avro.block(blocks, number)
+                yield from _records(data, found, first, (start, end), path, fault)
+
+    def _resolution(self, writer: AvroSchema) -> Resolution:
+        return resolve(writer, self.schema or writer, Shape(self.into, generic=self.generic))
+
+
+def _records(
+    data: bytes, found: Resolution, row: int, limits: tuple[int, int], path: str, fault: str
+) -> Iterator[Chunk]:
+    """The records of a block that lie within the limits; ``data`` is a file of this block alone.
+
+    ``row`` is the number of its first record. ``fault`` says why it is no block.
+    """
+    chunk, convert = Chunk([]), found.convert
+    try:
+        if fault:
+            raise DecodeError(fault)
+        for value in fastavro().reader(BytesIO(data), **(TAGGED if found.tagged else {})):
+            if limits[0] <= row < limits[1]:
+                try:
+                    chunk.values.append(value if convert is None else convert(value))
+                except (*UNREADABLE, HeadraceError) as error:
+                    bad = BadRecord(repr(value).encode(), _told(error), path, row)
+                    chunk.bad.append((len(chunk.values), bad))
+            row += 1
+            if len(chunk.values) >= CHUNK_RECORDS:
+                yield chunk
+                chunk = Chunk([])
+    except (*UNREADABLE, *_CORRUPT, DecodeError) as error:
+        if limits[0] <= row < limits[1]:
+            bad = BadRecord(b"", f"the file is corrupt: {_told(error)}", path, row)
+            chunk.bad.append((len(chunk.values), bad))
+    if chunk.values or chunk.bad:
+        yield chunk
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, DecodeError):
+        return reason(error)
+    return unreadable(error)
+
+
+_CORRUPT = (OSError, zlib.error, lzma.LZMAError)
+
+
+def _blocks_of(path: str) -> Blocks:
+    """Where the blocks of a file lie; kept for files that were looked at before.
+
+    Raises:
+        DecodeError: the file is not an Avro file.
+    """
+    status = os.stat(path)
+    try:
+        return _blocks(path, status.st_size, status.st_mtime_ns)
+    except NotAvroError as error:
+        raise DecodeError(f"{path!r} is no Avro file: {error}", where={"file": path}) from error
+
+
+@lru_cache(maxsize=64)
+def _blocks(path: str, size_bytes: int, modified_ns: int) -> Blocks:
+    with open(path, "rb") as file:
+        return AvroFile(file).blocks(size_bytes)
+
+
+class AvroInputFormat(InputFormat):
+    """Dicts from Avro container files, for ``StreamExecutionEnvironment.create_input``.
+
+    A file that was written by another schema is read by the given one.
+    """
+
+    def __init__(self, path: str, schema: AvroSchema) -> None:
+        self._path, self._schema = path, schema_of(schema)
+
+    def get_produced_type(self) -> GenericRecordAvroTypeInfo:
+        """The type of the records."""
+        return GenericRecordAvroTypeInfo(self._schema)
+
+    def files(self) -> tuple[AvroFormat, str]:
+        """The format, and the path of its files."""
+        return AvroFormat(self._schema, generic=True), self._path
+
+
+class AvroBulkWriters:
+    """Makes writers of Avro container files for ``FileSink.for_bulk_format``."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema, *, codec: str = "null") -> AvroWriterFactory:
+        """A writer of dicts, dataclasses or rows that fit the schema.
+
+        ``codec`` is how blocks are packed: ``null`` (not at all, as in Flink), ``deflate``,
+        ``bzip2``, ``xz``, or with further packages ``snappy``, ``zstandard``, ``lz4``.
+        """
+        if codec not in CODECS:
+            raise PlanError(f"there is no codec {codec!r}", hint=f"use one of {', '.join(CODECS)}")
+        return AvroWriterFactory(schema_of(schema), codec)
+
+
+@dataclass(frozen=True)
+class AvroWriterFactory(BulkWriterFactory):
+    """Writes records as Avro."""
+
+    schema: AvroSchema
+    codec: str = "null"
+
+    def create(self, file: IO[bytes]) -> AvroWriter:
+        """A writer into an open file.
+
+        Raises:
+            PlanError: the codec needs a package that is not installed.
+        """
+        return AvroWriter(self.schema, self.codec, file)
+
+
+class AvroWriter:
+    """Writes records into one file, a block at a time."""
+
+    def __init__(self, schema: AvroSchema, codec: str, file: IO[bytes]) -> None:
+        self._schema, self._prepare = schema, preparation(schema)
+        try:
+            self._writer = fastavro("write").Writer(file, parsed(schema.text)[0], codec)
+        except ValueError as error:
+            raise PlanError(f"the codec {codec!r} cannot be used: {error}") from error
+
+    def write(self, values: Sequence[Any]) -> None:
+        """Add records.
+
+        Raises:
+            TypeMismatchError: one does not fit the schema.
+        """
+        prepare, write = self._prepare, self._writer.write
+        value = None
+        try:
+            for value in values:
+                write(value if prepare is None else prepare(value))
+        except MISFITS as error:
+            raise misfit(self._schema, value, error) from error
+
+    def finish(self) -> None:
+        """Complete the file; the caller closes it."""
+        self._writer.flush()

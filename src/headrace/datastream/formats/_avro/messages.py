@@ -1,0 +1,160 @@
+"""Messages of Avro: records from and to bytes, bare or with the id of a registered schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.common.serialization import DeserializationSchema
+from headrace.datastream.formats._avro.decoding import Decode, decoder
+from headrace.datastream.formats._avro.encoding import encoder
+from headrace.datastream.formats._avro.record_types import Shape, checked_class
+from headrace.datastream.formats._avro.references import whole_text
+from headrace.datastream.formats._avro.resolution import reason
+from headrace.datastream.formats._avro.schema import AvroSchema, Mismatch, schema_of
+from headrace.datastream.formats._class_hints import all_hints, remember
+from headrace.datastream.formats._registry.client import client_of
+from headrace.datastream.formats._registry.registration import Registered, RegisteringSchema
+from headrace.datastream.formats._registry.registry import (
+    HEADER_BYTES,
+    SchemaRegistry,
+    SubjectStrategy,
+    registry_of,
+    schema_id,
+)
+from headrace.errors import DecodeError, PlanError
+
+
+class AvroDeserializationSchema(DeserializationSchema):
+    """Records from messages of Avro.
+
+    Arguments:
+        schema: the reader's schema, to which every record is converted: an ``AvroSchema``, its
+            text, or a dataclass. None: each record has its writer's schema.
+        into: what records become: dict, ``Row``, or a dataclass. The default is the dataclass that
+            was given as the schema, else dict.
+        registry: where the writers' schemas are. With it messages have Confluent's header.
+        writer_schema: the schema of messages without a header; the reader's by default.
+    """
+
+    def __init__(
+        self,
+        schema: AvroSchema | str | type | None = None,
+        into: Any = None,
+        registry: SchemaRegistry | str | None = None,
+        writer_schema: AvroSchema | str | type | None = None,
+    ) -> None:
+        if into is None:
+            into = schema if isinstance(schema, type) else dict
+        self._shape = Shape.of(into)
+        self._reader = None if schema is None else schema_of(schema)
+        self._writer = self._reader if writer_schema is None else schema_of(writer_schema)
+        self._registry = registry_of(registry)
+        if self._registry is None and self._writer is None:
+            raise PlanError("Avro without a registry needs the schema of the messages")
+        if self._registry is not None and writer_schema is not None:
+            raise PlanError("with a registry each message names its writer's schema")
+        if self._reader is not None:
+            checked_class(into, self._reader)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._by_header: dict[bytes, Decode | str] = {}
+        self._bare: Decode | None = None
+        if self._registry is None and self._writer is not None:
+            try:
+                self._bare = decoder(self._writer, self._reader or self._writer, self._shape)
+            except Mismatch as error:
+                raise PlanError(
+                    f"the schema cannot read what writer_schema writes: {reason(error)}"
+                ) from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "_shape": self._shape,
+            "_reader": self._reader,
+            "_writer": self._writer,
+            "_registry": self._registry,
+            "_hints": all_hints(self._shape.hint),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        remember(state.pop("_hints"))
+        self.__dict__.update(state)
+        self._prepare()
+
+    def deserialize(self, data: bytes | None) -> Any:
+        """The record in the message; None for None, which deletes a key in a compacted topic.
+
+        Raises:
+            DecodeError: there is none; the message says in one line why.
+            JobError: the registry does not answer.
+        """
+        if data is None:
+            return None
+        if self._bare is not None:
+            return self._bare(data)
+        decode = self._by_header.get(data[:HEADER_BYTES])
+        if decode is None:
+            decode = self._by_header[data[:HEADER_BYTES]] = self._decoder(schema_id(data))
+        if isinstance(decode, str):
+            raise DecodeError(decode)
+        return decode(data[HEADER_BYTES:])
+
+    def _decoder(self, identifier: int) -> Decode | str:
+        """What decodes the messages of a schema; where nothing can, the reason."""
+        assert self._registry is not None
+        client = client_of(self._registry)
+        found = client.schema(identifier)
+        if found.kind != "AVRO":
+            return f"schema {identifier} is {found.kind}, not Avro"
+        try:
+            writer = AvroSchema(whole_text(found, client))
+            return decoder(writer, self._reader or writer, self._shape)
+        except Mismatch as error:
+            return f"schema {identifier} does not match the reader's: {reason(error)}"
+        except PlanError as error:
+            return f"schema {identifier} of the registry cannot be used: {error.message}"
+
+
+class AvroSerializationSchema(RegisteringSchema):
+    """Messages of Avro from dicts, dataclasses or rows.
+
+    Arguments:
+        schema: an ``AvroSchema``, its text, or a dataclass.
+        registry: where the schema is registered. With it messages have Confluent's header.
+        subject: the subject of the schema; by default the topic's name and ``-value``.
+        register: whether to register the schema if it is missing. If False, it must be registered.
+    """
+
+    def __init__(
+        self,
+        schema: AvroSchema | str | type,
+        registry: SchemaRegistry | str | None = None,
+        subject: SubjectStrategy | str | None = None,
+        register: bool = True,
+    ) -> None:
+        self._schema = schema_of(schema)
+        self._registered = Registered.of(registry, subject, register)
+        self._encode = encoder(self._schema)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_schema": self._schema, "_registered": self._registered}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._encode = encoder(self._schema)
+
+    def serialize(self, value: Any) -> bytes:
+        """The record as a message.
+
+        Raises:
+            TypeMismatchError: it does not fit the schema.
+            JobError: the registry does not answer, or refuses the schema.
+        """
+        body, registered = self._encode(value), self._registered
+        if registered is None:
+            return body
+        known = registered.known
+        if known is None:
+            known = registered.header(self._schema.name, self._schema.text, "AVRO")
+        return known + body

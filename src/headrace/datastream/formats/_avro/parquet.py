@@ -1,0 +1,269 @@
+"""Records of an Avro schema in Parquet files: PyFlink's ``AvroParquetReaders`` and ``…Writers``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+import pyarrow as pa
+
+from headrace.common.serialization import BulkWriterFactory
+from headrace.connector import BadRecord, Chunk
+from headrace.datastream.formats._avro.decoding import UNREADABLE
+from headrace.datastream.formats._avro.defaults import default_maker
+from headrace.datastream.formats._avro.encoding import MISFITS, misfit, preparation
+from headrace.datastream.formats._avro.schema import (
+    AvroSchema,
+    Node,
+    kind_of,
+    logical_type,
+    parsed,
+    schema_of,
+)
+from headrace.datastream.formats._parquet.reader import ParquetFormat
+from headrace.datastream.formats._parquet.writers import ParquetWriter
+from headrace.errors import DecodeError, HeadraceError, PlanError
+
+SCHEMA_KEY = b"parquet.avro.schema"
+"""Where a Parquet file keeps the Avro schema of its records."""
+
+Convert = Callable[[Any], Any]
+
+
+class AvroParquetReaders:
+    """Makes formats that read dicts of an Avro schema from Parquet files."""
+
+    @staticmethod
+    def for_generic_record(schema: AvroSchema) -> AvroParquetFormat:
+        """The format: fields are found by name, and one that a file lacks has its default."""
+        return AvroParquetFormat(schema_of(schema))
+
+
+class AvroParquetWriters:
+    """Makes writers of Parquet for records of an Avro schema."""
+
+    @staticmethod
+    def for_generic_record(
+        schema: AvroSchema, *, compression: str = "zstd"
+    ) -> AvroParquetWriterFactory:
+        """A writer of dicts, dataclasses or rows that fit the schema.
+
+        Raises:
+            PlanError: Parquet has no form for a part of the schema.
+        """
+        found = schema_of(schema)
+        arrow_schema_of(found)
+        return AvroParquetWriterFactory(found, compression)
+
+
+@dataclass(frozen=True)
+class AvroParquetFormat(ParquetFormat):
+    """Dicts of an Avro schema from Parquet files."""
+
+    schema: AvroSchema | None = None
+
+    def __init__(self, schema: AvroSchema) -> None:
+        super().__init__()
+        object.__setattr__(self, "schema", schema)
+        arrow_schema_of(schema)
+
+    @property
+    def has_columns(self) -> bool:
+        return False  # values may be others than those in the file
+
+    def _fields(self) -> Sequence[Mapping[str, Any]]:
+        assert self.schema is not None
+        fields: Sequence[Mapping[str, Any]] = parsed(self.schema.text)[0]["fields"]
+        return fields
+
+    def column_names(self, schema: Any) -> list[str]:
+        """The fields that the file has."""
+        there = set(schema.names)
+        return [field["name"] for field in self._fields() if field["name"] in there]
+
+    def chunk(self, path: str, row: int, batch: Any) -> Chunk:
+        """The rows of an Arrow batch as dicts; bad are those that do not fit the schema."""
+        chunk = Chunk([])
+        try:
+            convert = self._converter(batch.schema)
+        except DecodeError as error:
+            chunk.bad = [
+                (0, BadRecord(b"", error.message, path, row + number))
+                for number in range(batch.num_rows)
+            ]
+            return chunk
+        for number, found in enumerate(batch.to_pylist(), row):
+            try:
+                chunk.values.append(convert(found))
+            except (*UNREADABLE, AttributeError, HeadraceError) as error:
+                reason = error.message if isinstance(error, HeadraceError) else str(error)
+                bad = BadRecord(repr(found).encode(), reason, path, number)
+                chunk.bad.append((len(chunk.values), bad))
+        return chunk
+
+    def _converter(self, found: Any) -> Convert:
+        assert self.schema is not None
+        named = parsed(self.schema.text)[1]
+        parts: list[tuple[str, Convert | None, Callable[[], Any] | None]] = []
+        for field in self._fields():
+            name = field["name"]
+            if name in found.names:
+                parts.append((name, _from_arrow(field["type"], named), None))
+            elif "default" in field:
+                made = default_maker(field["type"], named, field["default"], None)
+                parts.append((name, None, made))
+            else:
+                raise DecodeError(f"the file has no column {name!r}, which has no default")
+
+        def convert(row: dict[str, Any]) -> dict[str, Any]:
+            return {
+                name: make() if make is not None else _through(turn, row[name])
+                for name, turn, make in parts
+            }
+
+        return convert
+
+
+def _through(turn: Convert | None, value: Any) -> Any:
+    return value if turn is None else turn(value)
+
+
+def _from_arrow(node: Node, named: Mapping[str, Node]) -> Convert | None:
+    """A function from pyarrow's value to the schema's; None: they are the same."""
+    node, nullable = _one(node, named)
+    kind = kind_of(node)
+
+    def convert(value: Any) -> Any:
+        if value is None:
+            if nullable:
+                return None
+            raise DecodeError(f"a value is null where the schema has {kind}")
+        return _through(turn, value)
+
+    turn: Convert | None = None
+    if kind == "map":
+        held = _from_arrow(node["values"], named)
+        turn = lambda pairs: {key: _through(held, value) for key, value in pairs}  # noqa: E731
+    elif kind == "array":
+        each = _from_arrow(node["items"], named)
+        turn = lambda values: [_through(each, value) for value in values]  # noqa: E731
+    elif kind in ("record", "error"):
+        parts = [(field["name"], _from_arrow(field["type"], named)) for field in node["fields"]]
+        turn = lambda value: {name: _through(part, value[name]) for name, part in parts}  # noqa: E731
+    return convert if turn is not None or not nullable else None
+
+
+@dataclass(frozen=True)
+class AvroParquetWriterFactory(BulkWriterFactory):
+    """Writes records of an Avro schema as Parquet."""
+
+    schema: AvroSchema
+    compression: str = "zstd"
+
+    def create(self, file: IO[bytes]) -> AvroParquetWriter:
+        """A writer into an open file."""
+        return AvroParquetWriter(self.schema, file, self.compression)
+
+
+class AvroParquetWriter(ParquetWriter):
+    """Writes records into one file, a row group at a time."""
+
+    def __init__(self, schema: AvroSchema, file: IO[bytes], compression: str) -> None:
+        super().__init__(arrow_schema_of(schema), None, file, compression)
+        self._avro, self._prepare = schema, preparation(schema)
+
+    def write(self, values: Sequence[Any]) -> None:
+        """Add records.
+
+        Raises:
+            TypeMismatchError: one does not fit the schema.
+        """
+        prepare = self._prepare
+        value = None
+        try:
+            prepared = []
+            for value in values:
+                prepared.append(value if prepare is None else prepare(value))
+        except MISFITS as error:
+            raise misfit(self._avro, value, error) from error
+        super().write(prepared)
+
+
+def arrow_schema_of(schema: AvroSchema) -> Any:
+    """The Arrow schema for records of an Avro schema, which it carries along.
+
+    Raises:
+        PlanError: it is not a record's, or Parquet has no form for a part of it.
+    """
+    node, named = parsed(schema.text)
+    if kind_of(node) != "record":
+        raise PlanError(f"a record's schema is needed here, not {schema.name}")
+    return pa.schema(_fields(node, named, ()), metadata={SCHEMA_KEY: schema.text.encode()})
+
+
+def _fields(node: Node, named: Mapping[str, Node], outer: tuple[str, ...]) -> list[Any]:
+    if node["name"] in outer:
+        raise PlanError(f"Parquet has no form for {node['name']}, which holds itself")
+    inside = (*outer, node["name"])
+    return [_field(field["name"], field["type"], named, inside) for field in node["fields"]]
+
+
+def _field(name: str, node: Node, named: Mapping[str, Node], outer: tuple[str, ...]) -> Any:
+    inner, nullable = _one(node, named)
+    return pa.field(name, _arrow_type(inner, named, outer), nullable)
+
+
+def _arrow_type(node: Node, named: Mapping[str, Node], outer: tuple[str, ...]) -> Any:
+    kind = kind_of(node)
+    if kind in ("record", "error"):
+        return pa.struct(_fields(node, named, outer))
+    if kind == "array":
+        return pa.list_(_field("element", node["items"], named, outer))
+    if kind == "map":
+        return pa.map_(pa.string(), _field("value", node["values"], named, outer))
+    if logical_type(node) == "decimal" and kind in ("bytes", "fixed"):
+        return pa.decimal128(node["precision"], node.get("scale", 0))
+    if kind == "fixed":
+        return pa.binary(node["size"])
+    found = _ARROW.get(f"{kind}-{logical_type(node)}") or _ARROW.get(kind)
+    if found is None:
+        raise PlanError(f"Parquet has no form for Avro's {kind}")
+    return found
+
+
+def _one(node: Node, named: Mapping[str, Node]) -> tuple[Node, bool]:
+    """The type of a part and whether it may be null.
+
+    Raises:
+        PlanError: it is a union of several types.
+    """
+    if isinstance(node, str):
+        node = named.get(node, node)
+    if isinstance(node, dict) and not isinstance(node["type"], str):
+        return _one(node["type"], named)
+    if isinstance(node, list):
+        parts = [part for part in node if part != "null"]
+        if len(parts) != 1:
+            raise PlanError("Parquet has no form for a union of several types")
+        return _one(parts[0], named)[0], "null" in node
+    return node, False
+
+
+_ARROW: dict[str, Any] = {
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "enum": pa.string(),
+    "bytes": pa.binary(),
+    "int-date": pa.date32(),
+    "int-time-millis": pa.time32("ms"),
+    "long-time-micros": pa.time64("us"),
+    "long-timestamp-millis": pa.timestamp("ms", "UTC"),
+    "long-timestamp-micros": pa.timestamp("us", "UTC"),
+    "long-local-timestamp-millis": pa.timestamp("ms"),
+    "long-local-timestamp-micros": pa.timestamp("us"),
+}

@@ -1,0 +1,338 @@
+"""How bytes of one Avro schema become values of another: worked out once for a pair of schemas.
+
+The bytes are read by the writer's schema, and a function made here turns what was read into what
+the reader's schema says: fields renamed, dropped, added with their defaults, numbers promoted,
+records in the wanted shape. Where nothing is to be turned there is no function. The rules are those
+of the specification's "Schema Resolution", with two freedoms: the names of records count in unions
+only, and a logical type that just one side has is no mismatch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.datastream.formats._avro.defaults import default_maker
+from headrace.datastream.formats._avro.record_code import record_function
+from headrace.datastream.formats._avro.record_types import Shape
+from headrace.datastream.formats._avro.schema import (
+    NAMED,
+    AvroSchema,
+    Mismatch,
+    Node,
+    kind_of,
+    logical_type,
+    parsed,
+)
+from headrace.datastream.formats._avro.unions import Branch, union_function
+from headrace.datastream.formats._extras import fastavro
+from headrace.errors import DecodeError
+
+Convert = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """How to read: the layout of the bytes, and what is made of the values.
+
+    ``tagged``: values of unions with several named types are read as (name, value).
+    """
+
+    layout: Any
+    convert: Convert | None
+    tagged: bool
+
+
+def resolve(writer: AvroSchema, reader: AvroSchema, shape: Shape) -> Resolution:
+    """How bytes written by one schema are read by another.
+
+    Raises:
+        Mismatch: no bytes of the one can be read by the other.
+    """
+    steps = _Steps(parsed(writer.text)[1], parsed(reader.text)[1])
+    layout, convert = steps.node(parsed(writer.text)[0], parsed(reader.text)[0], shape)
+    return Resolution(fastavro().parse_schema(layout), convert, steps.tagged)
+
+
+class _Steps:
+    """The work on one pair of schemas."""
+
+    def __init__(self, written: Mapping[str, Node], wanted: Mapping[str, Node]) -> None:
+        self._written, self._wanted = written, wanted
+        self._done: dict[tuple[str, str | None, Shape | None], _Pair] = {}
+        self._fixed: dict[str, Node] = {}
+        self.tagged = False
+
+    def node(self, w: Node, r: Node, shape: Shape) -> tuple[Node, Convert | None]:
+        """The layout and the function for one part; a part that is not wanted has ``r`` None."""
+        w, r = self._definition(w, self._written), self._definition(r, self._wanted)
+        of_writer = kind_of(w)
+        if of_writer == "union":
+            return self._union(w, r, shape)
+        if r is not None and kind_of(r) == "union":
+            return self.node(w, self._branch_for(w, r), shape)
+        if of_writer in NAMED:
+            return self._named(w, r, shape)
+        if of_writer in ("array", "map"):
+            return self._container(w, r, shape)
+        return self._primitive(w, r, shape)
+
+    def skipped(self, w: Node) -> Node:
+        """The layout of a part that is read and dropped."""
+        return self.node(w, None, Shape.of(dict))[0]
+
+    def _definition(self, node: Node, named: Mapping[str, Node]) -> Node:
+        if isinstance(node, str):
+            return named.get(node, node)
+        if isinstance(node, dict) and not isinstance(node["type"], str):
+            return self._definition(node["type"], named)
+        return node
+
+    def _branch_for(self, w: Node, union: Node) -> Node:
+        """The first branch of the reader's union that is the writer's type, else that takes it."""
+        for fits in (_same, _takes):
+            for branch in union:
+                if fits(w, self._definition(branch, self._wanted)):
+                    return branch
+        raise Mismatch(f"{_told(w)} is none of the reader's types {_told(union)}")
+
+    def _union(self, w: list[Node], r: Node, shape: Shape) -> tuple[Node, Convert | None]:
+        branches = [self._branch(part, r, shape) for part in w]
+        tags = sum(branch.tag is not None for branch in branches)
+        self.tagged = self.tagged or tags > 1
+        if r is not None and all(branch.why for branch in branches):
+            raise Mismatch(branches[0].why)
+        return [branch.layout for branch in branches], union_function(branches, tags > 1)
+
+    def _branch(self, part: Node, r: Node, shape: Shape) -> Branch:
+        part = self._definition(part, self._written)
+        why, convert = "", None
+        done = dict(self._done)
+        try:
+            layout, convert = self.node(part, r, shape)
+        except Mismatch as error:
+            self._done = done  # what it named is in no layout
+            layout, why = self.skipped(part), reason(error)
+        logical = logical_type(self._fixed.get(layout, layout) if type(layout) is str else layout)
+        if kind_of(part) not in NAMED:
+            return Branch(layout, convert, kind_of(layout), logical, None, why)
+        tag = str(layout["name"] if isinstance(layout, dict) else layout)
+        return Branch(layout, convert, kind_of(part), logical, tag, why)
+
+    def _named(self, w: Node, r: Node, shape: Shape) -> tuple[Node, Convert | None]:
+        kind = kind_of(w)
+        if r is not None and kind_of(r) != kind:
+            raise Mismatch(f"{_told(w)} cannot be read as {_told(r)}")
+        key = (w["name"], None if r is None else r["name"], None if r is None else shape)
+        pair = self._done.get(key)
+        if pair is not None:
+            return pair.layout_name, pair.later()
+        shape = shape if r is None else shape.record(r["name"])
+        # A name of its own for each pair: one type may be read as two.
+        pair = self._done[key] = _Pair(f"headrace.T{len(self._done)}")
+        if kind in ("record", "error"):
+            layout, convert = self._record(w, r, shape, pair.layout_name)
+        elif kind == "enum":
+            layout = {"type": "enum", "name": pair.layout_name, "symbols": w["symbols"]}
+            convert = _symbols(w, r, shape)
+        else:
+            if r is not None and w["size"] != r["size"]:
+                raise Mismatch(f"{w['size']} bytes cannot be read as {r['size']}")
+            layout = {"type": "fixed", "name": pair.layout_name, "size": w["size"]}
+            layout |= _logical(w, r)
+            self._fixed[pair.layout_name] = layout
+            convert = shape.leaf(layout)
+        pair.convert, pair.finished = convert, True
+        return layout, convert
+
+    def _record(
+        self, w: Node, r: Node, shape: Shape, name: str
+    ) -> tuple[dict[str, Node], Convert | None]:
+        def laid_out(types: Sequence[Node]) -> dict[str, Node]:
+            names = [field["name"] for field in w["fields"]]
+            fields = [{"name": n, "type": t} for n, t in zip(names, types, strict=True)]
+            return {"type": "record", "name": name, "fields": fields}
+
+        if r is None:
+            return laid_out([self.skipped(field["type"]) for field in w["fields"]]), None
+        sources = _sources(w, r)
+        types: dict[str, Node] = {}
+        made: dict[str, Any] = {}
+        for field in w["fields"]:  # in the order of the bytes: a name is defined before it is used
+            target = next((f for f in r["fields"] if sources.get(f["name"]) == field["name"]), None)
+            if target is None or not shape.has(target["name"]):
+                types[field["name"]] = self.skipped(field["type"])
+                continue
+            inner = shape.field(target["name"])
+            try:
+                types[field["name"]], convert = self.node(field["type"], target["type"], inner)
+            except Mismatch as error:
+                raise _in_field(error, target["name"]) from None
+            made[target["name"]] = (field["name"], convert)
+        layout = laid_out([types[field["name"]] for field in w["fields"]])
+        for field in r["fields"]:
+            if field["name"] not in made and shape.has(field["name"]):
+                made[field["name"]] = self._default(field, shape.field(field["name"]))
+        ordered = {f["name"]: made[f["name"]] for f in r["fields"] if f["name"] in made}
+        return layout, record_function(ordered, [f["name"] for f in w["fields"]], shape)
+
+    def _default(self, field: Mapping[str, Any], shape: Shape) -> Any:
+        if "default" not in field:
+            raise Mismatch(f"the field {field['name']!r} was not written, and has no default")
+        steps = _Steps(self._wanted, self._wanted)
+        convert = steps.node(field["type"], field["type"], shape)[1]
+        if steps.tagged:
+            convert = None  # a default is never read as (name, value)
+        return default_maker(field["type"], self._wanted, field["default"], convert)
+
+    def _container(self, w: Node, r: Node, shape: Shape) -> tuple[Node, Convert | None]:
+        kind = kind_of(w)
+        part = "items" if kind == "array" else "values"
+        if r is None:
+            return {"type": kind, part: self.skipped(w[part])}, None
+        if kind_of(r) != kind:
+            raise Mismatch(f"{_told(w)} cannot be read as {_told(r)}")
+        layout, each = self.node(w[part], r[part], shape.element())
+        convert: Convert | None = None
+        if each is not None:
+            convert = _each(each) if kind == "array" else _each_value(each)
+        return {"type": kind, part: layout}, shape.container(convert)
+
+    def _primitive(self, w: Node, r: Node, shape: Shape) -> tuple[Node, Convert | None]:
+        kind = kind_of(w)
+        if r is None:
+            return kind, None
+        wanted = kind_of(r)
+        # a class with an int there wants the number, not the time that it stands for
+        logical = {} if shape.hint is int else _logical(w, r)
+        if wanted == kind:
+            layout = {"type": kind, **logical} if logical else kind
+            return layout, shape.leaf(layout)
+        if (kind, wanted) == ("int", "long"):  # the same bytes
+            layout = {"type": "long", **logical} if logical else "int"
+            return layout, shape.leaf(layout)
+        if (kind, wanted) not in _PROMOTIONS:
+            raise Mismatch(f"{_told(w)} cannot be read as {_told(r)}")
+        promote, then = _PROMOTIONS[kind, wanted], shape.leaf(wanted)
+        if promote is None or then is None:
+            return kind, promote or then
+        return kind, lambda value: then(promote(value))
+
+
+class _Pair:
+    """A named type of the writer's and one of the reader's, while or after they are resolved."""
+
+    def __init__(self, layout_name: str) -> None:
+        self.layout_name = layout_name
+        self.convert: Convert | None = None
+        self.finished = False
+
+    def later(self) -> Convert | None:
+        """The function; inside the type itself, one that asks for it when it is called."""
+        if self.finished:
+            return self.convert
+        return lambda value: value if self.convert is None else self.convert(value)
+
+
+def _sources(w: Node, r: Node) -> dict[str, str]:
+    """By the reader's field, the writer's field it is read from."""
+    written = {field["name"] for field in w["fields"]}
+    found: dict[str, str] = {}
+    for field in r["fields"]:
+        names = [field["name"], *field.get("aliases", ())]
+        source = next((name for name in names if name in written), None)
+        if source is not None:
+            found[field["name"]] = source
+    return found
+
+
+def _symbols(w: Node, r: Node, shape: Shape) -> Convert | None:
+    if r is None:
+        return None
+    leaf = shape.leaf(r)
+    known = set(r["symbols"])
+    unknown = set(w["symbols"]) - known
+    if not unknown:
+        return leaf
+    instead = r.get("default")
+
+    def convert(symbol: str) -> Any:
+        if symbol not in known:
+            if instead is None:
+                raise Mismatch(f"{symbol!r} is no symbol of the reader's enum {r['name']}")
+            symbol = instead
+        return symbol if leaf is None else leaf(symbol)
+
+    return convert
+
+
+def _logical(w: Node, r: Node) -> dict[str, Any]:
+    """What is said of the logical type of the values that are read.
+
+    The writer's where both have one, since it is what the numbers mean; the reader's where only the
+    reader has one; none where the reader wants the bare value.
+    """
+    if r is None or logical_type(r) is None:
+        return {}
+    source = w if logical_type(w) is not None else r
+    return {name: source[name] for name in ("logicalType", "precision", "scale") if name in source}
+
+
+def _each(convert: Convert) -> Convert:
+    return lambda values: [convert(value) for value in values]
+
+
+def _each_value(convert: Convert) -> Convert:
+    return lambda entries: {key: convert(value) for key, value in entries.items()}
+
+
+def _same(w: Node, r: Node) -> bool:
+    kind = kind_of(w)
+    if kind != kind_of(r) or kind not in NAMED:
+        return kind == kind_of(r)
+    return _short(w["name"]) == _short(r["name"]) or _has_alias(r, w["name"])
+
+
+def _takes(w: Node, r: Node) -> bool:
+    pair = (kind_of(w), kind_of(r))
+    return pair in _PROMOTIONS or pair == ("int", "long")
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _has_alias(r: Node, name: str) -> bool:
+    aliases = r.get("aliases", ())
+    return name in aliases or _short(name) in map(_short, aliases)
+
+
+def _told(node: Node) -> str:
+    if isinstance(node, list):
+        return f"[{', '.join(map(_told, node))}]"
+    if isinstance(node, dict) and "name" in node:
+        return f"{kind_of(node)} {node['name']}"
+    return kind_of(node)
+
+
+def _in_field(error: Mismatch, name: str) -> Mismatch:
+    inner = error.where.get("field")
+    return Mismatch(error.message, where={"field": f"{name}.{inner}" if inner else name})
+
+
+def reason(error: DecodeError) -> str:
+    """What is wrong, in one line."""
+    field = error.where.get("field")
+    return f"{error.message} (field {field!r})" if field else error.message
+
+
+_PROMOTIONS: dict[tuple[str, str], Convert | None] = {
+    ("int", "float"): float,
+    ("int", "double"): float,
+    ("long", "float"): float,
+    ("long", "double"): float,
+    ("float", "double"): None,
+    ("string", "bytes"): str.encode,
+    ("bytes", "string"): bytes.decode,
+}

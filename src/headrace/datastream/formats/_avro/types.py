@@ -1,0 +1,120 @@
+"""Declared types for Avro: of generic records, and of the rows that a schema stands for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from headrace.common._types.data import TypeData
+from headrace.common._types.information import Coercer, mismatch
+from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from headrace.datastream.formats._avro.decoding import decoder
+from headrace.datastream.formats._avro.encoding import encoder
+from headrace.datastream.formats._avro.record_types import Shape
+from headrace.datastream.formats._avro.schema import (
+    AvroSchema,
+    Node,
+    kind_of,
+    logical_type,
+    parsed,
+    schema_of,
+)
+from headrace.errors import PlanError, TypeMismatchError
+
+
+class GenericRecordAvroTypeInfo(TypeInformation):
+    """The type of dicts that fit an Avro schema.
+
+    Values come out as they would from Avro's bytes: defaults filled in, rows and objects as dicts.
+    """
+
+    def __init__(self, schema: AvroSchema) -> None:
+        self._schema = schema_of(schema)
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self._schema,)
+
+    def to_data(self) -> TypeData:
+        return {**super().to_data(), "schema": self._schema.text}
+
+    def __str__(self) -> str:
+        return f"GenericRecord({self._schema.name})"
+
+    def coercer(self) -> Coercer | None:
+        """Through the bytes and back: what PyFlink does with such records between operators."""
+        encode = encoder(self._schema)
+        decode = decoder(self._schema, self._schema, Shape(dict, generic=True))
+
+        def coerce(value: Any) -> Any:
+            if value is None:
+                return None
+            try:
+                return decode(encode(value))
+            except TypeMismatchError as error:
+                raise mismatch(value, self, error.message) from None
+
+        return coerce
+
+    def _format(self, value: Any) -> str:
+        return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def row_type_of_schema(schema: AvroSchema) -> RowTypeInfo:
+    """The type of the rows that Flink makes of records of a schema.
+
+    Raises:
+        PlanError: the schema is not that of a record, or a record in it holds itself.
+    """
+    node, named = parsed(schema.text)
+    found = _type_of(node, named, ())
+    if not isinstance(found, RowTypeInfo):
+        raise PlanError(f"a record's schema is needed here, not {schema.name}")
+    return found
+
+
+def _type_of(node: Node, named: Mapping[str, Node], outer: tuple[str, ...]) -> TypeInformation:
+    if isinstance(node, str) and node in named:
+        node = named[node]
+    if isinstance(node, dict) and not isinstance(node["type"], str):
+        return _type_of(node["type"], named, outer)
+    kind, inner = kind_of(node), partial(_type_of, named=named, outer=outer)
+    if kind in ("record", "error"):
+        if node["name"] in outer:
+            raise PlanError(f"rows have no end where {node['name']} holds itself")
+        inside = (*outer, node["name"])
+        types = [_type_of(field["type"], named, inside) for field in node["fields"]]
+        return Types.ROW_NAMED([field["name"] for field in node["fields"]], types)
+    if kind == "union":
+        branches = [branch for branch in node if branch != "null"]
+        return inner(branches[0]) if len(branches) == 1 else Types.PICKLED_BYTE_ARRAY()
+    if kind == "array":
+        return Types.OBJECT_ARRAY(inner(node["items"]))
+    if kind == "map":
+        return Types.MAP(Types.STRING(), inner(node["values"]))
+    return _SCALARS.get(f"{kind}-{logical_type(node)}") or _SCALARS[kind]
+
+
+_BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
+_SCALARS: dict[str, TypeInformation] = {
+    "null": Types.PICKLED_BYTE_ARRAY(),
+    "boolean": Types.BOOLEAN(),
+    "int": Types.INT(),
+    "long": Types.LONG(),
+    "float": Types.FLOAT(),
+    "double": Types.DOUBLE(),
+    "string": Types.STRING(),
+    "enum": Types.STRING(),
+    "bytes": _BYTES,
+    "fixed": _BYTES,
+    "bytes-decimal": Types.BIG_DEC(),
+    "fixed-decimal": Types.BIG_DEC(),
+    "int-date": Types.SQL_DATE(),
+    "int-time-millis": Types.SQL_TIME(),
+    "long-time-micros": Types.SQL_TIME(),
+    "long-timestamp-millis": Types.SQL_TIMESTAMP(),
+    "long-timestamp-micros": Types.SQL_TIMESTAMP(),
+    "long-local-timestamp-millis": Types.SQL_TIMESTAMP(),
+    "long-local-timestamp-micros": Types.SQL_TIMESTAMP(),
+}

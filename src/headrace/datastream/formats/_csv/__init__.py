@@ -1,0 +1,1 @@
+"""CSV: lines to rows and columns, and back."""

@@ -1,0 +1,118 @@
+"""CSV files written by ``FileSink``: an encoder of records, and a writer of rows of a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import IO, Any
+
+from headrace.common.serialization import BulkWriterFactory
+from headrace.common.types import row_of
+from headrace.datastream.formats._csv.fields import CsvDialect, CsvLines, field_writer, fields_of
+from headrace.datastream.formats._csv.schema import CsvSchema
+from headrace.errors import PlanError
+
+_PLAIN = frozenset({str, int, float, Decimal})
+"""Types that the csv module writes correctly; it would write True and None as Python does."""
+
+
+@dataclass(frozen=True)
+class CsvEncoder:
+    """One line of CSV per record, in UTF-8, for ``FileSink.for_row_format``.
+
+    ``columns`` names what is taken of dictionaries, dataclasses and rows with names, in order;
+    tuples, lists and other rows are written by position. ``header`` puts the names on the first
+    line of every file. None is ``null_value``; decimals are exact, times ISO 8601.
+    """
+
+    columns: tuple[str, ...] | None = None
+    header: bool = False
+    separator: str = ","
+    quote: str | None = '"'
+    null_value: str = ""
+
+    def __init__(
+        self,
+        columns: Sequence[str] | None = None,
+        header: bool = False,
+        separator: str = ",",
+        quote: str | None = '"',
+        null_value: str = "",
+    ) -> None:
+        if header and not columns:
+            raise PlanError("a CSV header needs the names of the columns")
+        object.__setattr__(self, "columns", tuple(columns) if columns is not None else None)
+        for name, value in (
+            ("header", header), ("separator", separator), ("quote", quote),
+            ("null_value", null_value),
+        ):  # fmt: skip
+            object.__setattr__(self, name, value)
+        self._dialect()
+
+    def _dialect(self) -> CsvDialect:
+        return CsvDialect(self.separator, self.quote)
+
+    def head(self) -> bytes:
+        """What stands at the top of every file."""
+        if not self.header or self.columns is None:
+            return b""
+        return CsvLines([str] * len(self.columns), self._dialect()).of([self.columns])
+
+    def encode(self, value: Any) -> bytes:
+        """The record's line."""
+        return self.encode_all((value,))
+
+    def encode_all(self, values: Sequence[Any]) -> bytes:
+        """The lines of many records."""
+        write, names = field_writer(None, "", self.null_value), self.columns
+        rows = [
+            [part if type(part) in _PLAIN else write(part) for part in fields_of(value, names)]
+            for value in values
+        ]
+        return CsvLines((), self._dialect()).of_fields(rows)
+
+
+class CsvBulkWriters:
+    """Makes writers of CSV for ``FileSink.for_bulk_format``."""
+
+    @staticmethod
+    def for_schema(schema: CsvSchema) -> CsvBulkWriterFactory:
+        """A writer of the schema's columns, with a header where the schema has one."""
+        return CsvBulkWriterFactory(schema)
+
+
+@dataclass(frozen=True)
+class CsvBulkWriterFactory(BulkWriterFactory):
+    """Writes rows of a schema."""
+
+    schema: CsvSchema
+
+    def create(self, file: IO[bytes]) -> CsvBulkWriter:
+        """A writer into an open file."""
+        return CsvBulkWriter(self.schema, file)
+
+
+class CsvBulkWriter:
+    """Writes rows into one file."""
+
+    def __init__(self, schema: CsvSchema, file: IO[bytes]) -> None:
+        self._file, self._names = file, schema.names
+        null = schema.dialect.null or ""
+        writes = [
+            field_writer(kind, separator, null)
+            for kind, separator in zip(schema.types, schema.separators, strict=True)
+        ]
+        self._lines = CsvLines(writes, schema.dialect)
+        self._coerce = schema.row_type.coerce
+        if schema.use_header:
+            file.write(CsvLines([str] * len(self._names), schema.dialect).of([self._names]))
+
+    def write(self, values: Sequence[Any]) -> None:
+        """Add records."""
+        coerce, names = self._coerce, self._names
+        rows = [coerce(row_of(None, list(fields_of(value, names)))) for value in values]
+        self._file.write(self._lines.of(rows))
+
+    def finish(self) -> None:
+        """Complete the file; the caller closes it."""

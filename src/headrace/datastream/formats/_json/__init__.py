@@ -1,0 +1,1 @@
+"""JSON: messages, values by their declared types, dataclasses."""

@@ -1,0 +1,366 @@
+"""Formats in which every record is a line: text, raw bytes, JSON."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import json
+import lzma
+import os
+import zlib
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import IO, Any, ClassVar, cast
+
+from headrace.connector import BadRecord, Chunk
+from headrace.datastream.formats._file_format import CHUNK_RECORDS, FileFormat, Measure
+from headrace.errors import PlanError
+
+RUN_BYTES = 1 << 18
+BLOCK_BYTES = 1 << 20
+SAMPLE_BYTES = 1 << 16
+ASSUMED_LINE_BYTES = 100.0
+ASSUMED_COMPRESSION = 4.0
+
+DECODE_ERRORS = (ValueError, ArithmeticError, csv.Error, RecursionError)
+"""The errors of a decoder that its input causes. Others are faults of the program."""
+
+CORRUPT_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
+
+_OPENERS: dict[str, Callable[[str], Any]] = {
+    ".gz": gzip.open,
+    ".gzip": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
+_BOM = b"\xef\xbb\xbf"
+
+LineDecoder = Callable[[Sequence[bytes]], list[Any]]
+"""Lines without their ends to their values, in order; a line that holds none may be left out.
+
+Raises one of ``DECODE_ERRORS`` if any of them is bad: then it is asked line by line.
+"""
+
+
+class HeaderError(Exception):
+    """A file's header does not fit the schema; nothing in the file can be decoded."""
+
+
+def is_compressed(path: str) -> bool:
+    """True when the file is unpacked while it is read, so that it cannot be cut."""
+    return os.path.splitext(path)[1].lower() in _OPENERS
+
+
+def open_lines(path: str) -> IO[bytes]:
+    """The file, unpacked as its name says (.gz, .gzip, .bz2, .xz)."""
+    # Missing files must not look like corrupt ones, so they are opened plainly first.
+    plain = open(path, "rb")  # noqa: SIM115 - the caller closes it
+    opener = _OPENERS.get(os.path.splitext(path)[1].lower())
+    if opener is None:
+        return plain
+    plain.close()
+    return cast("IO[bytes]", opener(path))
+
+
+def without_end(line: bytes) -> bytes:
+    r"""The line without the ``\n`` or ``\r\n`` that ends it."""
+    return line[:-2] if line[-2:] == b"\r\n" else line.rstrip(b"\n")
+
+
+def line_runs(
+    file: IO[bytes], start: int, end: int | None, extent: int | None
+) -> Iterator[tuple[int, list[bytes]]]:
+    """Runs of lines that start in ``[start, end)``, each with the byte offset of its first line.
+
+    Lines keep their ends. ``end`` None reads to the end of the file. A line that crosses
+    ``extent`` is cut there: what was appended since the file was listed is not looked at.
+    """
+    position = _first_line(file, start, end)
+    while end is None or position < end:
+        # readlines(hint) stops after the line that exceeds the hint: it starts before end. A hint
+        # of 0 would mean no limit.
+        hint = RUN_BYTES if end is None else min(RUN_BYTES, end - position - 1)
+        lines = file.readlines(hint) if hint else [line for line in (file.readline(),) if line]
+        if not lines:
+            return
+        after = position + sum(map(len, lines))
+        if extent is not None and after > extent:
+            lines[-1] = lines[-1][: extent - after]
+        yield position, lines
+        position = after
+
+
+def line_blocks(file: IO[bytes], start: int, end: int, extent: int) -> Iterator[tuple[int, bytes]]:
+    """The same lines as ``line_runs`` gives, many in one block of bytes."""
+    position = _first_line(file, start, end)
+    while position < end:
+        block = file.read(min(BLOCK_BYTES, end - position))
+        if not block:
+            return
+        if not block.endswith(b"\n"):
+            block += file.readline()
+        after = position + len(block)
+        yield position, block if after <= extent else block[: extent - position]
+        position = after
+
+
+def _first_line(file: IO[bytes], start: int, end: int | None) -> int:
+    """Go to the first line that starts at or after ``start``; gives back where that is."""
+    if start == 0:
+        return 0
+    file.seek(start - 1)
+    # The line that covers the byte before start belongs to the range before. If it covers all of
+    # this range there is no need to see its end.
+    return start - 1 + len(file.readline(-1 if end is None else end - start + 1))
+
+
+class StreamFormat(FileFormat):
+    """A format in which every line holds one record; lines end in LF or CR LF.
+
+    Files whose name ends in .gz, .bz2 or .xz are unpacked and read whole; others are cut anywhere.
+    Own formats derive from it and define ``decoder``.
+    """
+
+    skips_blank_lines: ClassVar[bool] = False
+    strips_bom: ClassVar[bool] = True
+
+    @property
+    def header_lines(self) -> int:
+        """How many lines at a file's beginning are no records."""
+        return 0
+
+    @staticmethod
+    def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
+        """Each line as a ``str``. A line that is not valid in the charset is undecodable."""
+        return TextLineFormat(charset_name)
+
+    @staticmethod
+    def bytes_line_format(with_position: bool = False) -> StreamFormat:
+        """Each line as raw ``bytes``, or as (bytes, path, byte offset of the line)."""
+        return BytesLineFormat(with_position)
+
+    @staticmethod
+    def json_lines_format(decimal: bool = False) -> StreamFormat:
+        """Each line as a ``dict``; ``decimal`` reads numbers with a fraction as ``Decimal``."""
+        return JsonLinesFormat(decimal)
+
+    @abstractmethod
+    def decoder(self, header: Sequence[bytes]) -> LineDecoder:
+        """A new decoder, for a file whose first ``header_lines`` lines are given.
+
+        Raises:
+            HeaderError: with such a header no line can be decoded.
+        """
+
+    def is_whole(self, path: str) -> bool:
+        """True when this file cannot be cut."""
+        return is_compressed(path)
+
+    def measure(self, path: str, extent: int | None = None) -> Measure:
+        """The extent in bytes; the length of a line is estimated from the file's beginning."""
+        if extent is None:
+            extent = os.stat(path).st_size
+        if is_compressed(path):
+            return Measure(extent, ASSUMED_LINE_BYTES / ASSUMED_COMPRESSION, 1.0, whole=True)
+        with open(path, "rb") as file:
+            sample = file.read(min(SAMPLE_BYTES, extent))
+        lines = sample.count(b"\n")
+        mean = len(sample) / lines if lines else max(float(len(sample)), 1.0)
+        return Measure(extent, mean, 1.0, whole=self.is_whole(path))
+
+    def align(self, path: str, position: int, extent: int) -> int:
+        """The first line start at or after ``position``, at most ``extent``."""
+        if position <= 0 or position >= extent:
+            return min(position, extent)
+        with open(path, "rb") as file:
+            file.seek(position - 1)
+            at = position - 1
+            while at < extent and (block := file.read(RUN_BYTES)):
+                found = block.find(b"\n")
+                if found >= 0:
+                    return min(at + found + 1, extent)
+                at += len(block)
+        return extent
+
+    def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
+        """Every ``max_range_bytes``: a range owns the lines that start in it, so any will do."""
+        if self.is_whole(path):
+            return ()
+        return range(start + max_range_bytes, end, max_range_bytes)
+
+    def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
+        """The lines that start in the range, decoded; bad ones carry their byte offset.
+
+        If the header does not fit, it is bad (once for the file), and so is every line.
+        """
+        packed = is_compressed(path)
+        position = start
+        with open_lines(path) as file:
+            try:
+                header = [file.readline() for _ in range(self.header_lines)]
+                try:
+                    decode = self.decoder([bare_line(line) for line in header])
+                except HeaderError as error:
+                    decode = refusing(error)
+                    if start == 0:
+                        yield Chunk([], None, [(0, BadRecord(header[0], str(error), path, 0))])
+                first = max(start, sum(map(len, header)))
+                if not header:
+                    file.seek(0)
+                limits = (None, None) if packed else (end, extent)
+                for position, lines in line_runs(file, first, *limits):
+                    yield from self.chunks(path, position, lines, decode)
+            except CORRUPT_ERRORS as error:
+                if not packed:
+                    raise
+                yield corrupt_chunk(path, position, error)
+
+    def chunks(
+        self, path: str, offset: int, lines: list[bytes], decode: LineDecoder
+    ) -> Iterator[Chunk]:
+        """Lines (with their ends) as chunks of records; the first starts at ``offset``."""
+        if offset == 0 and self.strips_bom:
+            bare = _without_bom(lines[0])
+            offset, lines[0] = len(lines[0]) - len(bare), bare
+        for at in range(0, len(lines), CHUNK_RECORDS):
+            run = lines[at : at + CHUNK_RECORDS]
+            yield self.chunk(path, offset, run, decode)
+            offset += sum(map(len, run))
+
+    def chunk(self, path: str, offset: int, lines: Sequence[bytes], decode: LineDecoder) -> Chunk:
+        """One run of lines (with their ends), the first of which starts at ``offset``."""
+        bare = [without_end(line) for line in lines]
+        try:
+            return Chunk(decode(bare))
+        except DECODE_ERRORS:
+            return self._line_by_line(path, offset, lines, bare, decode)
+
+    def _line_by_line(
+        self,
+        path: str,
+        offset: int,
+        lines: Sequence[bytes],
+        bare: Sequence[bytes],
+        decode: LineDecoder,
+    ) -> Chunk:
+        chunk = Chunk([])
+        for line, text in zip(lines, bare, strict=True):
+            if not self.skips_blank_lines or text.strip():
+                try:
+                    chunk.values.extend(decode((text,)))
+                except DECODE_ERRORS as error:
+                    bad = BadRecord(text, _reason(error), path, offset)
+                    chunk.bad.append((len(chunk.values), bad))
+            offset += len(line)
+        return chunk
+
+
+def corrupt_chunk(path: str, position: int, error: BaseException) -> Chunk:
+    """What stands for the rest of a file that cannot be unpacked."""
+    bad = BadRecord(b"", f"the file is corrupt: {_reason(error)}", path, position)
+    return Chunk([], None, [(0, bad)])
+
+
+def bare_line(line: bytes) -> bytes:
+    """A file's first line, without its end and the mark of its encoding."""
+    return without_end(_without_bom(line))
+
+
+def refusing(error: HeaderError) -> LineDecoder:
+    """A decoder for a file whose header does not fit: every line that holds something is bad."""
+
+    def decode(lines: Sequence[bytes]) -> list[Any]:
+        if any(line.strip() for line in lines):
+            raise ValueError(str(error))
+        return []
+
+    return decode
+
+
+def _without_bom(line: bytes) -> bytes:
+    return line.removeprefix(_BOM)
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+@dataclass(frozen=True)
+class TextLineFormat(StreamFormat):
+    """Each line as a ``str``."""
+
+    charset_name: str = "UTF-8"
+    strips_bom = False
+
+    def __post_init__(self) -> None:
+        try:
+            ascii_like = "\n".encode(self.charset_name) == b"\n"
+        except LookupError as error:
+            raise PlanError(f"there is no charset {self.charset_name!r}") from error
+        if not ascii_like:
+            raise PlanError(
+                f"lines cannot be found in {self.charset_name}",
+                hint="use a charset in which LF is the byte 0x0A, as in UTF-8 or ISO-8859-1",
+            )
+
+    def decoder(self, header: Sequence[bytes]) -> LineDecoder:
+        """Lines to strings."""
+        charset = self.charset_name
+        return lambda lines: [line.decode(charset) for line in lines]
+
+
+@dataclass(frozen=True)
+class BytesLineFormat(StreamFormat):
+    """Each line as raw bytes, or as (bytes, path, byte offset); nothing is undecodable."""
+
+    with_position: bool = False
+    strips_bom = False
+
+    def decoder(self, header: Sequence[bytes]) -> LineDecoder:
+        """Lines as they are."""
+        return list
+
+    def chunk(self, path: str, offset: int, lines: Sequence[bytes], decode: LineDecoder) -> Chunk:
+        """The lines without their ends, with their places if asked for."""
+        if not self.with_position:
+            return Chunk([without_end(line) for line in lines])
+        values = []
+        for line in lines:
+            values.append((without_end(line), path, offset))
+            offset += len(line)
+        return Chunk(values)
+
+
+@dataclass(frozen=True)
+class JsonLinesFormat(StreamFormat):
+    """Each line as a JSON object (RFC 8259, so no NaN); blank lines are skipped."""
+
+    decimal: bool = False
+    skips_blank_lines = True
+
+    def decoder(self, header: Sequence[bytes]) -> LineDecoder:
+        """Lines to dictionaries."""
+        parse = json_parser(self.decimal)
+
+        def decode(lines: Sequence[bytes]) -> list[Any]:
+            values = [parse(line.decode()) for line in lines]
+            for value in values:
+                if type(value) is not dict:
+                    raise ValueError(f"a JSON object was expected, not {type(value).__name__}")
+            return values
+
+        return decode
+
+
+def json_parser(decimal: bool) -> Callable[[str], Any]:
+    """A JSON parser that refuses NaN and Infinity; fractions are ``Decimal`` if asked for."""
+    return json.JSONDecoder(
+        parse_float=Decimal if decimal else None, parse_constant=_refuse_constant
+    ).decode
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,228 @@
+"""Parquet files read through pyarrow: dictionaries, or rows of a declared type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.common.typeinfo import RowTypeInfo
+from headrace.connector import BadRecord, Chunk, ColumnChunk
+from headrace.datastream.formats._arrow.types import arrow_schema, from_arrow
+from headrace.datastream.formats._file_format import (
+    CHUNK_RECORDS,
+    COLUMNS_RECORDS,
+    BulkFormat,
+    Measure,
+    refuse_hadoop,
+)
+from headrace.errors import DecodeError, TypeMismatchError
+from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS
+
+MISFITS = (TypeError, ValueError, KeyError, ArithmeticError)
+
+
+@dataclass(frozen=True)
+class ParquetFormat(BulkFormat):
+    """Dictionaries from Parquet files, all columns or the named ones; a position is a row.
+
+    Files are cut between row groups where that suffices. Timestamps are ``datetime``, with a zone
+    where the column has one (nanoseconds are cut), decimals ``Decimal``.
+    """
+
+    columns: tuple[str, ...] | None = None
+    batch_size: int = CHUNK_RECORDS
+
+    def __init__(
+        self, columns: Sequence[str] | None = None, batch_size: int = CHUNK_RECORDS
+    ) -> None:
+        object.__setattr__(self, "columns", None if columns is None else tuple(columns))
+        object.__setattr__(self, "batch_size", min(batch_size, CHUNK_RECORDS))
+
+    def measure(self, path: str, extent: int | None = None) -> Measure:
+        """The number of rows, from the file's footer: such a file does not grow.
+
+        Raises:
+            DecodeError: the file is not a Parquet file.
+        """
+        with open(path, "rb") as file:
+            try:
+                metadata = pq.ParquetFile(file).metadata
+            except (pa.ArrowException, OSError) as error:
+                raise _unreadable(path, error) from error
+            rows = metadata.num_rows
+            groups = range(metadata.num_row_groups)
+            size_bytes = sum(metadata.row_group(group).total_byte_size for group in groups)
+        return Measure(rows, 1.0, max(size_bytes / rows, 1.0) if rows else 1.0)
+
+    def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
+        """The row groups at which a range has become long enough."""
+        with open(path, "rb") as file:
+            try:
+                metadata = pq.ParquetFile(file).metadata
+            except (pa.ArrowException, OSError):
+                return ()  # the reader meets the same fault, and reports it
+            cuts: list[int] = []
+            row, taken_bytes = 0, 0
+            for group in range(metadata.num_row_groups):
+                if start < row < end and taken_bytes >= max_range_bytes:
+                    cuts.append(row)
+                    taken_bytes = 0
+                found = metadata.row_group(group)
+                row += found.num_rows
+                taken_bytes += found.total_byte_size if row > start else 0
+        return cuts
+
+    def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
+        """The rows of the range; a damaged file gives one bad record, at the row it fails at."""
+        row = start
+        with open(path, "rb") as file:
+            try:
+                for batch in self._batches(pq.ParquetFile(file), start, end):
+                    yield self.chunk(path, row, batch)
+                    row += batch.num_rows
+            except (pa.ArrowException, OSError) as error:
+                bad = BadRecord(b"", f"the file is corrupt: {error}", path, row)
+                yield Chunk([], None, [(0, bad)])
+
+    def read_columns(
+        self, path: str, start: int, end: int, extent: int
+    ) -> Iterator[Chunk | ColumnChunk] | None:
+        """The rows of the range as they lie in the file, where nothing is to be made of them."""
+        return self._columns(path, start, end, extent) if self.has_columns else None
+
+    @property
+    def has_columns(self) -> bool:
+        return True
+
+    def _columns(
+        self, path: str, start: int, end: int, extent: int
+    ) -> Iterator[Chunk | ColumnChunk]:
+        row = start
+        with open(path, "rb") as file:
+            try:
+                for batch in self._batches(pq.ParquetFile(file), start, end, COLUMNS_RECORDS):
+                    yield self.column_chunk(batch)
+                    row += batch.num_rows
+                return
+            except (pa.ArrowException, OSError):
+                pass  # smaller batches get nearer to the fault, and report it
+        yield from self.read(path, row, end, extent)
+
+    def column_chunk(self, batch: Any) -> ColumnChunk:
+        """An Arrow batch as columns of the records that ``chunk`` gives."""
+        return ColumnChunk(batch, DICTS)
+
+    def _batches(
+        self, file: Any, start: int, end: int, batch_size: int | None = None
+    ) -> Iterator[Any]:
+        columns = self.column_names(file.schema_arrow)
+        metadata = file.metadata
+        first = 0
+        for group in range(metadata.num_row_groups):
+            rows = metadata.row_group(group).num_rows
+            if first < end and first + rows > start:
+                at = first
+                for batch in file.iter_batches(batch_size or self.batch_size, [group], columns):
+                    low, high = max(start - at, 0), min(end - at, batch.num_rows)
+                    if low < high:
+                        yield batch.slice(low, high - low)
+                    at += batch.num_rows
+                    if at >= end:
+                        break
+            first += rows
+
+    def column_names(self, schema: Any) -> list[str]:
+        """The columns to read of a file with this Arrow schema."""
+        return list(self.columns) if self.columns is not None else list(schema.names)
+
+    def chunk(self, path: str, row: int, batch: Any) -> Chunk:
+        """The rows of an Arrow batch, the first of which is number ``row`` of the file."""
+        return Chunk(DICTS(batch))
+
+
+@dataclass(frozen=True)
+class ParquetColumnarRowInputFormat(ParquetFormat):
+    """Rows with named fields from Parquet files.
+
+    ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema, where PyFlink takes a DataType of
+    its Table API; columns are found by name. ``is_utc_timestamp`` is accepted: what the file says
+    of a timestamp's zone is kept.
+    """
+
+    row_type: Any = None
+    is_case_sensitive: bool = True
+
+    def __init__(
+        self,
+        row_type: Any,
+        hadoop_config: Any = None,
+        batch_size: int = 2048,
+        is_utc_timestamp: bool = True,
+        is_case_sensitive: bool = True,
+    ) -> None:
+        refuse_hadoop(hadoop_config, "Parquet is read")
+        names = arrow_schema(row_type).names
+        super().__init__(names, batch_size)
+        object.__setattr__(self, "row_type", row_type)
+        object.__setattr__(self, "is_case_sensitive", is_case_sensitive)
+
+    def column_names(self, schema: Any) -> list[str]:
+        """The file's names of the columns wanted."""
+        wanted = self.columns or ()
+        if self.is_case_sensitive:
+            return list(wanted)
+        by_folded = {name.casefold(): name for name in schema.names}
+        return [by_folded.get(name.casefold(), name) for name in wanted]
+
+    def chunk(self, path: str, row: int, batch: Any) -> Chunk:
+        """The rows of an Arrow batch, shaped by the row type; bad are those that do not fit it."""
+        rows = NAMED_ROWS(self._wanted(batch))
+        if not isinstance(self.row_type, RowTypeInfo):
+            return Chunk(rows)
+        return self._declared(path, row, rows, self.row_type)
+
+    @property
+    def has_columns(self) -> bool:
+        # A declared type makes other values of those in the file, or finds some that do not fit.
+        return not isinstance(self.row_type, RowTypeInfo)
+
+    def column_chunk(self, batch: Any) -> ColumnChunk:
+        """An Arrow batch as columns of the rows that ``chunk`` gives."""
+        return ColumnChunk(self._wanted(batch), NAMED_ROWS)
+
+    def _wanted(self, batch: Any) -> Any:
+        """The columns wanted, under the names wanted."""
+        names, fold = self.columns or (), str if self.is_case_sensitive else str.casefold
+        found = {fold(name): index for index, name in enumerate(batch.schema.names)}
+        missing = [name for name in names if fold(name) not in found]
+        if missing:
+            raise pa.ArrowInvalid(f"the file has no column {missing[0]!r}")
+        columns = [batch.columns[found[fold(name)]] for name in names]
+        return pa.RecordBatch.from_arrays(columns, names=[*names])
+
+    def _declared(self, path: str, first: int, rows: list[Any], declared: RowTypeInfo) -> Chunk:
+        converts = [
+            (index, convert)
+            for index, convert in enumerate(map(from_arrow, declared.get_field_types()))
+            if convert is not None
+        ]
+        coerce, chunk = declared.coercer() or (lambda row: row), Chunk([])
+        for number, row in enumerate(rows, first):
+            try:
+                for index, convert in converts:
+                    if row[index] is not None:
+                        row[index] = convert(row[index])
+                chunk.values.append(coerce(row))
+            except (TypeMismatchError, *MISFITS) as error:
+                reason = error.message if isinstance(error, TypeMismatchError) else str(error)
+                bad = BadRecord(repr(row).encode(), reason, path, number)
+                chunk.bad.append((len(chunk.values), bad))
+        return chunk
+
+
+def _unreadable(path: str, error: Exception) -> DecodeError:
+    return DecodeError(f"{path!r} is no Parquet file: {error}", where={"file": path})

@@ -1,0 +1,1 @@
+"""Confluent's schema registry: its client, and messages with its header."""

@@ -1,0 +1,256 @@
+"""The clients of schema registries: one for each registry in a process, with a cache."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from headrace.datastream._outages import Outage, until_back
+from headrace.datastream.formats._extras import optional
+from headrace.datastream.formats._registry.registry import SchemaRegistry
+from headrace.errors import DecodeError, JobError
+
+UNKNOWN_FOR_S = 10.0
+"""How long an unknown id is not asked for again: a topic full of them would ask each time."""
+
+TIMEOUT_S = 30.0
+"""How long to wait for one answer, unless the properties say otherwise."""
+
+T = TypeVar("T")
+
+_NOT_FOUND = 404
+_TRY_LATER = frozenset({408, 429})
+_SERVER_ERRORS = 500
+_NO_REGISTRY = -1
+"""The error's code where the answer is not a registry's: a proxy's page, say."""
+_NO_SECRETS = frozenset(
+    {
+        "timeout",
+        "max.retries",
+        "retries.wait.ms",
+        "retries.max.wait.ms",
+        "cache.capacity",
+        "cache.latest.ttl.sec",
+        "basic.auth.credentials.source",
+        "bearer.auth.credentials.source",
+    }
+)
+_clients: dict[SchemaRegistry, RegistryClient] = {}
+_making = threading.Lock()
+
+
+class RegistryAway(JobError):
+    """The registry does not answer, or not now: the same question may be answered later."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A schema that another one imports: under what name, and where it is registered."""
+
+    name: str
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True)
+class RegisteredText:
+    """A schema as the registry has it."""
+
+    text: str
+    kind: str
+    references: tuple[Reference, ...] = ()
+
+
+def client_of(registry: SchemaRegistry) -> RegistryClient:
+    """The client of this process for a registry."""
+    with _making:
+        found = _clients.get(registry)
+        if found is None:
+            found = _clients[registry] = RegistryClient(registry)
+        return found
+
+
+class RegistryClient:
+    """Asks a registry, once for each thing: ids and schemas do not change."""
+
+    def __init__(self, registry: SchemaRegistry) -> None:
+        self._registry = registry
+        self._package = optional("confluent_kafka.schema_registry", "registry", "a schema registry")
+        self._lock = threading.Lock()
+        self._schemas: dict[int, RegisteredText] = {}
+        self._unknown: dict[int, float] = {}
+        self._ids: dict[tuple[Any, ...], int] = {}
+        properties = registry.properties()
+        self._secrets = _secrets(properties)
+        # Who waits, and for how long, is told here: its own attempts would be beside that.
+        settings = {"timeout": TIMEOUT_S, "max.retries": 0, **properties}
+        # The client of confluent-kafka may be used by several threads.
+        self._client = self._guarded(
+            "connecting",
+            lambda: self._package.SchemaRegistryClient({"url": registry.url, **settings}),
+        )
+
+    def schema(self, identifier: int) -> RegisteredText:
+        """The schema of an id.
+
+        Raises:
+            DecodeError: the registry has none.
+            JobError: the registry does not answer, or refuses.
+        """
+        with self._lock:
+            found = self._schemas.get(identifier)
+            if found is not None:
+                return found
+            if self._unknown.get(identifier, 0.0) > time.monotonic():
+                raise _unknown(identifier)
+            schema = self._guarded(
+                f"asking for the schema {identifier}",
+                lambda: self._or_none(lambda: self._client.get_schema(identifier)),
+            )
+            if schema is None:
+                now_s = time.monotonic()
+                self._unknown = {each: at for each, at in self._unknown.items() if at > now_s}
+                self._unknown[identifier] = now_s + UNKNOWN_FOR_S
+                raise _unknown(identifier)
+            found = self._schemas[identifier] = _text_of(schema)
+            return found
+
+    def at_version(self, subject: str, version: int) -> RegisteredText:
+        """The schema that a subject has under a version.
+
+        Raises:
+            JobError: there is none, or the registry does not answer.
+        """
+        with self._lock:
+            registered = self._guarded(
+                f"asking for version {version} of the subject {subject!r}",
+                lambda: self._client.get_version(subject, version),
+            )
+        return _text_of(registered.schema)
+
+    def identifier(
+        self,
+        subject: str,
+        text: str,
+        kind: str,
+        register: bool,
+        references: Iterable[Reference] = (),
+    ) -> int:
+        """The id of a schema under a subject; ``register``: it is put there if it is missing.
+
+        Raises:
+            JobError: it is not there or not allowed there, or the registry does not answer.
+        """
+        references = tuple(references)
+        key = (subject, text, kind, references)
+        with self._lock:
+            found = self._ids.get(key)
+            if found is None:
+                doing = "registering a schema" if register else "asking for a schema's id"
+                schema = self._schema(text, kind, references)
+                found = self._ids[key] = self._guarded(
+                    f"{doing} under the subject {subject!r}",
+                    lambda: (
+                        self._client.register_schema(subject, schema)
+                        if register
+                        else self._looked_up(subject, schema).schema_id
+                    ),
+                )
+            return found
+
+    def version(self, subject: str, text: str, kind: str, references: Iterable[Reference]) -> int:
+        """The version that a registered schema has under a subject."""
+        schema = self._schema(text, kind, tuple(references))
+        with self._lock:
+            found: int = self._guarded(
+                f"asking for a schema's version under the subject {subject!r}",
+                lambda: self._looked_up(subject, schema).version,
+            )
+            return found
+
+    def _looked_up(self, subject: str, schema: Any) -> Any:
+        """A subject's schema; some registries know one in another layout only when told so."""
+        found = self._or_none(lambda: self._client.lookup_schema(subject, schema))
+        if found is not None:
+            return found
+        return self._client.lookup_schema(subject, schema, normalize_schemas=True)
+
+    def _schema(self, text: str, kind: str, references: tuple[Reference, ...]) -> Any:
+        made = [
+            self._package.SchemaReference(
+                name=part.name, subject=part.subject, version=part.version
+            )
+            for part in references
+        ]
+        return self._package.Schema(text, kind, made)
+
+    def _guarded(self, doing: str, ask: Callable[[], T]) -> T:
+        """What is answered; while the registry is away it is asked again, for ``max_outage``."""
+        outage = Outage(
+            self._registry.max_outage_ms / 1000, f"schema registry {self._registry.url}"
+        )
+        return until_back(
+            lambda: self._once(doing, ask), lambda error: isinstance(error, RegistryAway), outage
+        )
+
+    def _once(self, doing: str, ask: Callable[[], T]) -> T:
+        try:
+            return ask()
+        except Exception as error:
+            raise self._failure(doing, error) from None  # its frames hold the properties
+
+    def _or_none(self, ask: Callable[[], T]) -> T | None:
+        try:
+            return ask()
+        except self._package.error.SchemaRegistryError as error:
+            if error.http_status_code == _NOT_FOUND and error.error_code != _NO_REGISTRY:
+                return None
+            raise
+
+    def _failure(self, doing: str, error: Exception) -> JobError:
+        status = getattr(error, "http_status_code", None)
+        told = str(error).strip() or type(error).__name__
+        for secret in self._secrets:
+            told = told.replace(secret, "***")
+        away = (
+            _is_of_transport(error)
+            if status is None
+            else status in _TRY_LATER or status >= _SERVER_ERRORS
+        )
+        hint = "check the subject's schemas, its compatibility rule, and the right to write to it"
+        if away or status is None:
+            hint = "check that it runs, and that the workers can reach it"
+        return (RegistryAway if away else JobError)(
+            f"{doing} failed: {told}", where={"registry": self._registry.url}, hint=hint
+        )
+
+
+def _is_of_transport(error: Exception) -> bool:
+    """No answer came. Which package sends the requests depends on confluent-kafka's version."""
+    return isinstance(error, OSError) or any(
+        kind.__name__ == "TransportError" for kind in type(error).__mro__
+    )
+
+
+def _text_of(schema: Any) -> RegisteredText:
+    references = tuple(
+        Reference(part.name, part.subject, part.version) for part in schema.references or ()
+    )
+    return RegisteredText(schema.schema_str, (schema.schema_type or "AVRO").upper(), references)
+
+
+def _unknown(identifier: int) -> DecodeError:
+    return DecodeError(f"unknown schema id {identifier}: the registry has no such schema")
+
+
+def _secrets(properties: Mapping[str, Any]) -> list[str]:
+    """Every text among the properties that must not be shown, longest first."""
+    texts = [str(held) for key, held in properties.items() if key not in _NO_SECRETS]
+    # A server may tell the header that it was sent: user and password in base64.
+    encoded = [base64.b64encode(text.encode()).decode().rstrip("=") for text in texts]
+    parts = {part for text in texts for part in (text, text.partition(":")[2])}
+    return sorted({part for part in (*parts, *encoded) if len(part) > 2}, key=len, reverse=True)

@@ -1,0 +1,248 @@
+"""Counts by operator and by source, as values: what a task returns, added up for listeners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
+from headrace.metrics._merging import MetricId, Number, Part, beside
+
+RECORDS_IN = "numRecordsIn"
+RECORDS_OUT = "numRecordsOut"
+LATE_RECORDS = "numLateRecordsDropped"
+BYTES_IN = "numBytesIn"
+BYTES_OUT = "numBytesOut"
+BUSY_MS = "accumulateBusyTimeMs"
+WATERMARK = "currentInputWatermark"
+STATE_ENTRIES = "stateEntries"
+STATE_BYTES = "stateBytes"
+BAD_RECORDS = "numRecordsInErrors"
+PENDING_RECORDS = "pendingRecords"
+PENDING_BYTES = "pendingBytes"
+
+
+@dataclass(frozen=True)
+class OperatorCounts:
+    """What one operator has done.
+
+    ``subtask``: the Spark task that counted, and for ``watermark_ms`` and ``state_*`` the key group
+    or instance; None: all of them together. Together, numbers are added up, and ``watermark_ms`` is
+    the lowest. Over micro-batches numbers are added up as well; of ``watermark_ms`` and ``state_*``
+    the last one counts, for each group.
+
+    ``records_in``: what came by all inputs. A combiner before an exchange is an operator of its
+    own: the operator after the exchange counts the partial results that it is sent.
+    ``records_out``: what was emitted to the main output and to side outputs, where something reads
+    them; a record that several operators read counts once. ``late_records_dropped``: what came too
+    late and went to no side output.
+
+    What belongs to a task rather than an operator is with the task's first operator, and 0 or None
+    in the others: ``bytes_in`` and ``bytes_out``, the encoded records that came from and went to
+    other tasks and sinks (0 on the local runner, which encodes nothing); ``busy_ms``, the time in
+    which the task worked; ``watermark_ms``; ``state_entries``, the pairs of key and namespace that
+    have state; and ``state_bytes``, the pages that hold them, without values so big that they lie
+    apart. None: not known, as with state on the heap. A group that was not at work since the run
+    began is not in them.
+    """
+
+    operator_id: str
+    name: str
+    uid: str | None = None
+    subtask: int | None = None
+    records_in: int = 0
+    records_out: int = 0
+    late_records_dropped: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    busy_ms: float = 0.0
+    watermark_ms: int | None = None
+    state_entries: int | None = None
+    state_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class SourceCounts:
+    """What was read of one source, and how much is left.
+
+    ``records``: those that were read, with the ``bad_records`` that could not be decoded.
+    ``watermark_ms``: the lowest over its splits; None: none yet, or no split is left.
+    ``event_time_lag_ms``: how far the watermark is behind the time of day; None without a
+    watermark, and at the end of the input. ``pending_records`` and ``pending_bytes``: what was
+    there and unread when the micro-batch was planned, by what the source knew; None: it does not
+    know.
+    """
+
+    source_id: str
+    name: str
+    uid: str | None = None
+    records: int = 0
+    bad_records: int = 0
+    watermark_ms: int | None = None
+    event_time_lag_ms: int | None = None
+    pending_records: int | None = None
+    pending_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class BatchCounts:
+    """What a committed micro-batch has done.
+
+    ``operators`` and ``sources``: of this micro-batch alone. ``total_operators`` and
+    ``total_sources``: since the run began. Sources and sinks are operators, too. ``subtasks``: what
+    ``operators`` adds up.
+    """
+
+    batch_id: int
+    operators: tuple[OperatorCounts, ...] = ()
+    sources: tuple[SourceCounts, ...] = ()
+    total_operators: tuple[OperatorCounts, ...] = ()
+    total_sources: tuple[SourceCounts, ...] = ()
+    subtasks: tuple[OperatorCounts, ...] = field(default=(), repr=False)
+
+    def operator(self, name: str) -> OperatorCounts:
+        """The counts of the only operator of a name, since the run began.
+
+        Raises:
+            KeyError: there is none, or there are several.
+        """
+        return _only(name, self.total_operators)
+
+    def source(self, name: str) -> SourceCounts:
+        """The counts of the only source of a name, since the run began.
+
+        Raises:
+            KeyError: there is none, or there are several.
+        """
+        return _only(name, self.total_sources)
+
+
+Counts = TypeVar("Counts", OperatorCounts, SourceCounts)
+
+
+def _only(name: str, counts: Iterable[Counts]) -> Counts:
+    found = [each for each in counts if each.name == name]
+    if len(found) != 1:
+        raise KeyError(f"{len(found)} of them have the name {name!r}")
+    return found[0]
+
+
+class JobListener(Protocol):
+    """Is called with what a job does; any object with this method.
+
+    A job may have several; each is called in the process that started the job, by a thread of the
+    job, and the job waits for it. What it raises fails the job.
+    """
+
+    def on_batch(self, counts: BatchCounts) -> None:
+        """A micro-batch is committed; each is reported once, in order."""
+
+
+class _Named(Protocol):
+    """An operator or a source of a program."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def uid(self) -> str | None: ...
+
+
+def operator_counts(
+    parts: Mapping[MetricId, Part], operators: Iterable[_Named], by_subtask: bool = False
+) -> tuple[OperatorCounts, ...]:
+    """The counts of each operator, in their order; those that counted nothing, too.
+
+    ``by_subtask``: one value for each subtask that counted something.
+    """
+    found = _by_operator(parts, by_subtask)
+    made = []
+    for operator in operators:
+        own = found.get(operator.id) or ({} if by_subtask else {None: {}})
+        for subtask, figures in sorted(own.items(), key=lambda each: each[0] or 0):
+            made.append(_counts(operator, subtask, figures))
+    return tuple(made)
+
+
+def _by_operator(
+    parts: Mapping[MetricId, Part], by_subtask: bool = False
+) -> dict[str, dict[int | None, dict[str, Part]]]:
+    """By operator and subtask (None: all of them together), what each metric comes to."""
+    found: dict[str, dict[int | None, dict[str, Part]]] = {}
+    for key, part in parts.items():
+        subtask = key.subtask if by_subtask else None
+        figures = found.setdefault(key.operator, {}).setdefault(subtask, {})
+        figures[key.metric] = beside(figures.get(key.metric), part)
+    return found
+
+
+def _counts(operator: _Named, subtask: int | None, figures: Mapping[str, Part]) -> OperatorCounts:
+    def number(metric: str) -> int:
+        return int(_value(figures, metric) or 0)
+
+    return OperatorCounts(
+        operator.id,
+        operator.name,
+        operator.uid,
+        subtask,
+        number(RECORDS_IN),
+        number(RECORDS_OUT),
+        number(LATE_RECORDS),
+        number(BYTES_IN),
+        number(BYTES_OUT),
+        float(_value(figures, BUSY_MS) or 0),
+        _watermark(_whole(figures, WATERMARK)),
+        _whole(figures, STATE_ENTRIES),
+        _whole(figures, STATE_BYTES),
+    )
+
+
+def source_counts(
+    parts: Mapping[MetricId, Part],
+    sources: Iterable[_Named],
+    watermarks: Mapping[str, int],
+    now_ms: int,
+) -> tuple[SourceCounts, ...]:
+    """The counts of each source, in their order. ``watermarks``: the lowest of each, by its id."""
+    found = _by_operator(parts)
+    made = []
+    for source in sources:
+        figures = found.get(source.id, {}).get(None, {})
+        watermark = _watermark(watermarks.get(source.id))
+        made.append(
+            SourceCounts(
+                source.id,
+                source.name,
+                source.uid,
+                int(_value(figures, RECORDS_IN) or 0),
+                int(_value(figures, BAD_RECORDS) or 0),
+                watermark,
+                _lag(watermark, now_ms),
+                _whole(figures, PENDING_RECORDS),
+                _whole(figures, PENDING_BYTES),
+            )
+        )
+    return tuple(made)
+
+
+def _lag(watermark: int | None, now_ms: int) -> int | None:
+    ended = watermark == MAX_WATERMARK
+    return None if watermark is None or ended else now_ms - watermark
+
+
+def _value(figures: Mapping[str, Part], metric: str) -> Number | None:
+    part = figures.get(metric)
+    return None if part is None else part.value
+
+
+def _whole(figures: Mapping[str, Part], metric: str) -> int | None:
+    value = _value(figures, metric)
+    return None if value is None else int(value)
+
+
+def _watermark(found: int | None) -> int | None:
+    return None if found is None or found <= MIN_WATERMARK else found

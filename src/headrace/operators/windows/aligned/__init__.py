@@ -1,0 +1,1 @@
+"""Tumbling and sliding windows of event time, which are the same for all keys."""

@@ -1,0 +1,134 @@
+"""The tables of windows: one for each window or pane that is open, with what its keys have."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+from headrace.errors import CheckpointError
+from headrace.operators.windows.aligned.grid import Grid
+from headrace.operators.windows.contents import SLOT
+from headrace.runtime.state.backend import EntrySpace, NamespaceTables, StateBackend
+from headrace.runtime.state.kinds import StateKind
+
+PANE = "pane"
+
+_FEW = 1000
+"""So many panes of a window are looked for one by one; of more, all tables are looked through."""
+
+
+def kept_by(grid: Grid, can_merge: bool) -> str:
+    """How the windows of a grid are kept, for the layout of a checkpoint."""
+    if not (can_merge and grid.overlaps):
+        return f"windows-of-{grid.size_ms}-ms"
+    start_ms = grid.offset_ms % grid.pane_ms
+    return f"panes-of-{grid.pane_ms}-ms" + (f"-from-{start_ms}" if start_ms else "")
+
+
+class WindowTables:
+    """What is kept of the records, by window, or by pane where what is kept can be merged.
+
+    ``by_pane``: a record is kept once, however many windows hold it.
+    """
+
+    def __init__(self, grid: Grid, can_merge: bool, kind: StateKind) -> None:
+        self._grid = grid
+        self.by_pane = can_merge and grid.overlaps
+        self._kind = kind
+        self._backend: StateBackend | None = None
+        self._tables: NamespaceTables
+
+    def attach(self, backend: StateBackend) -> None:
+        """Go to the tables of a backend."""
+        if backend is not self._backend:
+            self._backend, self._tables = backend, backend.tables
+            self._tables.declare(SLOT, self._kind)
+            for namespace in self._tables.namespaces():
+                self._check(namespace)
+
+    def _check(self, namespace: Any) -> None:
+        if (namespace[0] == PANE) is not self.by_pane:
+            raise CheckpointError(
+                "the program keeps records by pane, but the checkpoint has them by window"
+                if self.by_pane
+                else "the program keeps records by window, but the checkpoint has them by pane",
+                hint="restore the window's function, or give the operator another uid",
+            )
+        if self._namespace(self._start(namespace)) != namespace:
+            size_ms = namespace[1] - namespace[0]
+            raise CheckpointError(
+                f"the checkpoint has windows of {size_ms} ms, but the program has windows of"
+                f" {self._grid.size_ms} ms",
+                hint="restore the window's size, or give the operator another uid",
+            )
+        if self.by_pane and self._grid.pane_of(namespace[1]) != namespace[1]:
+            raise CheckpointError(
+                "the checkpoint has records by pane, and a pane does not begin where one of the"
+                " program's windows begins",
+                where={
+                    "pane": f"{namespace[1]} ms",
+                    "program": f"panes of {self._grid.pane_ms} ms",
+                },
+                hint="restore size and slide, or give the operator another uid",
+            )
+
+    def places(self, pane: int, windows: list[int]) -> list[int]:
+        """Where a record of a pane is kept that some windows take: the starts of tables."""
+        return [pane] if self.by_pane else windows
+
+    def of(self, start: int) -> EntrySpace:
+        """The table that starts at a moment; it is made where there is none."""
+        return self._tables.table(self._namespace(start))
+
+    def starts(self) -> list[int]:
+        """The starts of all tables."""
+        return [*map(self._start, self._tables.namespaces())]
+
+    def parts(self, window: int) -> list[EntrySpace]:
+        """The tables that make up a window, in the order of time."""
+        if not self.by_pane:
+            return [self.of(window)]
+        return [self.of(pane) for pane in self._there(self._grid.panes_of(window))]
+
+    def windows(self) -> list[int]:
+        """The starts of the windows that hold anything, those that have ended among them."""
+        starts = self.starts()
+        if not self.by_pane:
+            return starts
+        found: list[int] = []
+        for start in sorted(starts):
+            # Panes side by side share nearly all of their windows, which may be thousands.
+            windows = self._grid.windows_of(start)
+            known = bisect_right(windows, found[-1]) if found else 0
+            found += windows[known:]
+        return found
+
+    def drop(self, window: int) -> None:
+        """A window is forgotten, and all before it were: so is what no later one holds."""
+        if not self.by_pane:
+            self._tables.drop(self._namespace(window))
+            return
+        grid = self._grid
+        for pane in self._there(range(window, window + grid.slide_ms, grid.pane_ms)):
+            self._tables.drop(self._namespace(pane))
+
+    def drop_before(self, window: int) -> None:
+        """A window and all before it are forgotten, with what no later one holds."""
+        for start in self.starts():
+            last = start if not self.by_pane else self._grid.last_window_of(start)
+            if last <= window:
+                self._tables.drop(self._namespace(start))
+
+    def _there(self, starts: range) -> list[int]:
+        """Those that have a table."""
+        if len(starts) > _FEW:
+            return sorted(start for start in self.starts() if start in starts)
+        has, namespace = self._tables.has, self._namespace
+        return [start for start in starts if has(namespace(start))]
+
+    def _start(self, namespace: Any) -> int:
+        start: int = namespace[1 if self.by_pane else 0]
+        return start
+
+    def _namespace(self, start: int) -> Any:
+        return (PANE, start) if self.by_pane else (start, start + self._grid.size_ms)

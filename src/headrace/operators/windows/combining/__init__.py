@@ -1,0 +1,1 @@
+"""Records of a window that are put together before they are sent."""

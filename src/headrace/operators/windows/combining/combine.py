@@ -1,0 +1,238 @@
+"""The first of two phases of windows: records are combined by key and pane before they are sent.
+
+A record is combined only where its windows are still to fire by the watermark that it follows.
+The receiver's watermark is not ahead of that, so it is all the same to the receiver whether it gets
+these records one by one. For the same reason watermarks may wait here: what comes after one and
+belongs to windows that it does not end may be sent before it. All others are sent one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.operators.combine import ISOLATING, MOST_KEYS, STEP_NAMES, Combining
+from headrace.operators.windows.aligned.grid import Grid
+from headrace.operators.windows.contents import Aggregated, Contents, Reduced
+from headrace.operators.windows.folding import fold_in, folding_of
+from headrace.operators.windows.partial_aggregates import Combined, Held, by_key_group, content_of
+from headrace.runtime.exchange.steps import WithKey, typed
+from headrace.runtime.keys.key_groups import KeyGroups
+from headrace.runtime.loops import Push, Step
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.user_function import UserFunction
+
+
+def fold_names(contents: Contents, held: str) -> tuple[str, str, dict[str, Any]]:
+    """What to write for the first value, for one more in ``held``, and the functions called."""
+    if isinstance(contents, Aggregated) and fold_in(contents) is None:
+        function = contents.fitted()
+        names = {"add": function.add, "create": function.create_accumulator}
+        return "$add(value, $create())", f"$add(value, {held})", names
+    folding = folding_of(contents)
+    assert folding is not None, "lists are not combined"
+    first = "value" if isinstance(contents, Reduced) else "$first(value)"
+    return first, f"$add({held}, value)", {"first": folding.first, "add": folding.add}
+
+
+@dataclass(frozen=True)
+class CombineContentsSpec(OperatorSpec):
+    """What stands before the exchange to windows whose contents can be merged."""
+
+    selector: UserFunction
+    contents: Contents
+    _: KW_ONLY
+    key_type: Any = None
+    traits = Traits()
+    label = "Combine"
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        return (self.selector, *self.contents.functions)
+
+    def copied(self) -> Self:
+        """The same with functions of its own, for one task."""
+        made = super().copied()
+        vars(made)["contents"] = self.contents.copied()
+        return made
+
+
+@dataclass(frozen=True)
+class CombineWindowsSpec(CombineContentsSpec):
+    """Before windows of a grid."""
+
+    grid: Grid
+    kind = "combine-windows"
+
+    def build(self) -> Operator:
+        return CombineWindowsOperator(self)
+
+
+class CombineContents(Combining):
+    """What the combiners of windows share: keys, and how what they hold is sent."""
+
+    def __init__(self, spec: CombineContentsSpec) -> None:
+        super().__init__()
+        self._contents_spec = spec
+
+    def bind(self, outputs: Outputs) -> Push:
+        """The function that takes a single record."""
+        self._groups = KeyGroups(outputs.key_groups)
+        return super().bind(outputs)
+
+    def key_of(self) -> Callable[[Any], Any]:
+        """Gives a record's key, fitted to the declared type."""
+        return typed(self._contents_spec.selector.bound(), self._contents_spec.key_type)
+
+    def send(self, held: Held, at: int, count: int, timestamp: int) -> None:
+        """Send what stands for ``count`` records, as one record for each key group."""
+        node = self.node
+        for one in by_key_group(held, self._groups):
+            # Together the counts are those of the records: all of them are late, or none.
+            rest, count = count, 0
+            combined = Combined(at, rest, content_of(node, one))
+            self._main(WithKey(one.keys[0], combined), timestamp)
+
+
+class CombineWindowsOperator(CombineContents):
+    """Keeps a dictionary by key for each pane, until the task run ends or it is too much."""
+
+    def __init__(self, spec: CombineWindowsSpec) -> None:
+        super().__init__(spec)
+        self._spec, self._grid = spec, spec.grid
+        self._tables: dict[int, dict[Any, Any]] = {}
+        self._ended: dict[int, dict[Any, Any]] = {}
+        """The tables of panes that the waiting watermark ends: they take no more."""
+        self._counts: dict[int, int] = {}
+        """The records of each pane that its table stands for."""
+        self._watermark = MIN_WATERMARK
+        self._waiting: int | None = None
+        """A watermark that waits until what came before it is sent."""
+
+    def step(self) -> Step:
+        """The folding. A record that is not kept goes on within the block of the last line."""
+        first, folded, functions = fold_names(self._spec.contents, "$held")
+        names = {
+            **functions,
+            "node": self.node,
+            "key_of": self.key_of(),
+            "offset": self._grid.offset_ms,
+            "pane": self._grid.pane_ms,
+            "tables": self._tables,
+            "ended": self._ended,
+            "counts": self._counts,
+            "open": self._open,
+            "operator": self,
+            "release": self._release,
+            "relieve": self._relieve,
+            **STEP_NAMES,
+        }
+        lines = (
+            "node = $node",
+            "$passes = True",
+            "if $combines and timestamp is not None:",
+            "    $start = timestamp - (timestamp - $offset) % $pane",
+            "    if $start != $at:",
+            # Disorder lets records of two panes take turns.
+            "        $at, $table, $count, $at_2, $table_2, $count_2 = (",
+            "            $at_2, $table_2, $count_2, $at, $table, $count)",
+            "        if $start != $at:",
+            "            if $count: $counts[$at] += $count",
+            "            $at, $count, $table = $start, 0, $tables.get($start)",
+            "            if $table is None: $table = $open($start)",
+            "    if $table is not None:",
+            "        $key = $key_of(value)",
+            "        if type($key) in $exact or $is_combinable($key):",
+            "            $passes = False",
+            *("            " + line for line in ISOLATING),
+            "            $held = $table.get($key)",
+            f"            $table[$key] = {first} if $held is None else {folded}",
+            "            $count += 1",
+            "if $passes:",
+            "    if $tables or $ended:",
+            "        if $count: $counts[$at] += $count",
+            "        if $count_2: $counts[$at_2] += $count_2",
+            "        $release()",
+            "    $at = $at_2 = $table = $table_2 = None",
+            "    $count = $count_2 = 0",
+            "    if True:",
+        )
+        return Step(
+            lines,
+            names,
+            prologue=(
+                "$at = $at_2 = $table = $table_2 = None",
+                "$count = $count_2 = 0",
+                "$combines = $operator.begin(len(values))",
+            ),
+            epilogue=(
+                "if $count: $counts[$at] += $count",
+                "if $count_2: $counts[$at_2] += $count_2",
+                "$relieve()",
+            ),
+        )
+
+    def _open(self, pane: int) -> dict[Any, Any] | None:
+        """A new table for a pane; None where its records must be sent one by one."""
+        if self._has_ended(pane) or not self._grid.windows_of(pane):
+            return None
+        self._counts[pane] = 0
+        table = self._tables[pane] = {}
+        return table
+
+    def _has_ended(self, pane: int) -> bool:
+        """Whether a window may end with the pane, by the watermark."""
+        return pane + self._grid.pane_ms - 1 <= self._watermark
+
+    def _relieve(self) -> None:
+        """After a chunk: send what is held, where it is too much."""
+        if sum(map(len, (*self._tables.values(), *self._ended.values()))) >= MOST_KEYS:
+            self._release()
+
+    def restore(self, state: Any | None) -> None:
+        """A split's records begin; those that a failed call left are dropped: they come again."""
+        super().restore(state)
+        self._watermark = MIN_WATERMARK
+
+    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+        """Let a watermark wait for the records before it."""
+        self._watermark = max(watermark, self._watermark)
+        self._signal = signal
+        if (self._tables or self._ended) and not idle and watermark < MAX_WATERMARK:
+            self._waiting = watermark
+            for pane in [pane for pane in self._tables if self._has_ended(pane)]:
+                self._ended[pane] = self._tables.pop(pane)
+            return
+        self._release()
+        signal(watermark, idle)
+
+    def _release(self) -> None:
+        if self._tables or self._ended:
+            self._send()
+        if self._waiting is not None:
+            waiting, self._waiting = self._waiting, None
+            self._signal(waiting, False)
+
+    def _send(self) -> None:
+        sent = 0
+        for pane, table in {**self._ended, **self._tables}.items():
+            if any(value is None for value in table.values()):
+                table = {key: value for key, value in table.items() if value is not None}
+            if not table:
+                continue
+            sent += len(table)
+            held = Held([*table], (), [*table.values()])
+            self.send(held, pane, self._counts[pane], pane + self._grid.pane_ms - 1)
+        self._worth.note(sum(self._counts.values()), sent)
+        self._forget_tables()
+
+    def _forget_tables(self) -> None:
+        self._ended.clear()
+        self._tables.clear()
+        self._counts.clear()
+
+    def _drop(self) -> None:
+        self._forget_tables()
+        self._waiting = None

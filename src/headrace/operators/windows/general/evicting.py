@@ -1,0 +1,45 @@
+"""Windows with an evictor: the records are kept with their timestamps, and folded at the firing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.common._windows import TimestampedValue
+from headrace.common.typeinfo import Types
+from headrace.operators.windows.contents import Contents, Elements
+from headrace.operators.windows.contexts import FiringContext
+from headrace.operators.windows.general.operator import WindowOperator
+from headrace.runtime.context import TaskContext
+from headrace.runtime.detached import copied
+from headrace.runtime.operator import NodeProgram
+from headrace.runtime.state.handles import KeyContext
+
+
+class EvictingWindowOperator(WindowOperator):
+    """As Flink's ``EvictingWindowOperator``: what an evictor takes out is forgotten."""
+
+    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+        """Open the user's functions, and say what is kept."""
+        super().open(node, context, cell)
+        assert self._spec.evictor is not None, "the spec has an evictor"
+        self._evictor = self._spec.evictor.target
+        self._evictor_context = FiringContext(cell, context)
+
+    def _what_is_kept(self) -> Contents:
+        of_record = self._spec.contents.record_type
+        pair = None if of_record is None else Types.TUPLE([of_record, Types.LONG()])
+        return Elements(None, record_type=pair)
+
+    def _add(self, value: Any, timestamp: int | None) -> None:
+        self._contents.add((value, timestamp))
+
+    def _fire(self, window: Any, keeps: bool) -> None:
+        elements = [TimestampedValue(*pair) for pair in self._contents.get()]
+        if not elements:
+            return
+        evictor, context = self._evictor, self._evictor_context
+        evictor.evict_before(elements, len(elements), window, context)
+        values = [copied(element.get_value()) for element in elements]
+        self._emit_results(window, self._spec.contents.of_all(values))
+        evictor.evict_after(elements, len(elements), window, context)
+        self._contents.update([one.stored() for one in elements])

@@ -1,0 +1,1 @@
+"""Pairs of records of one key and window."""

@@ -1,0 +1,242 @@
+"""Joins of two inputs by key and window, over records and over columns.
+
+Columns wait as they are until their windows end, and are joined by arrays, all windows that are due
+at once. Windows that earlier micro-batches have left something of are joined record by record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.operators.joins.fields import JoinedField
+from headrace.operators.windows.aligned.columns import WaitingColumns
+from headrace.operators.windows.aligned.grid import Grid, grid_of, panes_of
+from headrace.operators.windows.contents import SLOT
+from headrace.operators.windows.spec import WindowSpec
+from headrace.runtime.columns.exactness import have_exact_keys
+from headrace.runtime.columns.shapes import NAMED_ROWS, Dicts, NamedRows
+from headrace.runtime.operator import Combiner, Operator, ProcessBlock, ProcessColumns, Traits
+from headrace.runtime.user_function import UserFunction
+
+if TYPE_CHECKING:
+    from headrace.operators.windows.joins.columns import WaitingSide
+    from headrace.runtime.columns.batch import Columns
+    from headrace.runtime.columns.keys import ColumnKeys
+
+PAIRS_AT_ONCE = 1 << 19
+"""About this many pairs leave as one piece of columns."""
+
+
+@dataclass(frozen=True)
+class WindowJoinSpec(WindowSpec):
+    """Pairs of records of one key and window, one of each input.
+
+    ``contents`` are all records, tagged by ``tags`` with their side, and their window function
+    gives the pairs. ``fields``: what a pair becomes, which columns can give, too.
+    """
+
+    fields: tuple[JoinedField, ...] = ()
+    tags: tuple[Callable[[Any], Any], ...] = field(default=(), compare=False)
+
+    @cached_property
+    def kind(self) -> str:  # type: ignore[override]
+        """It says how long windows are, as for other windows."""
+        return f"join-in-{super().kind}"
+
+    @cached_property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """Both inputs may have columns."""
+        return Traits(
+            keyed=True,
+            state=True,
+            event_timers=True,
+            event_time=True,
+            side_outputs=True,
+            keeps_emitted=True,
+            inputs=2,
+            takes_columns=True,
+            gives_rows=True,
+        )
+
+    label = "WindowJoin"
+
+    def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
+        """None: every record must be sent."""
+        return None
+
+    def build(self) -> Operator:
+        grid = grid_of(self)
+        assert grid is not None, "such windows are joined by a union of both inputs"
+        return WindowJoinOperator(self, grid)
+
+
+def can_join(spec: WindowSpec) -> bool:
+    """Whether windows can be joined as two inputs: they do not overlap, and take nothing late."""
+    grid = grid_of(spec)
+    if grid is None or grid.size_ms != grid.slide_ms:
+        return False
+    return not spec.allowed_lateness_ms and spec.late_tag is None
+
+
+class WindowJoinOperator(WaitingColumns):
+    """Keeps the records of both inputs, and gives the pairs of a window when it ends."""
+
+    def __init__(self, spec: WindowJoinSpec, grid: Grid) -> None:
+        super().__init__(spec, grid)
+        self._spec = spec
+        self._waiting: list[list[WaitingSide]] = [[], []]
+
+    # Records
+
+    def processors(self) -> tuple[ProcessBlock, ...]:
+        """What takes the records of each input."""
+        return partial(self._take, 0), partial(self._take, 1)
+
+    def _take(
+        self,
+        side: int,
+        keys: list[Any],
+        values: list[Any],
+        timestamps: list[int | None] | None,
+    ) -> None:
+        self.process(keys, [*map(self._spec.tags[side], values)], timestamps)
+
+    def column_processors(self) -> tuple[ProcessColumns, ...]:
+        """What takes the columns of each input."""
+        return partial(self._take_columns, 0), partial(self._take_columns, 1)
+
+    def _take_columns(self, side: int, keys: ColumnKeys, columns: Columns) -> None:
+        panes = self._panes_of(side, keys, columns)
+        if panes is None:
+            times = columns.timestamps
+            self._take(side, [*keys], columns.rows(), None if times is None else [*times])
+            return
+        from headrace.operators.windows.joins.columns import WaitingSide
+
+        found = WaitingSide.of(columns, keys.names, panes)
+        late = found.before(self.cell.watermark - self._grid.size_ms + 2)
+        if late:
+            self._late.inc(late)
+            found = found.part(late, len(found.rows))
+        waiting = self._waiting[side]
+        if waiting and not waiting[0].is_like(found):
+            self._catch_up()
+            self._to_tables()
+        if len(found.rows):
+            self._waiting[side].append(found)
+
+    def _panes_of(self, side: int, keys: ColumnKeys, columns: Columns) -> Any | None:
+        """Where the window of each row starts; None where the records must be looked at."""
+        schema, grid = columns.batch.schema, self._grid
+        if type(columns.shape) not in (Dicts, NamedRows) or columns.kinds is not None:
+            return None
+        fields = [each.field for each in self._spec.fields if each.side == side]
+        if any(schema.names.count(name) != 1 for name in fields):
+            return None
+        if not have_exact_keys(schema, keys.names):
+            return None
+        return panes_of(columns.times, grid.pane_ms, grid.offset_ms)
+
+    # Columns that wait
+
+    @property
+    def _has_columns(self) -> bool:
+        return any(self._waiting)
+
+    def _drop_columns(self) -> None:
+        self._waiting = [[], []]
+
+    def _to_tables(self) -> None:
+        waiting = self._waiting
+        self._drop_columns()
+        for side, found in enumerate(waiting):
+            for each in found:
+                self._put(side, each)
+
+    def _put(self, side: int, found: WaitingSide) -> None:
+        """Put rows into the tables, whatever the watermark is: they were in time."""
+        from headrace.runtime.columns.keys import ColumnKeys
+
+        node = self.node  # noqa: F841  for ``annotate``
+        self._tables.attach(self.cell.backend)
+        columns = found.columns.take(found.rows)
+        keys, tag = ColumnKeys(columns, found.keys), self._spec.tags[side]
+        at = enter = changed = None
+        for key, pane, value in zip(keys, found.panes.tolist(), columns.rows(), strict=True):
+            if pane != at:
+                at = pane
+                self._scheduled().expect(pane, self._reached)
+                enter, changed = self._target(pane)
+            enter(key).setdefault(SLOT, []).append(tag(value))  # type: ignore[misc]
+            changed(key)  # type: ignore[misc]
+
+    # Firing
+
+    def _fire_waiting(self, watermark: int) -> None:
+        if not self._has_columns:
+            return
+        from headrace.operators.windows.joins.columns import together
+
+        end = watermark - self._grid.size_ms + 2  # windows that start before this one have ended
+        due: list[WaitingSide | None] = []
+        for waiting in self._waiting:
+            whole = together(waiting)
+            at = 0 if whole is None else whole.before(end)
+            waiting.clear()
+            if whole is not None and at < len(whole.rows):
+                waiting.append(whole.part(at, len(whole.rows)))
+            due.append(None if whole is None or not at else whole.part(0, at))
+        self._tables.attach(self.cell.backend)
+        done = MIN_WATERMARK
+        for start in sorted(start for start in self._tables.starts() if start < end):
+            self._join(due, done, start)
+            for side, found in enumerate(due):
+                of_window = _between(found, start, start + 1)
+                if of_window is not None:
+                    self._put(side, of_window)
+            self._fire_tables(start)
+            done = start + 1
+        self._join(due, done, end)
+
+    def _join(self, due: list[WaitingSide | None], first: int, end: int) -> None:
+        """Emit the pairs of the windows that start in ``[first, end)``; the tables have none."""
+        left, right = (_between(found, first, end) for found in due)
+        if left is None or right is None:
+            return
+        from headrace.operators.windows.joins.columns import groups_of, pairs
+
+        groups = groups_of(left, right)
+        if groups is None:
+            self._put(0, left)
+            self._put(1, right)
+            self._fire_tables(int(max(left.panes[-1], right.panes[-1])))
+            return
+        for left_places, right_places in pairs(*groups, PAIRS_AT_ONCE):
+            self._emit(left.at(left_places), right.at(right_places))
+
+    def _emit(self, *sides: WaitingSide) -> None:
+        import pyarrow as pa
+
+        from headrace.runtime.columns.batch import Columns
+
+        node = self.node  # noqa: F841  for ``annotate``
+        rows = [pa.array(side.rows) for side in sides]
+        arrays = [
+            sides[side].columns.batch.column(name).take(rows[side])
+            for _, side, name in self._spec.fields
+        ]
+        batch = pa.RecordBatch.from_arrays(arrays, names=[each.name for each in self._spec.fields])
+        times = pa.array(sides[0].panes + (self._grid.size_ms - 1))
+        self._outputs.columns(Columns(batch, NAMED_ROWS, times))
+
+
+def _between(found: WaitingSide | None, first: int, end: int) -> WaitingSide | None:
+    """The rows of the windows that start in ``[first, end)``; None where there are none."""
+    if found is None:
+        return None
+    start, stop = found.before(first), found.before(end)
+    return found.part(start, stop) if stop > start else None

@@ -1,0 +1,317 @@
+"""Near the driver: how far each source is read next, and what each source task does.
+
+``plan`` depends only on two offsets and the split states at the first one. So a micro-batch that
+is run again is the same micro-batch: with the same processing time, also on a machine with more
+cores, and also if the source would give another answer now.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headrace.connector import Budget, JsonValue, Pending, SplitEnumerator, SplitRange
+from headrace.runtime.channel import ALL_SPLITS
+from headrace.runtime.coordination.alignment import Alignment, LoadStates
+from headrace.runtime.coordination.alignment import States as States
+from headrace.runtime.coordination.offset import Cut, Offset, SourceProgress, source_key
+from headrace.runtime.coordination.progress_rules import (
+    check_range,
+    checked,
+    first_positions,
+    resumed_positions,
+)
+from headrace.runtime.coordination.spread import spread
+from headrace.runtime.coordination.stops import check_going_on, kept, left_asleep, stops_elsewhere
+from headrace.runtime.job_time import JobTime
+from headrace.runtime.program import JobProgram, Settings, SourceProgram
+from headrace.runtime.tasks.source_task import NEW_SPLIT, SourceTaskInput, SplitState, SplitWork
+
+StateChanges = Mapping[tuple[str, str], SplitState | None]
+"""What one source task says of its splits; None for one that is finished."""
+
+
+class Coordinator:
+    """Plans micro-batches for all sources of a job. Pure: clock, offsets and states come in."""
+
+    def __init__(
+        self,
+        job: JobProgram,
+        enumerators: Mapping[Any, SplitEnumerator],
+        load_states: LoadStates,
+        alignment: Alignment | None = None,
+    ) -> None:
+        self._job = job
+        # A DataFrame has no enumerator: Spark reads it beside the sources that are planned here.
+        self._sources = {s.id: s for s in job.sources if s.id in enumerators}
+        self._endless = len(self._sources) < len(job.sources)
+        self._enumerators = dict(enumerators)
+        self._load_states = load_states
+        self._alignment = alignment or Alignment(self._sources.values(), load_states)
+        self._cut = Cut(max(job.parallelism, 1), job.settings.chunk_records)
+        self._checked = False
+        self._asleep: set[Any] | None = None
+        """The sources that an earlier run has left at their stop, and this one wakes."""
+
+    @property
+    def settings(self) -> Settings:
+        """The job's."""
+        return self._job.settings
+
+    def initial(self, now_ms: int) -> Offset:
+        """The offset at the start, when no source was asked yet."""
+        return Offset(0, now_ms, now_ms, self._cut, {})
+
+    def latest(self, start: Offset, time: JobTime, budget: Budget | None = None) -> Offset:
+        """The offset to read up to next; ``start`` itself where nothing is new.
+
+        ``budget`` defaults to the job's settings and is shared by the sources that still run.
+        Sources, idle splits and ticks wait by the steady time.
+
+        Raises:
+            JobError: an enumerator's answer breaks a rule of its contract.
+            CheckpointError: a source is to read on, and an earlier run was drained.
+        """
+        if not self._checked:
+            check_going_on(self._sources.values(), start)
+            self._checked = True
+        now_ms = max(time.now_ms, start.now_ms)
+        steady_ms = max(time.steady_ms, start.steady_ms)
+        settings = self._job.settings
+        budget = budget or Budget(settings.max_records, settings.max_bytes)
+        resuming = {s.id for s in self._sources.values() if self._resumes(s, start)}
+        running = [
+            s for s in self._sources.values() if s.id in resuming or not start.source(s.id).ended
+        ]
+        share = Budget(
+            max(budget.max_records // max(len(running), 1), 1),
+            max(budget.max_bytes // max(len(running), 1), 1),
+        )
+        paused = self._alignment.paused(start)
+        sources = {source_key(i): start.source(i).settled() for i in self._sources}
+        # A run that goes on where another one stopped plans a micro-batch, with records or without:
+        # what it stops at is written down then, and where nothing is new it ends with that.
+        moved = bool(resuming) or self._must_announce(start)
+        for source in running:
+            waiting = paused.get(source.id, frozenset())
+            after = self._advance(source, start, share, steady_ms, waiting)
+            sources[source_key(source.id)] = after
+            moved = moved or after.differs(start.source(source.id))
+            self._left_asleep(start).discard(source.id)
+        wanted = self._job.needs_ticks and (running or self._endless)
+        tick = wanted and steady_ms - start.steady_ms >= settings.tick_ms
+        if not moved and not tick:
+            return start
+        identity = self._job.identity
+        return Offset(start.epoch + 1, now_ms, steady_ms, self._cut, sources, identity)
+
+    def ended(self, offset: Offset) -> bool:
+        """True when every source planned here has ended, and none is to read on."""
+        return all(
+            offset.source(source.id).ended and not self._resumes(source, offset)
+            for source in self._sources.values()
+        )
+
+    def suspended(self, offset: Offset) -> bool:
+        """True when a source has stopped that another run reads on from there."""
+        return any(offset.source(source_id).suspended for source_id in self._sources)
+
+    def _must_announce(self, start: Offset) -> bool:
+        """Whether receivers must hear of the splits though nothing of them may be new.
+
+        Rows of a DataFrame reach them in a micro-batch that is not planned here. In the first one
+        of a changed program, these alone would decide what time it is.
+        """
+        return self._endless and start.epoch > 0 and start.program != self._job.identity
+
+    def _resumes(self, source: SourceProgram, start: Offset) -> bool:
+        """Whether an earlier run of the source stopped elsewhere, or there and is to go on."""
+        if source_key(source.id) not in start.sources:
+            return False
+        return source.id in self._left_asleep(start) or stops_elsewhere(
+            source, start.source(source.id)
+        )
+
+    def _left_asleep(self, start: Offset) -> set[Any]:
+        """The sources to wake, as the first offset of this run says."""
+        if self._asleep is None:
+            self._asleep = left_asleep(self._sources.values(), start)
+        return self._asleep
+
+    def _advance(
+        self,
+        source: SourceProgram,
+        start: Offset,
+        budget: Budget,
+        steady_ms: int,
+        paused: frozenset[str],
+    ) -> SourceProgress:
+        enumerator, before = self._enumerators[source.id], start.source(source.id)
+        if self._resumes(source, start):
+            before = _resumed(source, before, enumerator, steady_ms)
+        asked = source_key(source.id) in start.sources
+        initial = {} if asked else first_positions(source, enumerator.initial(steady_ms))
+        # A copy: what the enumerator does with it must not change the offset.
+        known = {s: _copied(at) for s, at in (*before.positions.items(), *initial.items())}
+        answer = enumerator.advance(known, budget, steady_ms, paused)
+        after = checked(source, before, initial, answer, paused)
+        after = kept(source, before, after, self._job.settings.drain)
+        if source.idle_timeout_ms is None:
+            return after
+        seen = dict(before.seen_ms)
+        for split, position in after.positions.items():
+            if split not in seen or before.positions.get(split) != position:
+                seen[split] = steady_ms
+            elif split in paused:
+                seen[split] += steady_ms - start.steady_ms  # who must wait is not silent
+        seen = {split: seen[split] for split in after.positions}
+        idle = frozenset(s for s in seen if steady_ms - seen[s] >= source.idle_timeout_ms)
+        return replace(after, seen_ms=seen, idle=idle)
+
+    def plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
+        """The source tasks of the micro-batch between two offsets, in the order of senders."""
+        states = self._load_states(start.epoch)
+        # Another program has other receivers, so every split is announced to them like a new one.
+        others = not start.program == end.program == self._job.identity
+        works: list[SplitWork] = []
+        opening: list[SplitWork] = []
+        for source in self._sources.values():
+            before, after = start.source(source.id), end.source(source.id)
+            found: list[SplitWork] = []
+            if not before.ended or before.suspended:
+                found = self._split_works(source, before, after, states, others)
+            # Receivers would wait for ever: new ones for a source that ended before, and any for
+            # one that never had a split.
+            ends = after.ended and not after.suspended
+            if not found and ends and (others or before.suspended or not before.ended):
+                found = [SplitWork(source.id, ALL_SPLITS, finished=True)]
+            elif others and start.program and source_key(source.id) in start.sources:
+                # A receiver that an earlier program had may wait for a split that ended since.
+                opening.append(SplitWork(source.id, ALL_SPLITS, announce=True))
+            works.extend(found)
+        # A receiver must know of every new split before any other split makes it advance: what
+        # the first task sends is read first.
+        opening += [
+            SplitWork(work.source, work.split, announce=True) for work in works if work.announce
+        ]
+        tasks = [tuple(task) for task in spread(works, end.cut.tasks, self._sources)]
+        if opening:
+            tasks.insert(0, tuple(opening))
+        tasks = tasks or [()]
+        chunk_records = end.cut.chunk_records
+        inputs = [
+            SourceTaskInput(sender, end.epoch, end.now_ms, work, chunk_records=chunk_records)
+            for sender, work in enumerate(tasks)
+        ]
+        if self._job.needs_ticks:
+            tick = SourceTaskInput(len(inputs), end.epoch, end.now_ms, (), ticks=True)
+            inputs.append(tick)
+        return inputs
+
+    def reporting_plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
+        """The plan; its first task also reports what is left of each source after ``end``.
+
+        What is left is no part of the plan: it may be another when a micro-batch is run again.
+        """
+        first, *others = self.plan(start, end)
+        return [replace(first, pending=self._pending(end)), *others]
+
+    def _pending(self, offset: Offset) -> dict[str, Pending]:
+        found = {
+            source_id: self._enumerators[source_id].pending(offset.source(source_id).positions)
+            for source_id in self._sources
+        }
+        return {source_id: left for source_id, left in found.items() if left != Pending()}
+
+    def _split_works(
+        self,
+        source: SourceProgram,
+        start: SourceProgress,
+        end: SourceProgress,
+        states: States,
+        others: bool,
+    ) -> list[SplitWork]:
+        known = {**start.positions, **start.stopped}
+        splits = dict.fromkeys([*known, *end.started, *end.positions, *end.finished])
+        # Of those that stay at their stop nothing is read, and the enumerator is not asked.
+        still = {split for split, at in start.stopped.items() if end.stopped.get(split) == at}
+        begins = {**known, **end.started}
+        read = {split: at for split, at in begins.items() if split not in still}
+        ends = {split: at for split, at in end.ends().items() if split not in still}
+        last = frozenset(end.finished) | (end.stopped.keys() - still)
+        ranges: dict[str, list[SplitRange]] = {}
+        for split_range in self._enumerators[source.id].ranges(read, ends, last):
+            check_range(source, split_range, splits)
+            ranges.setdefault(split_range.split, []).append(split_range)
+        works = []
+        for split in splits:
+            work = SplitWork(
+                source.id,
+                split,
+                tuple(ranges.get(split, ())),
+                announce=others or split in end.started,
+                finished=split in end.finished,
+                idle=_changed(split in start.idle and not others, split in end.idle),
+                state=states.get((source.id, split), NEW_SPLIT),
+                refreshes=others and split in known,
+            )
+            if work.ranges or work.announce or work.finished or work.idle is not None:
+                works.append(work)
+        return works
+
+    def committed(self, offset: Offset) -> None:
+        """Everything up to this offset is in the sinks."""
+        for source_id, enumerator in self._enumerators.items():
+            enumerator.committed(offset.source(source_id).ends())
+
+    def close(self) -> None:
+        """Close the enumerators."""
+        for enumerator in self._enumerators.values():
+            enumerator.close()
+
+
+def _resumed(
+    source: SourceProgram, before: SourceProgress, enumerator: SplitEnumerator, steady_ms: int
+) -> SourceProgress:
+    """How far a source is read, with the positions from which it goes on."""
+    stood = {split: _copied(at) for split, at in {**before.positions, **before.stopped}.items()}
+    answer = enumerator.resume(stood, steady_ms)
+    positions = resumed_positions(source, before, answer)
+    return replace(before.settled(), positions=positions, stopped={}, suspended=False, ended=False)
+
+
+def merge_states(
+    before: States, parts: Sequence[StateChanges]
+) -> dict[tuple[str, str], SplitState]:
+    """The split states after a micro-batch: those before it, overwritten by the tasks' parts.
+
+    ``parts`` are in the order of senders. If two tasks read one split, the state of the one that
+    read further counts; of equal ones, the later. A split that a task calls finished is left out.
+    """
+    merged: dict[tuple[str, str], SplitState] = {}
+    finished: set[tuple[str, str]] = set()
+    for part in parts:
+        for key, state in part.items():
+            if state is None:
+                finished.add(key)
+            elif key not in merged or state.watermark >= merged[key].watermark:
+                merged[key] = state
+    return {key: state for key, state in {**before, **merged}.items() if key not in finished}
+
+
+def source_watermarks(states: States) -> dict[str, int]:
+    """The lowest watermark (ms) over the splits of each source that has some, by its id."""
+    lowest: dict[str, int] = {}
+    for (source_id, _), state in states.items():
+        lowest[source_id] = min(lowest.get(source_id, state.watermark), state.watermark)
+    return lowest
+
+
+def _copied(position: JsonValue) -> JsonValue:
+    return json.loads(json.dumps(position)) if isinstance(position, list | dict) else position
+
+
+def _changed(before: bool, after: bool) -> bool | None:
+    return None if before == after else after

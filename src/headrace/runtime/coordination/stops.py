@@ -1,0 +1,102 @@
+"""What happens where a source stops although its input goes on: drained, or kept open.
+
+A run that *drains* ends event time there: every split gets the greatest watermark, windows and
+timers fire. Without draining each split keeps its watermark, and windows, timers and state stay as
+they are. Another run goes on exactly there, with the same program and another stop, or none.
+Sources that end by themselves (files, a collection) are drained by every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from headrace.errors import CheckpointError
+from headrace.runtime.coordination.offset import Offset, SourceProgress, source_key
+from headrace.runtime.program import SourceProgram
+
+_ITS_END = "its end"
+
+
+def until_of(source: Any) -> str:
+    """Where a connector's ``Source`` stops, as it is written into offsets; empty if it does not."""
+    if source is None:  # a program as the workers have it
+        return ""
+    if source.stops_at:
+        return str(source.stops_at)
+    return _ITS_END if source.bounded else ""
+
+
+def stops_elsewhere(source: SourceProgram, before: SourceProgress) -> bool:
+    """True where a source stops elsewhere than when the offset was written."""
+    return before.until is not None and before.until != until_of(source.source)
+
+
+def left_asleep(sources: Iterable[SourceProgram], offset: Offset) -> set[Any]:
+    """The sources that have stopped in an earlier run, and go on in one that begins here.
+
+    Where another source that is to stop has not come so far, the run of before was interrupted:
+    what had stopped in it stays where it is. A rule such as "latest" would give another place now.
+    """
+    known = [source for source in sources if source_key(source.id) in offset.sources]
+    for source in known:
+        before = offset.source(source.id)
+        if before.until and not before.ended and not stops_elsewhere(source, before):
+            return set()
+    return {source.id for source in known if offset.source(source.id).suspended}
+
+
+def kept(
+    source: SourceProgram, before: SourceProgress, after: SourceProgress, drain: bool
+) -> SourceProgress:
+    """The progress to write down, from the one that ``advance`` returned.
+
+    Without draining a split that finishes is written down as stopped. A split whose end position is
+    not known cannot be read on, so it is drained.
+    """
+    stops = source.source is not None and bool(source.source.stops_at)
+    stopped, finished = dict(before.stopped), dict(after.finished)
+    stopping = [split for split in finished if stops and source.source.stops(split)]
+    if not drain:
+        kept_open = [split for split in stopping if finished[split] is not None]
+        stopped |= {split: finished.pop(split) for split in kept_open}
+    suspended = stops and not drain and after.ended
+    lost = any(split in finished for split in stopping)
+    drained = before.drained or lost or (after.ended and not suspended)
+    return replace(
+        after,
+        until=until_of(source.source),
+        stopped=stopped,
+        finished=finished,
+        suspended=suspended,
+        drained=drained,
+    )
+
+
+def check_going_on(sources: Iterable[SourceProgram], offset: Offset) -> None:
+    """Raise where a source is to read on, and an earlier run has ended its event time.
+
+    Raises:
+        CheckpointError: there is such a source.
+    """
+    for source in sources:
+        before = offset.source(source.id)
+        if source.source is None or source_key(source.id) not in offset.sources:
+            continue
+        if not before.drained or not stops_elsewhere(source, before):
+            continue
+        raise CheckpointError(
+            f"{source.name!r} cannot be read on: an earlier run was drained where it stopped, so"
+            " event time has ended, windows and timers have fired, and new records would be late",
+            where={
+                "source": f"{source.name} (uid={source.uid or 'none'})",
+                "stopped at": before.until or "an end of its own",
+                "to stop at": until_of(source.source) or "no end",
+            },
+            hint="run the bounded program again with `headrace run --no-drain --fresh`"
+            " (headrace.stop.drain: false); then this program goes on from its checkpoint",
+        )
+
+
+__all__ = ["check_going_on", "kept", "left_asleep", "stops_elsewhere", "until_of"]

@@ -1,0 +1,1 @@
+"""Keys: their equality, their hashes, and the key groups that they fall into."""

@@ -1,0 +1,309 @@
+"""The key group of a key: from a hash that is equal in every interpreter."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+import fractions
+import uuid
+from collections.abc import Callable, Iterable
+from typing import Any
+from zlib import crc32
+
+from headrace.common.types import Row
+from headrace.errors import UnstableKeyError
+from headrace.runtime.keys import numpy_keys
+from headrace.runtime.plain import ATOMS
+
+MIX = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+_CACHED_KEYS = 1 << 18
+_MISSES = 1 << 20
+
+
+def stable_hash(key: Any) -> int:
+    """A 32-bit hash of a key, equal in every interpreter and for keys that are equal.
+
+    Numbers of different types that compare equal (1, 1.0, True, Decimal(1)) hash alike, as they
+    do in a dictionary.
+
+    Raises:
+        UnstableKeyError: the key's type has no such hash, or the key is not equal to itself.
+    """
+    raw = hash(key) if type(key) is int else _raw_hash(key)  # the usual key, without a call
+    return (raw * MIX & _MASK) >> 32
+
+
+def _raw_hash(key: Any) -> int:
+    kind = type(key)
+    if kind is str:
+        return crc32(key.encode("utf-8", "surrogatepass"))
+    if kind is int or kind is bool:
+        return hash(key)
+    if kind is bytes:
+        return crc32(key, 0x1B)
+    if kind is tuple:
+        return _combine(0x7F, key)
+    if key is None:
+        return 0x6E
+    return (_hashers.get(kind) or _hasher_of(kind, key))(key)
+
+
+_Hasher = Callable[[Any], int]
+
+_hashers: dict[type, _Hasher] = {}
+"""What was found out of each class of keys: a hash of what its objects compare by."""
+
+
+def _hasher_of(kind: type, key: Any) -> _Hasher:
+    """A function that hashes objects of a class by what their ``__eq__`` compares.
+
+    Raises:
+        UnstableKeyError: there is none.
+    """
+    equality: Any = kind.__eq__
+    hashing: Any = kind.__hash__
+    hasher: _Hasher | None
+    if equality is object.__eq__:
+        hasher = _named(kind) if issubclass(kind, enum.Enum) else None
+    elif hashing is None or hashing is object.__hash__:
+        hasher = None
+    else:
+        owner = next(base for base in kind.__mro__ if "__eq__" in vars(base))
+        if owner.__module__.partition(".")[0] == "numpy":
+            hasher = _as_python(kind)
+        else:
+            bases = (base for base in kind.__mro__ if _compares(base, owner))
+            hasher = next((_BY_CLASS[base] for base in bases), None)
+        if hasher is None and dataclasses.is_dataclass(kind) and _frozen_by_value(owner):
+            hasher = _by_fields(kind, owner)
+            if not _is_generated(equality, owner):
+                raise _own_equality(key)
+        elif hasher is None and any(base in _BY_CLASS for base in kind.__mro__):
+            raise _own_equality(key)
+    if hasher is None:
+        raise UnstableKeyError(
+            f"a {kind.__qualname__} cannot be a key: its hash differs between interpreters",
+            where={"key": shortened(key)},
+            hint="use str, numbers, bytes, dates, enums, a tuple or Row of these,"
+            " or a dataclass declared with frozen=True",
+        )
+    return _hashers.setdefault(kind, hasher)
+
+
+EXACT = ATOMS - {float, complex, decimal.Decimal}
+"""Types whose values have a stable hash in any case; a number with a fraction may be NaN."""
+
+only_exact = EXACT.issuperset
+"""Whether values of some types have a stable hash in any case."""
+
+
+def has_stable_hash(key: Any) -> bool:
+    """Whether a key has a stable hash; for keys of the usual types a glance at the types."""
+    kind = type(key)
+    if kind in EXACT or (kind is tuple and only_exact(map(type, key))):
+        return True
+    if kind is float:
+        return bool(key == key)
+    try:
+        stable_hash(key)
+    except TypeError:  # UnstableKeyError is one; Python raises it for what is not hashable
+        return False
+    return True
+
+
+def always_refused(key: Any) -> bool:
+    """Whether no key of this key's class has a stable hash."""
+    try:
+        _hasher_of(type(key), key)
+    except UnstableKeyError:
+        return True
+    return False
+
+
+def hashed_by(kind: type, hasher: _Hasher) -> None:
+    """Let keys of a class of ours be hashed by a function that is equal in every interpreter."""
+    _BY_CLASS[kind] = hasher
+
+
+def _compares(base: type, owner: type) -> bool:
+    """Whether objects whose ``__eq__`` is that of ``owner`` compare as those of ``base`` do."""
+    # What pandas adds to a base of Python's (datetime) keeps its order of equal values.
+    trusted = owner.__module__.partition(".")[0] == "pandas"
+    return base in _BY_CLASS and (trusted or vars(owner)["__eq__"] is vars(base)["__eq__"])
+
+
+def _as_python(kind: type) -> _Hasher | None:
+    value_of = numpy_keys.value_of(kind)
+    return None if value_of is None else lambda key: _raw_hash(value_of(key))
+
+
+def _own_equality(key: Any) -> UnstableKeyError:
+    kind = type(key).__qualname__
+    return UnstableKeyError(
+        f"a {kind} cannot be a key: it compares by an __eq__ of its own, so what it must be hashed"
+        " by cannot be known",
+        where={"key": shortened(key)},
+        hint=f"let key_by give what {kind}.__eq__ compares: a str, a number, or a tuple of these",
+    )
+
+
+def _is_generated(equality: Any, owner: type) -> bool:
+    """Whether ``__eq__`` is the one that ``dataclass`` writes for the fields of ``owner``."""
+    model: Any = dataclasses.make_dataclass("Model", _compared(owner), frozen=True)
+    code, written = getattr(equality, "__code__", None), model.__eq__.__code__
+    return code is not None and all(
+        getattr(code, part) == getattr(written, part)
+        for part in ("co_code", "co_consts", "co_names", "co_varnames", "co_freevars")
+    )
+
+
+def _compared(kind: Any) -> list[str]:
+    return [field.name for field in dataclasses.fields(kind) if field.compare]
+
+
+def _by_fields(kind: type, owner: type) -> _Hasher:
+    seed, names = crc32(kind.__qualname__.encode()), _compared(owner)
+    return lambda key: _combine(seed, [getattr(key, name) for name in names])
+
+
+def _named(kind: type) -> _Hasher:
+    return lambda key: _combine(0x3D, (kind.__qualname__, key._name_))
+
+
+def _number(hash_of: Callable[[Any], int]) -> _Hasher:
+    """By Python's numeric hash, which is not salted, and equal across types of numbers."""
+
+    def hasher(key: Any) -> int:
+        # A signaling NaN cannot even be compared.
+        if key.is_nan() if isinstance(key, decimal.Decimal) else key != key:
+            raise UnstableKeyError(f"{key!r} cannot be a key: it is not equal to itself")
+        return hash_of(key)
+
+    return hasher
+
+
+def _datetime(key: Any) -> int:
+    if key != key:  # pandas.NaT
+        raise UnstableKeyError(f"{key!r} cannot be a key: it is not equal to itself")
+    key = key.replace(fold=0)  # two that differ in their fold alone are equal
+    offset = key.utcoffset()
+    if offset is not None:
+        try:
+            key = key.astimezone(dt.UTC)
+        except OverflowError:  # the moment lies outside of the years 1 to 9999 in UTC
+            return _combine(0x2A, (key.replace(tzinfo=None) - dt.datetime.min - offset,))
+    return crc32(dt.datetime.isoformat(key).encode(), 0x2B)
+
+
+def _time(key: dt.time) -> int:
+    if (offset := key.utcoffset()) is not None:
+        # 12:00 in UTC and 13:00 an hour east of it are equal
+        moment = dt.datetime.combine(dt.date.min, key.replace(tzinfo=None)) - dt.datetime.min
+        return _combine(0x2C, (moment - offset,))
+    return crc32(dt.time.isoformat(key).encode(), 0x2C)
+
+
+def _row(row: Row) -> int:
+    """By the values; of a named row by name, as such rows are equal in any order of fields."""
+    names = getattr(row, "_fields", None)
+    values = list(row)
+    if names is not None:
+        pairs = sorted(zip(names, values, strict=False), key=lambda pair: pair[0])
+        values = [value for _, value in pairs]
+    return _combine(0x2F, values)
+
+
+_BY_CLASS: dict[type, _Hasher] = {
+    str: lambda key: crc32(str.encode(key, "utf-8", "surrogatepass")),
+    bytes: lambda key: crc32(key, 0x1B),
+    int: int.__hash__,
+    float: _number(float.__hash__),
+    complex: _number(complex.__hash__),
+    decimal.Decimal: _number(decimal.Decimal.__hash__),
+    fractions.Fraction: _number(fractions.Fraction.__hash__),
+    tuple: lambda key: _combine(0x7F, tuple.__iter__(key)),
+    frozenset: lambda key: sum(map(_raw_hash, frozenset.__iter__(key))),
+    dt.datetime: _datetime,
+    dt.date: lambda key: crc32(dt.date.isoformat(key).encode(), 0x2C),
+    dt.time: _time,
+    dt.timedelta: lambda key: _combine(0x2D, (key.days, key.seconds, key.microseconds)),
+    uuid.UUID: lambda key: crc32(key.bytes, 0x2E),
+    Row: _row,
+}
+"""How objects of a class, and of those that inherit its ``__eq__``, are hashed."""
+
+
+def _combine(seed: int, items: Iterable[Any]) -> int:
+    value = seed
+    for item in items:
+        value = (value * 1000003 ^ _raw_hash(item)) & _MASK
+    return value
+
+
+def _frozen_by_value(kind: type) -> bool:
+    params = getattr(kind, "__dataclass_params__", None)
+    return bool(params and params.frozen and params.eq)
+
+
+def shortened(value: Any) -> str:
+    """The value's ``repr``, cut after 200 characters."""
+    text = repr(value)
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def key_group_of(key: Any, max_parallelism: int) -> int:
+    """The key group of a key: ``stable_hash(key) % max_parallelism``."""
+    return stable_hash(key) % max_parallelism
+
+
+class KeyGroups(dict[Any, int]):
+    """A mapping from key to key group that fills itself, for a sender's hot loop.
+
+    A look-up of a known key costs one dictionary access. It holds 262,144 keys. When it is full,
+    other keys are hashed each time; after a million of these it is emptied and fills anew.
+    """
+
+    __slots__ = ("_misses", "count")
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+        self._misses = 0
+
+    def __missing__(self, key: Any) -> int:
+        group = stable_hash(key) % self.count
+        if len(self) < _CACHED_KEYS:
+            self[key] = group
+        else:
+            self._misses += 1
+            if self._misses >= _MISSES:
+                self.clear()
+                self._misses = 0
+        return group
+
+
+def page_hasher(max_parallelism: int) -> Callable[[Any], int]:
+    """A function that gives the part of a key's hash that its key group does not determine."""
+    return lambda key: stable_hash(key) // max_parallelism
+
+
+def pair_page_hasher(max_parallelism: int) -> Callable[[tuple[Any, Any]], int]:
+    """``page_hasher`` for pairs of key and namespace: all pairs of a key have one hash.
+
+    ``stable_hash`` is written out: it is called for every pair that a micro-batch touches.
+    """
+
+    def hash_of(pair: tuple[Any, Any]) -> int:
+        key = pair[0]
+        raw = hash(key) if type(key) is int else _raw_hash(key)
+        return ((raw * MIX & _MASK) >> 32) // max_parallelism
+
+    return hash_of
+
+
+def subtask_of(group: int, parallelism: int, max_parallelism: int) -> int:
+    """The subtask that owns a key group: contiguous ranges, as in Flink."""
+    return group * parallelism // max_parallelism

@@ -1,0 +1,299 @@
+"""A call of a keyed task as a value: what it was given, what it read, and how to make it again.
+
+A recording backend remembers what the store held before the call, of all that the call read. With
+the input and the program that is enough to run the call again in another process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.errors import JobError
+from headrace.metrics.metricbase import MetricGroup
+from headrace.runtime.block import Block, Envelope, decode
+from headrace.runtime.context import TaskFacts
+from headrace.runtime.program import JobProgram
+from headrace.runtime.state.backend import Entry, PageStore, StateBackend, TimerStore
+from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.bucketed_map import BucketedMap
+from headrace.runtime.state.pages.chunked_list import ChunkedList
+from headrace.runtime.state.pages.chunked_times import ChunkedTimes
+from headrace.runtime.tasks.broadcast import BroadcastInput
+from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
+
+READ_AHEAD_BYTES = 64 << 20
+"""So much state is read for what the call had not come to when it failed."""
+
+
+class RecordingStore:
+    """A ``PageStore`` that remembers, of every name it is asked for, what was there before.
+
+    A name that is written before it was read is read first, so that ``before`` is never what this
+    call wrote. ``before``: name to bytes, None for a name that was not there.
+    """
+
+    def __init__(self, store: PageStore) -> None:
+        self._store = store
+        self.before: dict[str, bytes | None] = {}
+        self.read_bytes = 0
+
+    def get(self, name: str) -> bytes | None:
+        """The bytes under a name, or None."""
+        data = self._store.get(name)
+        self._note(name, data)
+        return data
+
+    def put(self, name: str, data: bytes) -> None:
+        """Store bytes under a name."""
+        if name not in self.before:
+            self._note(name, self._store.get(name))
+        self._store.put(name, data)
+
+    def remove(self, name: str) -> None:
+        """Forget a name."""
+        if name not in self.before:
+            self._note(name, self._store.get(name))
+        self._store.remove(name)
+
+    def _note(self, name: str, data: bytes | None) -> None:
+        if name not in self.before:
+            self.before[name] = data
+            self.read_bytes += len(data or b"")
+
+
+class RecordingBackend(PagedBackend):
+    """Paged state that remembers what it read, for one call."""
+
+    def __init__(self, store: PageStore, max_parallelism: int, page_bytes: int = 16384) -> None:
+        self.recording = RecordingStore(store)
+        super().__init__(self.recording, max_parallelism, page_bytes)
+
+
+@dataclass(frozen=True)
+class FailedCall:
+    """A call of a keyed task that failed, as it was before the call.
+
+    ``operator``: the name of the vertex's head. ``blocks``: as ``block.encode`` gives them.
+    ``pages``: what was read of the state; None where the call began without any, on the heap (a
+    batch). ``program``: the job's, ``for_replay``. ``failure``: what the call
+    failed with, in a line. ``shared``: what its task got by broadcast, and the state that this
+    changes (``BroadcastInput.taken_down``); None where it has no such input.
+    """
+
+    job: str
+    operator: str
+    vertex: str
+    group: int
+    groups: int
+    now_ms: int
+    blocks: Sequence[bytes]
+    senders: Sequence[int]
+    pages: Mapping[str, bytes | None] | None
+    subtask: int
+    attempt: int
+    parallelism: int
+    max_parallelism: int
+    program: bytes
+    failure: str
+    shared: bytes | None = None
+
+
+def failed_call(
+    task: KeyedTask,
+    given: TaskInput,
+    blocks: Sequence[bytes],
+    backend: StateBackend,
+    program: bytes,
+    error: BaseException,
+    shared: BroadcastInput | None = None,
+) -> FailedCall:
+    """The call that just failed with ``error``.
+
+    ``blocks``: those of ``given`` in bytes, from before the call, as functions may have changed
+    the records since. ``shared``: what the vertex got by broadcast, if anything.
+    """
+    vertex, facts = task.vertex, task.facts
+    if shared is not None:
+        given = given._replace(now_ms=max(given.now_ms, shared.now_ms))
+    pages = None
+    if isinstance(backend, RecordingBackend):
+        _read_ahead(backend.recording, task, given)
+        pages = {**backend.recording.before}
+    text = str(error).partition("\n")[0]
+    return FailedCall(
+        job=task.job.name,
+        operator=vertex.chain.nodes[vertex.chain.root].name,
+        vertex=vertex.id,
+        group=given.group,
+        groups=vertex.groups,
+        now_ms=given.now_ms,
+        blocks=blocks,
+        senders=given.senders,
+        pages=pages,
+        subtask=facts.subtask(),
+        attempt=facts.attempt(),
+        parallelism=facts.parallelism,
+        max_parallelism=facts.max_parallelism,
+        program=program,
+        failure=f"{type(error).__name__}: {text}" if text else type(error).__name__,
+        shared=None if shared is None else shared.taken_down(),
+    )
+
+
+class _Enough(Exception):
+    """Read-ahead has read as much as it may."""
+
+
+class _Before:
+    """The ``PageStore`` as it was before the call, to be read only; what is read is recorded."""
+
+    def __init__(self, recording: RecordingStore) -> None:
+        self._recording = recording
+
+    def get(self, name: str) -> bytes | None:
+        if name not in self._recording.before:
+            if self._recording.read_bytes >= READ_AHEAD_BYTES:
+                raise _Enough
+            self._recording.get(name)
+        return self._recording.before[name]
+
+    def put(self, name: str, data: bytes) -> None:
+        raise AssertionError("read-ahead writes nothing")
+
+    def remove(self, name: str) -> None:
+        raise AssertionError("read-ahead removes nothing")
+
+
+def _read_ahead(recording: RecordingStore, task: KeyedTask, given: TaskInput) -> None:
+    """Read what the call would have read next, so that a mended program finds it.
+
+    That is the state of every key of the input, and of every timer and window that may be due. It
+    may be less: reading stops at what cannot be read, as that may be why the call failed.
+    """
+    settings = task.job.settings
+    backend = PagedBackend(_Before(recording), task.vertex.groups, settings.page_bytes)
+    watermarks = [mark.watermark for block in given.blocks for mark in block.marks]
+    try:
+        for block in given.blocks:
+            for key in dict.fromkeys(block.keys or ()):
+                _read_whole(backend.enter(key))
+        _read_due(backend, backend.event_timers, max(watermarks, default=MIN_WATERMARK))
+        _read_due(backend, backend.processing_timers, given.now_ms)
+        for _, entry in backend.tables.scan():
+            _read_whole(entry)
+    except Exception:
+        return
+
+
+def _read_due(backend: PagedBackend, timers: TimerStore, until_ms: int) -> None:
+    for _, timer in timers.scan():
+        if timer.time_ms > until_ms:
+            return
+        _read_whole(backend.enter(timer.key))
+        if timer.namespace is not None:
+            _read_whole(backend.in_namespaces.enter((timer.key, timer.namespace)))
+
+
+def _read_whole(entry: Entry) -> None:
+    for value in entry.values():
+        if isinstance(value, ChunkedList | ChunkedTimes):
+            for _ in value:
+                pass
+        elif isinstance(value, BucketedMap):
+            for _ in value.items():
+                pass
+
+
+class _CapturedPages:
+    """The ``PageStore`` of a call that is made again: what was captured, and what it writes."""
+
+    def __init__(self, pages: Mapping[str, bytes | None]) -> None:
+        self._pages = {**pages}
+        self.lacks: str | None = None
+        """What was asked for and not captured."""
+
+    def get(self, name: str) -> bytes | None:
+        if name not in self._pages:
+            self.lacks = name
+            raise JobError("the call reads state that was not captured", where={"record": name})
+        return self._pages[name]
+
+    def put(self, name: str, data: bytes) -> None:
+        self._pages[name] = data
+
+    def remove(self, name: str) -> None:
+        self._pages[name] = None
+
+
+class _CapturedBackend(PagedBackend):
+    """The state of a call that is made again."""
+
+    def __init__(self, pages: _CapturedPages, max_parallelism: int, page_bytes: int) -> None:
+        super().__init__(pages, max_parallelism, page_bytes)
+        self._captured = pages
+
+    def flush(self) -> None:
+        """Write what changed, to see whether it can be written.
+
+        Nobody reads the result. So when the number of pages changes, pages that were not captured
+        are not needed.
+        """
+        lacked = self._captured.lacks
+        try:
+            super().flush()
+        except JobError:
+            if lacked is not None or self._captured.lacks is None:
+                raise
+            self._captured.lacks = None
+
+
+class Replay:
+    """A captured call, ready to be made again; ``program`` is what its bytes hold.
+
+    User functions are opened when it is made. ``missing``: the secrets that it is made without.
+    """
+
+    def __init__(self, call: FailedCall, program: JobProgram, missing: Sequence[str] = ()) -> None:
+        self._call = call
+        self.missing = missing
+        vertex = program.vertex(call.vertex)
+        facts = TaskFacts(
+            subtask=lambda: call.subtask,
+            attempt=lambda: call.attempt,
+            parallelism=call.parallelism,
+            max_parallelism=call.max_parallelism,
+            is_batch=program.batch,
+            job_parameters=program.settings.job_parameters,
+        )
+        self._pages = _CapturedPages(call.pages or {})
+        self._backend: Callable[[], StateBackend] = HeapBackend
+        if call.pages is not None:
+            self._backend = lambda: _CapturedBackend(
+                self._pages, vertex.groups, program.settings.page_bytes
+            )
+        self._blocks: list[Block] = [decode(data) for data in call.blocks]
+        self._task = KeyedTask(vertex, program, facts, MetricGroup())
+
+    @property
+    def records(self) -> int:
+        """How many records the call was given."""
+        return sum(len(block.values) for block in self._blocks)
+
+    @property
+    def lacks_state(self) -> bool:
+        """Whether the call asked for state that was not captured."""
+        return self._pages.lacks is not None
+
+    def run(self) -> Iterator[Envelope]:
+        """Make the call: gives out what it sends, and raises what its functions raise."""
+        call = self._call
+        shared = None if call.shared is None else BroadcastInput.of(call.shared)
+        given = TaskInput(call.group, self._blocks, call.now_ms, call.senders, shared)
+        yield from self._task.advance(given, self._backend())
+
+    def close(self) -> None:
+        """Close the user functions."""
+        self._task.close()

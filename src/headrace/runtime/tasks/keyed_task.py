@@ -1,0 +1,425 @@
+"""One vertex at work on one of its groups: the records, marks and timers of a micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain as one_after_another
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.metrics._measures import LowestOfGroups, Milliseconds, OfGroups, Tally
+from headrace.metrics._operator_counts import BUSY_MS, STATE_BYTES, STATE_ENTRIES, WATERMARK
+from headrace.metrics.metricbase import MetricGroup
+from headrace.runtime.block import Block, Envelope, Mark
+from headrace.runtime.chain.chain import Chain
+from headrace.runtime.channel import ALL_SPLITS, Channel
+from headrace.runtime.context import TaskFacts
+from headrace.runtime.detached import copied
+from headrace.runtime.exchange.send_context import BYTES_GATHERED, SENDERS_PER_VERTEX
+from headrace.runtime.failure import annotate
+from headrace.runtime.operator import KeyedOperator, ProcessColumns
+from headrace.runtime.ordering.batches import batch_order, channels_of, with_watermarks
+from headrace.runtime.ordering.column_runs import as_rows
+from headrace.runtime.ordering.run import Read, Run
+from headrace.runtime.ordering.streams import stream_order
+from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.quiescence import quiescent
+from headrace.runtime.state.shared import Change, SharedStates
+from headrace.runtime.state.ttl import CLEANUP
+from headrace.runtime.tasks.broadcast import BroadcastInput
+from headrace.runtime.tasks.busy import busy
+from headrace.runtime.watermarks import (
+    ChannelState,
+    ChannelWatermarks,
+    InputWatermarks,
+    QuietChannels,
+    before_the_end,
+)
+
+if TYPE_CHECKING:
+    from headrace.runtime.columns.batch import Columns
+    from headrace.runtime.columns.keys import ColumnKeys
+
+_FEW_RECORDS = 4_096
+"""Fewer records wait for those of the next group, as their blocks would be short. More leave at
+once, while they are in the processor's cache (docs/adr/0010-cost-per-record.md)."""
+
+
+class TaskInput(NamedTuple):
+    """What one group of one vertex gets in one micro-batch, in the order of (sender, seq).
+
+    ``senders``: the sender of each block; empty if all blocks have the same sender.
+    ``broadcast``: what all groups of the task get, for a vertex that has a broadcast input.
+    """
+
+    group: int
+    blocks: Sequence[Block]
+    now_ms: int
+    senders: Sequence[int] = ()
+    broadcast: BroadcastInput | None = None
+
+
+def sender_of(vertex: VertexProgram, group: int) -> int:
+    """The sender number of a group of a vertex; those of sources lie below all of them."""
+    return (vertex.number + 1) * SENDERS_PER_VERTEX + group
+
+
+def _described(vertex: VertexProgram) -> str:
+    root = vertex.chain.nodes[vertex.chain.root]
+    return f"{root.name} (uid={root.uid})" if root.uid else root.name
+
+
+class KeyedTask:
+    """Drives a vertex: one object per worker process and vertex, for all groups in turn.
+
+    ``advance`` does the work of a group: blocks, state and time in; envelopes out. State is in the
+    backend it is given, and nowhere else. ``work`` and ``drain`` do the same for several groups
+    (see ``StageCall``).
+    """
+
+    def __init__(
+        self, vertex: VertexProgram, job: JobProgram, facts: TaskFacts, metrics: MetricGroup
+    ) -> None:
+        self.vertex = vertex
+        self.job = job
+        self.facts = facts
+        root = vertex.chain.nodes[vertex.chain.root].spec
+        count = 1 if root is None else root.traits.inputs
+        self._shared = SharedStates(_described(vertex)) if vertex.broadcast else None
+        self._inputs = InputWatermarks(count, self._input_of) if count > 1 else None
+        self._chain = Chain(
+            vertex.chain,
+            job,
+            facts,
+            metrics,
+            merged_marks=True,
+            root_inputs=self._inputs,
+            shared=self._shared,
+        )
+        self._chain.cell.clocked = True
+        head = self._chain.operators[vertex.chain.root]
+        self._keyed = head if isinstance(head, KeyedOperator) and vertex.keyed else None
+        self._column_processors: tuple[ProcessColumns, ...] = ()
+        if self._keyed is not None and root is not None and root.traits.takes_columns:
+            self._column_processors = self._keyed.column_processors()
+        self._timed_batches = root is not None and root.traits.timed_batches
+        self._processors = () if self._keyed is None else self._keyed.processors()
+        self._quiet = QuietChannels(vertex, job)
+        self._given: BroadcastInput | None = None
+        self._runs_broadcast = False
+        self._changes: list[Change] = []
+        """The changes of the shared state that the group at work has made so far."""
+        self._context = self._chain.contexts[vertex.chain.root]
+        measured = self._context.get_metrics_group().measured
+        self._worked_ns = Tally()
+        measured.of_kind(BUSY_MS, Milliseconds).add((self._worked_ns,))
+        self._watermark_of = measured.of_kind(WATERMARK, LowestOfGroups)
+        self._entries_of = measured.of_kind(STATE_ENTRIES, OfGroups)
+        self._bytes_of = measured.of_kind(STATE_BYTES, OfGroups)
+
+    def advance(self, task: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
+        """Work through a micro-batch; gives out what is to be sent, and flushes the backend."""
+        yield from self.work(task, backend, appends=False)
+        yield from self.drain()
+
+    def drain(self) -> Iterator[Envelope]:
+        """Give out what waits to be sent."""
+        return self._timed(self._chain.drain())
+
+    def _timed(self, work: Iterator[Envelope]) -> Iterator[Envelope]:
+        return busy(work, self.facts.clock_ns, self._worked_ns)
+
+    def work(self, task: TaskInput, backend: StateBackend, appends: bool) -> Iterator[Envelope]:
+        """Work through a group's micro-batch and flush the backend.
+
+        If there are few records for a next stage, they wait for ``drain``, unless the chain makes
+        watermarks of its own. ``appends``: records that wait already are of other groups in this
+        micro-batch. If not, they are of a call that failed, and are dropped.
+        """
+        return self._timed(self._work(task, backend, appends))
+
+    def _work(self, task: TaskInput, backend: StateBackend, appends: bool) -> Iterator[Envelope]:
+        chain, cell, header = self._chain, self._chain.cell, backend.header
+        self._backend = backend
+        self._watermarks = self._channels_of(header)
+        self._enter_broadcast(task.broadcast)
+        self._quiet.expect(self._watermarks, self._all_blocks(task))
+        now_ms = max(task.now_ms, header.get("now", 0))
+        watermark = self._watermarks.current
+        chain.begin(
+            sender_of(self.vertex, task.group),
+            now_ms,
+            task.group,
+            self.vertex.groups,
+            watermark,
+            appends and chain.merged,
+        )
+        cell.watermark = watermark
+        if self._context.states is not None:
+            self._context.states.attach(backend)
+        else:
+            cell.backend, cell.entry = backend, None
+        chain.restore(header.get("nodes", {}))
+        if self._may_go_on(header):
+            header.pop("finished", None)
+            chain.reopen()
+        try:
+            if header.get("program", self.job.identity) != self.job.identity:
+                # Receivers may be others than before, so the time is sent to them again.
+                chain.announce()
+                chain.signal(watermark, self._watermarks.idle)
+            yield from self._fire_processing_timers(now_ms)
+            for step in self._in_order(task):
+                if isinstance(step, Mark):
+                    yield from self._mark(step)
+                elif isinstance(step, int):
+                    yield from self._reach(step)
+                else:
+                    self._records(step)
+                    if chain.is_full:
+                        yield from chain.drain(early=True)
+            chain.complete()
+            chain.tick()
+            if self._watermarks.current >= MAX_WATERMARK and not header.get("finished"):
+                yield from self._finish(now_ms)
+            chain.complete()
+        except Exception as error:
+            annotate(error)
+            raise
+        self._leave_broadcast()
+        header["channels"] = self._watermarks.stored()
+        header["program"] = self.job.identity
+        header["watermark"] = self._watermarks.current
+        if self._inputs is not None:
+            header["inputs"] = self._inputs.reached()
+        if self._keyed is not None and self._keyed_uses_clock:
+            header["now"] = now_ms
+        nodes = chain.snapshot()
+        if nodes:
+            header["nodes"] = nodes
+        backend.flush()
+        self._measure(task.group, backend)
+        if not chain.merged:
+            yield from chain.drain()
+        elif chain.waiting() >= _FEW_RECORDS or chain.is_full:
+            yield from chain.drain(early=True)
+        else:
+            yield from chain.drain_sinks()
+
+    def _measure(self, group: int, backend: StateBackend) -> None:
+        """Note the group's watermark, and the size of its state."""
+        self._watermark_of.set(group, self._watermarks.current)
+        if self._context.states is None and not self.vertex.has_instances:
+            return  # it keeps no state
+        entries, size_bytes = backend.size()
+        self._entries_of.set(group, entries)
+        if size_bytes is not None:
+            self._bytes_of.set(group, size_bytes)
+
+    def _channels_of(self, header: Mapping[str, Any]) -> ChannelWatermarks:
+        """Where the channels stood at the end of the last micro-batch.
+
+        If another program ran then, channels of old exchanges are dropped, and new ones are added.
+        One that had ended may go on: if it does not, its end is sent again.
+        """
+        state: ChannelState = header.get("channels", {})
+        if header.get("program") != self.job.identity:
+            exchanges, expected = self.job.exchanges_to(self.vertex), self.vertex.input_channels
+            state = {
+                channel: at
+                for channel, at in state.items()
+                if channel in expected or (channel[0] in exchanges and channel[1] is not None)
+            }
+            for channel in expected:
+                watermark, idle = state.get(channel, (MIN_WATERMARK, False))
+                state[channel] = before_the_end(watermark), idle
+        current = header.get("watermark", MIN_WATERMARK)
+        if self._may_go_on(header):
+            current = MIN_WATERMARK
+        if self._inputs is None:
+            return ChannelWatermarks(state, current)
+        reached = header.get("inputs", ())
+        if header.get("program") != self.job.identity:
+            reached = [before_the_end(at) for at in reached]
+        self._inputs.restart(state, current, reached)
+        return self._inputs
+
+    def _may_go_on(self, header: Mapping[str, Any]) -> bool:
+        """True where the input had ended under another program: this one may read more."""
+        ended: bool = header.get("watermark", MIN_WATERMARK) >= MAX_WATERMARK
+        return ended and header.get("program") != self.job.identity
+
+    @property
+    def _keyed_uses_clock(self) -> bool:
+        return self._backend.processing_timers.earliest_ms() is not None
+
+    def _input_of(self, channel: Channel) -> int:
+        return self.vertex.inputs.get(channel[0], 0)
+
+    def _in_order(self, task: TaskInput) -> Iterator[Read | int]:
+        """Records and marks, in the one order that every run of a micro-batch agrees on.
+
+        In a batch there may be watermarks (ms) between them, which the operator alone gets.
+        """
+        state, shared = self._watermarks.state, task.broadcast
+        if not self.facts.is_batch:
+            if shared is None:
+                return stream_order(task.blocks, task.senders, state)
+            # Under equal watermarks, what is broadcast comes first.
+            lanes = shared.lanes(state)
+            senders = [*range(-len(lanes), 0), *(task.senders or [0] * len(task.blocks))]
+            return stream_order([*lanes, *task.blocks], senders, state)
+        channels = channels_of(self._all_blocks(task), state)
+        for channel in channels:
+            state.setdefault(channel, (MIN_WATERMARK, False))
+        first = shared.of_batch() if shared is not None else ()
+        order = batch_order(task.blocks, channels)
+        return one_after_another(first, with_watermarks(order) if self._timed_batches else order)
+
+    @staticmethod
+    def _all_blocks(task: TaskInput) -> Sequence[Block]:
+        return task.blocks if task.broadcast is None else [*task.broadcast.blocks, *task.blocks]
+
+    def _enter_broadcast(self, given: BroadcastInput | None) -> None:
+        self._given, self._changes = given, []
+        if given is not None:
+            assert self._shared is not None
+            given.enter(self._shared)
+            self._runs_broadcast = given.run_by_first() or not self.vertex.keyed
+
+    def _leave_broadcast(self) -> None:
+        """Take this group's changes back: the next group begins with the same shared state."""
+        if self._shared is not None:
+            self._shared.take_back(self._changes)
+
+    def _broadcast_records(self, run: Run) -> None:
+        """Run the operator on broadcast records, or repeat the changes that it made."""
+        given, shared, place = self._given, self._shared, (run.input, run.start)
+        assert given is not None and shared is not None
+        if self._runs_broadcast:
+            self._chain.received.n += len(run.values)
+            self._run_broadcast(run)
+            changes = shared.taken()
+            given.note(place, changes, shared.asked_all_groups)
+        else:
+            if given.is_for_all(place):
+                shared.repeating = True
+                try:
+                    self._run_broadcast(run)
+                finally:
+                    shared.repeating = False
+                shared.take_back(shared.taken())  # those of the first group count
+            changes = given.changes_at(place)
+            shared.make(changes)
+        self._changes += changes
+
+    def _run_broadcast(self, run: Run) -> None:
+        shared = self._shared
+        assert shared is not None
+        values: Any = run.values
+        if not isinstance(values, list) and self._chain.column_pushes:
+            self._chain.column_pushes[run.input](values)
+            return
+        if not isinstance(values, list):
+            run = as_rows(run)
+            values = run.values
+        elif not self._chain.outbox.object_reuse:
+            values = [*map(copied, values)]  # others of the task's groups may get them, too
+        self._chain.cell.key = self._chain.cell.entry = None
+        self._chain.cell.event_ms = None
+        shared.writable, shared.asked_all_groups = True, False
+        try:
+            if self._keyed is not None:
+                self._processors[run.input]([], values, run.timestamps)  # type: ignore[arg-type]
+            else:
+                self._chain.push_alls[run.input](values, run.timestamps)
+        finally:
+            shared.writable = False
+
+    def _records(self, run: Run) -> None:
+        if self._given is not None and run.input in self.vertex.broadcast:
+            self._broadcast_records(run)
+            return
+        keys: Any
+        values: Any
+        timestamps: Any
+        keys, values, timestamps, number, _ = run
+        self._chain.received.n += len(values)
+        if type(values) is not list:
+            if self._column_processors or self._chain.column_pushes:
+                self._columns(keys, values, number)
+                return
+            keys, values, timestamps, *_ = as_rows(run)
+        if self._keyed is not None:
+            assert keys is not None
+            self._processors[number](keys, values, timestamps)
+            return
+        self._chain.push_alls[number](values, timestamps)
+
+    def _columns(self, keys: ColumnKeys, columns: Columns, number: int) -> None:
+        if self._keyed is not None:
+            node = self._keyed.node  # noqa: F841  for ``annotate``
+            self._column_processors[number](keys, columns)
+        else:
+            self._chain.column_pushes[number](columns)
+
+    def _mark(self, mark: Mark) -> Iterator[Envelope]:
+        watermarks = self._watermarks
+        if mark.channel[1] == ALL_SPLITS:  # channels of a header are plain tuples
+            watermarks.forget_splits(mark.channel[0])
+            if mark.watermark < MAX_WATERMARK:
+                return  # those that there are come next
+        elif self._quiet.stays(watermarks, mark):
+            return
+        if not watermarks.update(mark.channel, mark.watermark, mark.idle):
+            return
+        self._chain.tick()
+        yield from self._reach(watermarks.current)
+        self._chain.signal(watermarks.current, watermarks.idle)
+
+    def _reach(self, watermark: int) -> Iterator[Envelope]:
+        """Let the operator's event time go on: the timers that are due fire."""
+        chain, outbox = self._chain, self._chain.outbox
+        if watermark > chain.cell.watermark:
+            chain.cell.watermark = watermark
+            if self._keyed is not None:
+                timers, fire = self._backend.event_timers, self._keyed.fire
+                while (timer := timers.pop_due(watermark)) is not None:
+                    fire(timer, True)
+                    if outbox.weight_bytes >= BYTES_GATHERED or outbox.overflow:
+                        yield from chain.drain()
+
+    def _fire_processing_timers(self, now_ms: int) -> Iterator[Envelope]:
+        if self._keyed is None:
+            return
+        chain, outbox = self._chain, self._chain.outbox
+        timers, fire = self._backend.processing_timers, self._keyed.fire
+        while (timer := timers.pop_due(now_ms)) is not None:
+            # At the end of a batch the clock stands still, so no value expires any more.
+            if now_ms < MAX_WATERMARK or timer.namespace != CLEANUP:
+                fire(timer, False)
+                if outbox.weight_bytes >= BYTES_GATHERED or outbox.overflow:
+                    yield from chain.drain()
+
+    def _finish(self, now_ms: int) -> Iterator[Envelope]:
+        """The input has ended: a batch fires timers that wait for the clock, and emits results.
+
+        A stream fires those that were set to a time which has passed: no later call would.
+        """
+        self._backend.header["finished"] = True
+        if self._keyed is None:
+            return
+        if not self.facts.is_batch:
+            yield from self._fire_processing_timers(now_ms)
+        else:
+            with quiescent(self._backend) as dropped:
+                yield from self._fire_processing_timers(MAX_WATERMARK)
+            if dropped.timers:
+                metrics = self._context.get_metrics_group()
+                metrics.counter("numTimersDropped").inc(dropped.timers)
+            self._keyed.finish(self._backend)
+
+    def close(self) -> None:
+        """Close the user functions."""
+        self._chain.close()

@@ -1,0 +1,58 @@
+"""One call of a stage: its groups are worked one after another, and share what they can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from headrace.runtime.block import ALL_GROUPS, Block, Envelope
+from headrace.runtime.program import VertexProgram
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.tasks.broadcast import BroadcastInput
+from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
+
+MakeBackend = Callable[[VertexProgram, int], StateBackend]
+"""Gives the backend of a vertex's group."""
+
+
+class StageCall:
+    """The groups that one call works through: what they send goes to the same blocks.
+
+    ``backend_of`` gives the backend of a vertex's group, or of ``ALL_GROUPS``.
+    """
+
+    def __init__(self, backend_of: MakeBackend | None = None) -> None:
+        self._begun: dict[KeyedTask, None] = {}
+        self._backend_of = backend_of
+        self._broadcast: dict[str, BroadcastInput] = {}
+
+    def broadcast(
+        self, vertex: VertexProgram, blocks: Sequence[Block] = (), senders: Sequence[int] = ()
+    ) -> BroadcastInput:
+        """A vertex's broadcast input; its blocks are given before any of its groups is worked."""
+        found = self._broadcast.get(vertex.id)
+        if found is None:
+            assert self._backend_of is not None, "shared state has a backend"
+            backend = self._backend_of(vertex, ALL_GROUPS)
+            found = self._broadcast[vertex.id] = BroadcastInput(backend, blocks, senders)
+        return found
+
+    def work(self, task: KeyedTask, given: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
+        """Work through a group's micro-batch. The groups of a vertex come in ascending order."""
+        if task.vertex.broadcast:
+            shared = self.broadcast(task.vertex)
+            now_ms = max(given.now_ms, shared.now_ms)
+            given = given._replace(broadcast=shared, now_ms=now_ms)
+        appends = task in self._begun
+        self._begun[task] = None
+        return task.work(given, backend, appends)
+
+    def drain(self, except_for: Collection[str] = ()) -> Iterator[Envelope]:
+        """What still waits to be sent, except by the vertices ``except_for``; stores shared state.
+
+        To be called when all groups are done.
+        """
+        for task in self._begun:
+            if task.vertex.id not in except_for:
+                yield from task.drain()
+        for shared in self._broadcast.values():
+            shared.finish()

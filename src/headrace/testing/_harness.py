@@ -1,0 +1,440 @@
+"""One operator at a desk: records, watermarks and time in; output, state and timers to look at."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, Self
+
+from headrace.common._output_tag import OutputTag
+from headrace.common._time_domain import TimeDomain
+from headrace.common.watermark_strategy import (
+    MAX_WATERMARK,
+    MIN_WATERMARK,
+    WatermarkStrategy,
+)
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream._build.keys import key_function
+from headrace.datastream._build.nodes import require_sendable
+from headrace.datastream.functions import (
+    BroadcastProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeySelector,
+)
+from headrace.datastream.state import MapStateDescriptor
+from headrace.errors import PlanError
+from headrace.metrics._operator_counts import OperatorCounts, operator_counts
+from headrace.metrics.metricbase import MetricGroup
+from headrace.runtime.block import Block, Mark
+from headrace.runtime.channel import Channel
+from headrace.runtime.context import TaskContext, TaskFacts
+from headrace.runtime.detached import copied
+from headrace.runtime.failure import AsRaised
+from headrace.runtime.keys.serialized_key import SerializedKey, as_key, user_key
+from headrace.runtime.operator import NodeProgram, OperatorSpec
+from headrace.runtime.program import ChainProgram, JobProgram, Settings, VertexProgram
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.ttl import CLEANUP
+from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
+from headrace.runtime.tasks.stage_call import StageCall
+from headrace.runtime.user_function import close_function, open_function
+from headrace.testing._captured import Captured, CapturedSpec, CapturedWatermarks
+from headrace.testing._clock import ManualClock
+from headrace.testing._function_specs import spec_for
+from headrace.testing._snapshot import Snapshot, pending_timers
+
+BackendName = Literal["heap", "paged"]
+KeyBy = Callable[[Any], Any] | KeySelector | int | str
+
+
+def _channel(input: int) -> Channel:
+    return Channel(f"input {input}")
+
+
+class PendingTimer(NamedTuple):
+    """A timer that is set: when (ms), for which key, and which clock it follows."""
+
+    time_ms: int
+    key: Any
+    domain: TimeDomain
+
+
+class _Harness:
+    """What both harnesses do. Records are pickled on the way in and out, as between tasks.
+
+    ``batch``: as a batch runs it. Records wait for ``end_input``, and are then taken in the order
+    of their timestamps.
+
+    An operator's spec may have several inputs, numbered from 0. Each has a watermark of its own.
+    Those that are ``broadcast`` may change the state that a task shares.
+    """
+
+    def __init__(
+        self,
+        spec: OperatorSpec,
+        keyed: bool,
+        backend: BackendName,
+        watermarks: WatermarkStrategy | None,
+        batch: bool,
+        clock: ManualClock | None,
+        broadcast: Iterable[int],
+    ) -> None:
+        site = call_site()
+        for function in spec.functions:
+            require_sendable(function, type(self).__name__, "the harness", site)
+        if batch:
+            spec = spec.emitting_last()  # as the planner does
+        self.clock = clock or ManualClock()
+        self._captured = Captured()
+        node = NodeProgram(
+            "under test", spec.label, None, str(site), CapturedSpec(spec, self._captured), ()
+        )
+        numbers = range(spec.traits.inputs)
+        vertex = VertexProgram(
+            node.id,
+            1,
+            keyed,
+            1,
+            1,
+            ChainProgram(node.id, {node.id: node}, ()),
+            tuple(_channel(number) for number in numbers),
+            inputs={_channel(number).exchange: number for number in numbers},
+            broadcast=frozenset(broadcast),
+        )
+        self._vertex = vertex
+        self._numbers = numbers
+        job = JobProgram("harness", "", (), ((vertex,),), (), Settings(), 1, batch)
+        facts = TaskFacts(max_parallelism=1, is_batch=batch)
+        self.metrics = MetricGroup()
+        self._store = HeldPages() if backend == "paged" else None
+        self._heap = HeapBackend()
+        self._shared_store = HeldPages() if backend == "paged" else None
+        self._shared_heap = HeapBackend()
+        self._task = KeyedTask(vertex, job, facts, self.metrics)
+        self._strategy = watermarks
+        self._generator = watermarks.create_generator() if watermarks is not None else None
+        self._is_batch = batch
+        self._waiting: list[Block] = []
+        self._ended: set[int] = set()
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the function, once."""
+        if not self._closed:
+            self._closed = True
+            self._task.close()
+
+    # Input
+
+    def _keys(self, value: Any, input: int) -> list[Any] | None:
+        return None
+
+    def process(self, value: Any, timestamp: int | None = None, *, input: int = 0) -> None:
+        """Let the function take one record by an input, with a timestamp in ms.
+
+        With a watermark strategy the timestamp, and the watermark of that input after the record,
+        follow from it.
+
+        Raises:
+            PlanError: the input has ended, or there is none of this number.
+        """
+        if input not in self._numbers:
+            raise PlanError(f"there is no input {input}: they are numbered from 0")
+        if self.input_watermark(input) >= MAX_WATERMARK:
+            raise PlanError("a record was given after the end of the input")
+        strategy, generator = self._strategy, self._generator
+        if strategy is not None and strategy.timestamp_of is not None:
+            timestamp = strategy.timestamp_of(value, timestamp)
+        keys, values = self._keys(value, input), [copied(value)]
+        opening = ((0, _channel(input)),)
+        block = Block(keys, values, [timestamp], False, [], None, 0, openings=opening, input=input)
+        if self._is_batch:
+            self._waiting.append(block)
+            return
+        self._advance(block)
+        if generator is not None and timestamp is not None:
+            output = CapturedWatermarks()
+            generator.on_event(value, timestamp, output)
+            generator.on_periodic_emit(output)
+            for moment in output.emitted:
+                self.advance_watermark(moment, input)
+
+    def advance_watermark(self, to_ms: int, input: int | None = None) -> None:
+        """Let event time reach ``to_ms``; timers that are due fire. It never goes back.
+
+        ``input``: the only input whose time moves. The operator's time is the least of all inputs'.
+
+        Raises:
+            PlanError: in a batch, where no watermark stands before the last.
+        """
+        if self._is_batch and to_ms < MAX_WATERMARK:
+            raise PlanError(
+                "event time stands still in a batch until its input ends", hint="end_input()"
+            )
+        self._mark(to_ms, False, self._numbers if input is None else [input])
+
+    def mark_idle(self, input: int) -> None:
+        """Let an input hold no other back until its next watermark."""
+        self._mark(self.input_watermark(input), True, [input])
+
+    def _mark(self, to_ms: int, idle: bool, inputs: Iterable[int]) -> None:
+        if self._is_batch:
+            if to_ms == MAX_WATERMARK:
+                self._ended.update(inputs)
+            if len(self._ended) < len(self._numbers):
+                return  # one micro-batch, once all of the input is there
+        marks = [
+            Block([], [], None, False, [Mark(0, _channel(n), to_ms, idle)], None, 0, input=n)
+            for n in inputs
+        ]
+        self._advance(*self._waiting, *marks)
+        self._waiting.clear()
+
+    def advance_processing_time(self, to_ms: int) -> None:
+        """Set the clock to ``to_ms`` (ms since the epoch); timers that are due fire.
+
+        Raises:
+            PlanError: that is in the past.
+        """
+        self.clock.advance(to_ms - self.clock())
+        if not self._is_batch:  # it has one micro-batch, at its end
+            self._advance(Block([], [], None, False, [], None, 0))
+
+    def end_input(self, input: int | None = None) -> None:
+        """End the input: event time reaches its end, and a batch gives its results.
+
+        ``input``: the only input that ends.
+        """
+        self.advance_watermark(MAX_WATERMARK, input)
+
+    def _advance(self, *blocks: Block) -> None:
+        now_ms = self.clock()
+        blocks = tuple(block._replace(now_ms=now_ms) for block in blocks)
+        to_all = [block for block in blocks if self._is_broadcast(block)]
+        own = [block for block in blocks if not self._is_broadcast(block)]
+        call = StageCall(lambda vertex, group: self._shared_backend())
+        if to_all:
+            call.broadcast(self._vertex, to_all, [0] * len(to_all))
+        with AsRaised():
+            sent = [*call.work(self._task, TaskInput(0, own, now_ms), self._backend())]
+            sent += call.drain()
+        if sent:
+            raise AssertionError(f"the harness has no receivers, but {sent} was sent")
+
+    def _is_broadcast(self, block: Block) -> bool:
+        return block.input in self._vertex.broadcast
+
+    def _backend(self) -> StateBackend:
+        # a new one each time, as in a micro-batch: what is not in the store is gone
+        return self._heap if self._store is None else PagedBackend(self._store, 1)
+
+    def _shared_backend(self) -> StateBackend:
+        store = self._shared_store
+        return self._shared_heap if store is None else PagedBackend(store, 1)
+
+    # Output
+
+    def output(self) -> list[Any]:
+        """The records of the main output so far, in order."""
+        return [value for value, _ in self._captured.main]
+
+    def output_with_timestamps(self) -> list[tuple[Any, int | None]]:
+        """The same, each with its timestamp (ms) or None."""
+        return list(self._captured.main)
+
+    def side_output(self, tag: OutputTag) -> list[Any]:
+        """The records of a side output so far, in order."""
+        return [value for value, _ in self._captured.sides.get(tag.tag_id, [])]
+
+    def watermarks(self) -> list[int]:
+        """The watermarks (ms) that the operator passed on so far."""
+        return list(self._captured.watermarks)
+
+    def counts(self) -> OperatorCounts:
+        """What the function has counted so far. Every side output is read here; no time passes."""
+        (found,) = operator_counts(self.metrics.parts(), self._vertex.chain.nodes.values())
+        return replace(found, records_out=self._captured.records)
+
+    def clear_output(self) -> None:
+        """Forget the output so far."""
+        self._captured.clear()
+
+    # State
+
+    @property
+    def watermark(self) -> int:
+        """The watermark (ms) in front of the operator."""
+        watermark: int = self._backend().header.get("watermark", MIN_WATERMARK)
+        return watermark
+
+    def input_watermark(self, input: int) -> int:
+        """The watermark (ms) of one input."""
+        if input in self._ended:
+            return MAX_WATERMARK
+        reached = self._backend().header.get("inputs")
+        return self.watermark if reached is None else int(reached[input])
+
+    def broadcast_state(self, name: str) -> dict[Any, Any]:
+        """What a broadcast state holds: a copy, in the order in which the keys were put."""
+        held = [(entry[name], key) for key, entry in self._shared_backend().scan() if name in entry]
+        in_order = sorted(held, key=lambda one: one[0][0])
+        return {copied(key): copied(value) for (_, value), key in in_order}
+
+    def snapshot(self) -> Snapshot:
+        """State, timers and watermark as they are now; any harness can go on from it."""
+        generator = copy.deepcopy(self._generator)
+        if self._store is not None and self._shared_store is not None:
+            shared = dict(self._shared_store.records)
+            return Snapshot(dict(self._store.records), self.clock(), generator, shared)
+        return Snapshot.of(self._heap, self.clock(), generator, self._shared_heap)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot, also one of the other backend; the clock does not go back."""
+        if self._store is not None and self._shared_store is not None:
+            self._store.records = dict(snapshot.records)
+            self._shared_store.records = dict(snapshot.shared)
+        else:
+            self._heap, self._shared_heap = snapshot.on_heap()
+        if self._strategy is not None:
+            generator = copy.deepcopy(snapshot.generator)
+            self._generator = generator or self._strategy.create_generator()
+        self._waiting.clear()
+        self.clock.advance(max(snapshot.now_ms - self.clock(), 0))
+
+
+class KeyedHarness(_Harness):
+    """Runs a function with keyed state and timers.
+
+    ``function``: a ``KeyedProcessFunction``, or a Map-, FlatMap-, Filter- or ReduceFunction, or one
+    of two streams, or an operator's spec. ``key_by``: as in ``DataStream.key_by``; of an operator
+    with several inputs a tuple of one for each, or one for all; None for an input that is
+    broadcast. ``backend``: ``heap``, or ``paged`` as on Spark, where all state goes through bytes
+    after each call. ``broadcast_states``: those of a ``KeyedBroadcastProcessFunction``, whose input
+    1 is broadcast.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        key_by: KeyBy | tuple[KeyBy | None, ...],
+        *,
+        backend: BackendName = "heap",
+        watermarks: WatermarkStrategy | None = None,
+        batch: bool = False,
+        clock: ManualClock | None = None,
+        broadcast_states: Sequence[MapStateDescriptor] = (),
+    ) -> None:
+        site = call_site()
+        spec = spec_for(function, True, broadcast_states)
+        given: tuple[KeyBy | None, ...]
+        if isinstance(key_by, tuple):
+            given = key_by
+        elif isinstance(function, KeyedBroadcastProcessFunction):
+            given = (key_by, None)
+        else:
+            given = (key_by,) * spec.traits.inputs
+        if len(given) != spec.traits.inputs:
+            raise PlanError(f"{spec.label} has {spec.traits.inputs} inputs, not {len(given)} keys")
+        self._selectors = {
+            number: key_function(each, "key_by", "the harness", site)
+            for number, each in enumerate(given)
+            if each is not None
+        }
+        others = {*range(len(given))} - self._selectors.keys()
+        super().__init__(spec, True, backend, watermarks, batch, clock, others)
+        facts = TaskFacts(max_parallelism=1, is_batch=batch)
+        for selector in self._selectors.values():
+            open_function(selector, TaskContext("key_by", str(site), facts, self.metrics, None))
+        self._key_of = {number: each.bound() for number, each in self._selectors.items()}
+
+    def close(self) -> None:
+        """Close the function and the key selectors, once."""
+        if not self._closed:
+            for selector in self._selectors.values():
+                close_function(selector)
+        super().close()
+
+    def _keys(self, value: Any, input: int) -> list[Any] | None:
+        if input not in self._key_of:
+            return None
+        # computed from the record itself, as its sender does; then the key is nobody's to change
+        key = as_key(self._key_of[input](value))
+        return [key if type(key) is SerializedKey else copied(key)]
+
+    def timers(self) -> list[PendingTimer]:
+        """The timers that are set: those of event time first, each kind in the order of firing."""
+        backend = self._backend()
+        kinds = (
+            (backend.event_timers, TimeDomain.EVENT_TIME),
+            (backend.processing_timers, TimeDomain.PROCESSING_TIME),
+        )
+        return [
+            PendingTimer(timer.time_ms, user_key(timer.key), domain)
+            for store, domain in kinds
+            for timer in pending_timers(store)
+            if timer.namespace != CLEANUP
+        ]
+
+    def keys(self) -> list[Any]:
+        """The keys that hold state, in no order."""
+        return [*map(user_key, self._backend().keys())]
+
+    def state(self, name: str, key: Any) -> Any:
+        """What a state holds under a key, as the function would read it: a copy.
+
+        A value, or None; of list state a list; of map state a dict.
+
+        Raises:
+            PlanError: the function has asked for no state of this name.
+        """
+        context, cell = self._captured.context, self._captured.cell
+        assert context is not None and cell is not None and context.states is not None
+        handle: Any = context.states._handles.get(name)
+        if handle is None:
+            known = ", ".join(sorted(context.states._handles)) or "none"
+            raise PlanError(f"there is no state {name!r}; the function asked for: {known}")
+        aside, key = HeapBackend(), as_key(key)
+        aside.enter(key).update(copied(dict(self._backend().enter(key))))
+        context.states.attach(aside)
+        cell.enter(key)
+        cell.now_ms = self.clock()
+        if handle.kind == "map":
+            return dict(handle.items())
+        if handle.kind == "list":
+            return handle.get()
+        return handle.value() if hasattr(handle, "value") else handle.get()
+
+
+class ProcessHarness(_Harness):
+    """Runs a function on a stream without keys.
+
+    ``function``: a Process-, Map-, FlatMap-, Filter- or AsyncFunction, one of two streams, or an
+    operator's spec. An AsyncFunction has any time, and each record's results are there after
+    ``process``. ``broadcast``: the numbers of the operator's inputs that are broadcast.
+    ``broadcast_states``: those of a ``BroadcastProcessFunction``, whose input 1 is broadcast.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        *,
+        watermarks: WatermarkStrategy | None = None,
+        batch: bool = False,
+        clock: ManualClock | None = None,
+        broadcast: Iterable[int] = (),
+        broadcast_states: Sequence[MapStateDescriptor] = (),
+    ) -> None:
+        spec = spec_for(function, False, broadcast_states)
+        if isinstance(function, BroadcastProcessFunction):
+            broadcast = {1}
+        super().__init__(spec, False, "heap", watermarks, batch, clock, broadcast)

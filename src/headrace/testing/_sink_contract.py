@@ -1,0 +1,313 @@
+"""The laws of sinks that promise exactly once."""
+
+from __future__ import annotations
+
+import pickle
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.connector import (
+    ColumnChunk,
+    CommitBy,
+    Committer,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    WorkerResources,
+    WriterContext,
+)
+from headrace.testing._reading import (
+    counts,
+)
+from headrace.testing._writers import writer_of
+
+
+class SinkContract(ABC):
+    """The laws of sinks that promise exactly once."""
+
+    @abstractmethod
+    def make_sink(self, folder: Path) -> Sink:
+        """The sink; it writes below ``folder``. Called once per test."""
+
+    @abstractmethod
+    def values(self, count: int) -> list[Any]:
+        """So many different records."""
+
+    @abstractmethod
+    def published(self, folder: Path) -> list[Any]:
+        """What a reader sees, in any order: equal to the records that were written."""
+
+    def columns(self, count: int) -> ColumnChunk | None:
+        """The same records as columns, for a sink that takes them."""
+        return None
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        """The folder that the sink writes to."""
+        found = tmp_path / "output"
+        found.mkdir()
+        return found
+
+    @pytest.fixture
+    def sink(self, folder: Path) -> Sink:
+        """The sink under test, as it arrives in another process."""
+        made: Sink = pickle.loads(pickle.dumps(self.make_sink(folder)))
+        return made
+
+    def committer(self, sink: Sink, sink_id: str = "sink-1") -> Committer:
+        """A new committer, as after a restart; an idle one where tasks commit."""
+        if sink.commits is CommitBy.TASK:
+            return _CommittedByTasks()
+        return sink.committer(CommitterContext(sink_id, "job"))
+
+    def last_batch(self, sink: Sink, sink_id: str = "sink-1") -> int | None:
+        """The last micro-batch that the sink has committed, as the engine asks for it."""
+        return sink.last_batch(CommitterContext(sink_id, "job"))
+
+    def writer(
+        self,
+        sink: Sink,
+        batch_id: int,
+        task: int = 0,
+        attempt: str = "a",
+        tasks: int = 2,
+        worker: WorkerResources | None = None,
+        sink_id: str = "sink-1",
+    ) -> SinkWriter:
+        """A new writer; in a worker process of its own, unless one is given."""
+        worker = worker or WorkerResources()
+        context = WriterContext(sink_id, "job", batch_id, task, attempt, tasks, worker)
+        return writer_of(sink, context)
+
+    def prepare(
+        self,
+        sink: Sink,
+        batch_id: int,
+        values: Sequence[Any],
+        attempt: str = "a",
+        tasks: int = 2,
+        sink_id: str = "sink-1",
+    ) -> list[Any]:
+        """Write one micro-batch with several tasks; what they prepared.
+
+        Each task is in a worker process of its own, which is then over.
+        """
+        prepared = []
+        for task in range(tasks):
+            worker = WorkerResources()
+            writer = self.writer(sink, batch_id, task, attempt, tasks, worker, sink_id)
+            for at in range(task, len(values), 3 * tasks):
+                run = values[at : at + 3 * tasks : tasks]
+                writer.write(run, [None] * len(run))
+            prepared.append(writer.prepare_commit())
+            worker.close()
+        return [pickle.loads(pickle.dumps(part)) for part in prepared if part is not None]
+
+    def check(self, folder: Path, expected: Sequence[Any]) -> None:
+        """Fail unless exactly these records are visible."""
+        assert counts(self.published(folder)) == counts(expected)
+
+    def test_nothing_is_visible_before_the_commit(self, sink: Sink, folder: Path) -> None:
+        """A crash before the commit leaves nothing visible."""
+        if sink.commits is CommitBy.TASK:
+            worker = WorkerResources()
+            self.writer(sink, 0, worker=worker).write(self.values(10), [None] * 10)
+            worker.close()
+        else:
+            self.prepare(sink, 0, self.values(10))
+        self.check(folder, [])
+
+    def test_all_micro_batches_are_visible_once(self, sink: Sink, folder: Path) -> None:
+        """Every record of every task and micro-batch is there at the end."""
+        values, committer = self.values(30), self.committer(sink)
+        for batch in range(3):
+            committer.commit(batch, self.prepare(sink, batch, values[batch * 10 :][:10]))
+        committer.commit(3, [])
+        committer.finish()
+        self.check(folder, values)
+        committer.finish()
+        self.check(folder, values)
+
+    def test_columns_are_written_as_their_records(self, sink: Sink, folder: Path) -> None:
+        """Columns and records in turn: what is published is the same."""
+        chunk = self.columns(10)
+        assert (chunk is not None) == sink.takes_columns, "columns() gives what the sink takes"
+        if chunk is None:
+            return
+        values, writer = self.values(10), self.writer(sink, 0)
+        for start, stop in ((0, 3), (5, 10)):
+            part = chunk.batch.slice(start, stop - start)
+            times = None if chunk.timestamps is None else chunk.timestamps[start:stop]
+            writer.write_columns(ColumnChunk(part, chunk.shape, timestamps=times))
+            if start == 0:
+                writer.write(values[3:5], [None] * 2)
+        committer = self.committer(sink)
+        committer.commit(0, [pickle.loads(pickle.dumps(writer.prepare_commit()))])
+        committer.finish()
+        self.check(folder, values)
+
+    def test_a_new_committer_for_every_call(self, sink: Sink, folder: Path) -> None:
+        """What a committer must remember is not in its memory."""
+        values = self.values(30)
+        for batch in range(3):
+            prepared = self.prepare(sink, batch, values[batch * 10 :][:10], f"a{batch}")
+            self.committer(sink).commit(batch, prepared)
+        self.committer(sink).finish()
+        self.check(folder, values)
+
+    def test_what_is_held_back_goes_on_under_another_id(self, sink: Sink, folder: Path) -> None:
+        """As in another checkpoint: what the first committer keeps there is not read again."""
+        values, first = self.values(30), self.committer(sink)
+        for batch in range(2):
+            first.commit(batch, self.prepare(sink, batch, values[batch * 10 :][:10]))
+        held = [*first.snapshot()]
+        assert held == [*self.committer(sink).snapshot()]
+        assert sink.keeps_state or not held
+        self.committer(sink, "sink-2").restore(held)
+        second = self.committer(sink, "sink-2")
+        second.restore(held)  # a crash has followed the first time
+        assert len(held) == len([*second.snapshot()])
+        second.commit(2, self.prepare(sink, 2, values[20:], sink_id="sink-2"))
+        self.committer(sink, "sink-2").finish()
+        self.check(folder, values)
+
+    def test_the_last_micro_batch_is_known(self, sink: Sink, folder: Path) -> None:
+        """Of each sink id for itself, whichever tasks wrote. A sink that cannot know says None."""
+        values, committer, none = self.values(40), self.committer(sink), self.last_batch(sink)
+        assert none in (None, -1)
+        for batch in range(3):
+            prepared = self.prepare(sink, batch, values[batch * 10 :][:10])
+            if sink.commits is CommitBy.DRIVER and none is not None:
+                assert self.last_batch(sink) == batch - 1
+            committer.commit(batch, prepared)
+            assert self.last_batch(sink) == (None if none is None else batch)
+        worker = WorkerResources()
+        one_of_two = self.writer(sink, 3, 1, worker=worker)
+        one_of_two.write(values[30:], [None] * 10)
+        part = one_of_two.prepare_commit()
+        worker.close()
+        committer.commit(3, [] if part is None else [part])
+        self.writer(sink, 4).abort()
+        assert self.last_batch(sink) == (None if none is None else 3)
+        assert self.last_batch(sink, "sink-2") == none
+        committer.finish()
+        assert self.last_batch(sink) == (None if none is None else 3)
+
+    def test_an_older_copy_goes_on_under_another_id(self, sink: Sink, folder: Path) -> None:
+        """The checkpoint of micro-batch 1 is put back after micro-batch 4, and cuts otherwise.
+
+        What the copy counts as written is visible once. What follows it is written again, beside
+        what was visible of it.
+        """
+        values, first = self.values(50), self.committer(sink)
+        for batch in range(5):
+            first.commit(batch, self.prepare(sink, batch, values[batch * 10 :][:10]))
+        if self.last_batch(sink) is None:
+            assert self.last_batch(sink, "sink-2") is None
+            return
+        after = counts(values[20:])
+        beside = counts(self.published(folder)) & after
+        held = [*self.committer(sink).snapshot(1)]
+        second = self.committer(sink, "sink-2")
+        second.restore(held)
+        assert self.last_batch(sink, "sink-2") == -1
+        for batch, run in ((2, values[20:25]), (3, values[25:])):
+            second.commit(batch, self.prepare(sink, batch, run, sink_id="sink-2"))
+        assert self.last_batch(sink, "sink-2") == 3
+        second.finish()
+        assert counts(self.published(folder)) == counts(values) + beside
+
+    @pytest.mark.parametrize("tasks", [2, 1, 3])
+    def test_a_repeated_commit_changes_nothing(self, sink: Sink, folder: Path, tasks: int) -> None:
+        """The last micro-batch may come again, from new attempts, cut into other tasks.
+
+        Where tasks commit, a micro-batch has the same tasks each time.
+        """
+        values = self.values(20)
+        tasks = 2 if sink.commits is CommitBy.TASK else tasks
+        self.committer(sink).commit(0, self.prepare(sink, 0, values[:10]))
+        again = self.prepare(sink, 0, values[:10], "b", tasks)
+        self.committer(sink).commit(0, again)
+        committer = self.committer(sink)
+        committer.commit(0, again)
+        committer.commit(1, self.prepare(sink, 1, values[10:]))
+        committer.finish()
+        self.check(folder, values)
+
+    def test_the_same_committables_twice(self, sink: Sink, folder: Path) -> None:
+        """A commit that is called twice publishes once."""
+        values, committer = self.values(10), self.committer(sink)
+        prepared = self.prepare(sink, 0, values)
+        committer.commit(0, prepared)
+        committer.commit(0, prepared)
+        committer.finish()
+        self.check(folder, values)
+
+    def test_an_aborted_task_leaves_nothing(self, sink: Sink, folder: Path) -> None:
+        """A task that fails half way is not seen."""
+        values = self.values(10)
+        writer = self.writer(sink, 0, attempt="dead")
+        writer.write(values, [None] * len(values))
+        writer.abort()
+        committer = self.committer(sink)
+        committer.commit(0, self.prepare(sink, 0, values, "alive"))
+        committer.finish()
+        self.check(folder, values)
+
+    def test_an_aborted_micro_batch_leaves_nothing(self, sink: Sink, folder: Path) -> None:
+        """A micro-batch that fails and is run again is seen once."""
+        values, committer = self.values(10), self.committer(sink)
+        committer.abort(0, self.prepare(sink, 0, values))
+        if sink.commits is CommitBy.DRIVER:
+            self.check(folder, [])
+        committer.commit(0, self.prepare(sink, 0, values, "b"))
+        committer.finish()
+        self.check(folder, values)
+
+    def test_a_crash_between_prepare_and_commit(self, sink: Sink, folder: Path) -> None:
+        """Attempts that died after prepare_commit are not seen."""
+        values = self.values(10)
+        self.prepare(sink, 0, values, "dead")
+        committer = self.committer(sink)
+        committer.commit(0, self.prepare(sink, 0, values, "alive"))
+        committer.finish()
+        self.check(folder, values)
+
+    def test_one_task_of_two_is_run_again(self, sink: Sink, folder: Path) -> None:
+        """One task fails after the other has prepared; both are run again."""
+        values, committer = self.values(10), self.committer(sink)
+        first = self.writer(sink, 0, 0, "dead")
+        first.write(values[0::2], [None] * 5)
+        first.prepare_commit()
+        second = self.writer(sink, 0, 1, "dead")
+        second.write(values[1::2], [None] * 5)
+        second.abort()
+        committer.commit(0, self.prepare(sink, 0, values, "alive"))
+        committer.finish()
+        self.check(folder, values)
+
+    def test_writers_of_one_worker_follow_each_other(self, sink: Sink, folder: Path) -> None:
+        """What they share is as good in the next micro-batch, also after one that failed."""
+        values, committer, worker = self.values(30), self.committer(sink), WorkerResources()
+        for batch in range(3):
+            run = values[batch * 10 :][:10]
+            dead = self.writer(sink, batch, attempt=f"dead{batch}", tasks=1, worker=worker)
+            dead.write(run, [None] * 10)
+            dead.abort()
+            writer = self.writer(sink, batch, attempt=f"{batch}", tasks=1, worker=worker)
+            writer.write(run, [None] * 10)
+            prepared = writer.prepare_commit()
+            committer.commit(batch, [] if prepared is None else [prepared])
+        worker.close()
+        committer.finish()
+        self.check(folder, values)
+
+
+class _CommittedByTasks(Committer):
+    def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
+        """Nothing is left to do."""
+        assert not committables, "a writer that commits by itself gives nothing to a committer"

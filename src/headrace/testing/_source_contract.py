@@ -1,0 +1,212 @@
+"""The laws of sources."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.connector import (
+    Budget,
+    Chunk,
+    ColumnChunk,
+    Progress,
+    Source,
+    SplitEnumerator,
+    SplitRange,
+)
+from headrace.runtime.columns.building import of_chunk
+from headrace.testing._reading import (
+    LARGE,
+    START_MS,
+    Planner,
+    Reading,
+    counts,
+    read_source,
+)
+
+
+@dataclass
+class _AskedOnce(SplitEnumerator):
+    """An enumerator that must not be asked for the beginning again."""
+
+    inner: SplitEnumerator
+
+    def initial(self, now_ms: int) -> Mapping[str, Any]:
+        raise AssertionError("first positions are in the log, and must come from there")
+
+    def advance(self, *given: Any) -> Progress:
+        return self.inner.advance(*given)
+
+    def ranges(self, *given: Any) -> Sequence[SplitRange]:
+        return self.inner.ranges(*given)
+
+
+def _flat(chunks: Iterable[Chunk | ColumnChunk]) -> list[tuple[Any, int | None]]:
+    """Records and timestamps, each bad one in its place."""
+    found: list[tuple[Any, int | None]] = []
+    for chunk in chunks:
+        if isinstance(chunk, ColumnChunk):
+            columns = of_chunk(chunk)
+            stamps = columns.timestamps or [None] * len(columns)
+            found += zip(columns.rows(), stamps, strict=True)
+            continue
+        known = chunk.timestamps or [None] * len(chunk.values)
+        records = [*zip(chunk.values, known, strict=True)]
+        for at, bad in reversed(chunk.bad):
+            records.insert(at, (bad, None))
+        found += records
+    return found
+
+
+class SourceContract(ABC):
+    """The laws of sources. An unbounded source must run dry after ``expected``."""
+
+    @abstractmethod
+    def make_source(self, folder: Path) -> Source:
+        """The source; what it reads is put into ``folder``. Called once per test."""
+
+    @abstractmethod
+    def expected(self) -> Sequence[Any]:
+        """All values that it gives, in any order."""
+
+    def grow(self, folder: Path) -> None:
+        """Change the outside world: add records below ``folder``, remove what may be removed.
+
+        Called between two readings of the same micro-batches. Nothing happens unless overridden.
+        """
+
+    @pytest.fixture
+    def directory(self, tmp_path: Path) -> Path:
+        """The folder that enumerators may write to."""
+        found = tmp_path / "enumerator"
+        found.mkdir()
+        return found
+
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> Source:
+        """The source under test, as it arrives in another process."""
+        folder = tmp_path / "input"
+        folder.mkdir()
+        made: Source = pickle.loads(pickle.dumps(self.make_source(folder)))
+        return made
+
+    def test_everything_is_read_once(self, source: Source, directory: Path) -> None:
+        """Everything is read once."""
+        assert counts(read_source(source, directory).all()) == counts(self.expected())
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_any_budgets_give_the_same_records(
+        self, source: Source, directory: Path, seed: int
+    ) -> None:
+        """However it is cut, every split gives the same values in the same order."""
+        whole = read_source(source, directory / "whole")
+        draw = random.Random(seed)
+        most = draw.choice([1, 3, 40, 1000])
+
+        def budget() -> Budget:
+            return Budget(draw.randint(1, most), draw.randint(1, most * 60))
+
+        cut = read_source(
+            source, directory / "cut", budget, pause=lambda split: draw.random() < 0.2
+        )
+        assert cut.values == whole.values
+        assert counts(cut.bad) == counts(whole.bad)
+
+    def test_a_restart_at_every_step_changes_nothing(self, source: Source, directory: Path) -> None:
+        """Positions as JSON are all that an enumerator needs to go on."""
+        whole = read_source(source, directory / "whole")
+        cut = read_source(source, directory / "cut", lambda: Budget(7, 200), restart=True)
+        assert cut.values == whole.values
+
+    def test_a_range_read_twice_is_equal(self, source: Source, directory: Path) -> None:
+        """A task that is run again reads the same."""
+        ranges = read_source(source, directory, lambda: Budget(50, 2000)).ranges
+        first, second = source.reader(), source.reader()
+        for split_range in ranges:
+            once = [(chunk.values, chunk.bad) for chunk in first.read(split_range)]
+            again = [(chunk.values, chunk.bad) for chunk in second.read(split_range)]
+            assert once == again
+
+    def test_columns_are_the_records(self, source: Source, directory: Path) -> None:
+        """Where a reader has columns, their rows and those between them are what it reads."""
+        ranges = read_source(source, directory, lambda: Budget(50, 2000)).ranges
+        reader = source.reader()
+        for split_range in ranges:
+            found = reader.read_columns(split_range)
+            if found is None:
+                continue
+            assert reader.has_columns, "it gives columns, so the plan must know of them"
+            assert _flat(found) == _flat(reader.read(split_range))
+
+    def test_a_micro_batch_planned_again_is_the_same(
+        self, source: Source, directory: Path, tmp_path: Path
+    ) -> None:
+        """Both ends of what is read are in the log: nothing that happens later changes it."""
+        planner, read = Planner(source, directory), []
+        for step in range(40):
+            tasks = planner.step(Budget(5, 300) if step < 20 else LARGE, START_MS + step * 1000)
+            if tasks is not None:
+                reading = Reading()
+                reading.read(source, tasks)
+                read.append((repr(tasks), reading))
+        planner.close()
+        self.grow(tmp_path / "input")
+        for (start, end), (tasks_before, reading) in zip(planner.taken, read, strict=True):
+            again, other = Planner(source, directory), Reading()
+            tasks = again.plan(start, end)
+            other.read(source, tasks)
+            again.close()
+            assert repr(tasks) == tasks_before
+            assert (other.values, other.bad) == (reading.values, reading.bad)
+
+    def test_every_split_starts_once(self, source: Source, directory: Path) -> None:
+        """Its first position is in the log before it goes on or finishes."""
+        planner = Planner(source, directory)
+        for step in range(40):
+            planner.step(Budget(5, 300) if step < 20 else LARGE, START_MS + step * 1000)
+        started: list[str] = []
+        for _, end in planner.taken:
+            (progress,) = end.sources.values()
+            started += progress.started
+            assert {*progress.positions, *progress.finished} <= {*started}
+        assert len(started) == len({*started})
+        planner.close()
+
+    def test_the_beginning_is_asked_for_once(self, source: Source, directory: Path) -> None:
+        """After the first micro-batch its first positions come from the log."""
+        whole = read_source(source, directory / "whole")
+        first = Planner(source, directory / "cut")
+        reading = Reading()
+        reading.read(source, first.step(Budget(3, 100), START_MS + 1000) or [])
+        rest = Planner(source, directory / "cut", first.offset, wrap=_AskedOnce)
+        for step in range(2, 60):
+            if rest.offset.epoch:
+                reading.read(source, rest.step(LARGE, START_MS + step * 1000) or [])
+        first.close()
+        rest.close()
+        assert counts(reading.all()) == counts(whole.all())
+
+    def test_all_paused_means_no_progress(self, source: Source, directory: Path) -> None:
+        """Splits that are paused keep their position."""
+        planner = Planner(source, directory)
+        planner.step(Budget(1, 1), START_MS)
+        before = planner.progress
+        waiting = Planner(source, directory, planner.offset, pause=lambda split: True)
+        waiting.step(LARGE, START_MS)
+        after = waiting.progress
+        assert {split: after.positions[split] for split in before.positions} == before.positions
+
+    def test_an_idle_source_keeps_its_positions(self, source: Source, directory: Path) -> None:
+        """Where nothing is new no micro-batch is planned."""
+        planner = Planner(source, directory)
+        for step in range(1, 50):
+            planner.step(LARGE, START_MS + step * 1000)
+        assert planner.step(LARGE, START_MS + 100_000) is None
+        assert planner.progress.ended == source.bounded
