@@ -22,6 +22,31 @@ from typing import Any, NamedTuple, Self, TypeVar
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import CheckpointError, PlanError
 
+__all__ = [
+    "BadRecord",
+    "Budget",
+    "Chunk",
+    "ColumnChunk",
+    "CommitBy",
+    "Committer",
+    "CommitterContext",
+    "DeliveryGuarantee",
+    "JsonValue",
+    "KeepsSecrets",
+    "Pending",
+    "Progress",
+    "ServedBy",
+    "Sink",
+    "SinkWriter",
+    "Source",
+    "SplitEnumerator",
+    "SplitRange",
+    "SplitReader",
+    "WorkerResources",
+    "WriterContext",
+    "close_value",
+]
+
 T = TypeVar("T")
 
 JsonValue = Any

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from headrace.common._timestamp_column import TimestampColumn
+from headrace.common._timestamp_values import as_ms
 from headrace.common._unsupported import unsupported
 from headrace.common._watermark_generators import (
     MAX_WATERMARK,
@@ -22,9 +22,8 @@ from headrace.common._watermark_generators import (
     Watermark,
     WatermarkGenerator,
     WatermarkOutput,
-    out_of_range,
 )
-from headrace.common.time import Duration, Time, epoch_ms_of, milliseconds_with_unit
+from headrace.common.time import Duration, Time, milliseconds_with_unit
 from headrace.errors import PlanError, TypeMismatchError
 
 __all__ = [
@@ -46,10 +45,10 @@ AssignerWithPeriodicWatermarksWrapper = unsupported(
     "it wraps a JVM object; write a WatermarkGenerator and use WatermarkStrategy.for_generator",
 )
 
-TimeAmount = Time | Duration | timedelta
+_TimeAmount = Time | Duration | timedelta
 """Amounts of time with a unit; PyFlink takes a ``Duration`` only."""
 
-TimestampOf = Callable[[Any, int | None], int]
+_TimestampOf = Callable[[Any, int | None], int]
 
 _DEFAULT_ALIGNMENT_INTERVAL_MS = 1000
 
@@ -82,7 +81,7 @@ class WatermarkStrategy:
         return WatermarkStrategy(MonotonousTimestamps)
 
     @staticmethod
-    def for_bounded_out_of_orderness(max_out_of_orderness: TimeAmount) -> WatermarkStrategy:
+    def for_bounded_out_of_orderness(max_out_of_orderness: _TimeAmount) -> WatermarkStrategy:
         """Watermarks for records that come late by at most so much."""
         bound_ms = milliseconds_with_unit(
             max_out_of_orderness, "the out-of-orderness bound", at_least=0
@@ -128,7 +127,7 @@ class WatermarkStrategy:
         _extraction(given)  # fail here, at the user's line
         return replace(self, timestamp_assigner=given)
 
-    def with_idleness(self, idle_timeout: TimeAmount) -> WatermarkStrategy:
+    def with_idleness(self, idle_timeout: _TimeAmount) -> WatermarkStrategy:
         """The same; a split silent for so long no longer holds back the others' watermark."""
         timeout_ms = milliseconds_with_unit(idle_timeout, "the idle timeout", at_least=1)
         return replace(self, idle_timeout_ms=timeout_ms)
@@ -136,8 +135,8 @@ class WatermarkStrategy:
     def with_watermark_alignment(
         self,
         watermark_group: str,
-        max_allowed_watermark_drift: TimeAmount,
-        update_interval: TimeAmount | None = None,
+        max_allowed_watermark_drift: _TimeAmount,
+        update_interval: _TimeAmount | None = None,
     ) -> WatermarkStrategy:
         """The same; splits of the group wait while they are ahead of its slowest by more.
 
@@ -176,7 +175,7 @@ class WatermarkStrategy:
         return self.generator_factory is not NoWatermarks
 
     @property
-    def timestamp_of(self) -> TimestampOf | None:
+    def timestamp_of(self) -> _TimestampOf | None:
         """A function (value, timestamp so far or None) to milliseconds; None: keep what is there.
 
         Ask once per reader, not per record. It raises what ``as_ms`` raises.
@@ -210,7 +209,7 @@ def _extraction(
     return assigner, _wants_both(assigner)
 
 
-def _with_both(extract: Callable[[Any, int], Any]) -> TimestampOf:
+def _with_both(extract: Callable[[Any, int], Any]) -> _TimestampOf:
     def timestamp_of(value: Any, so_far: int | None) -> int:
         result = extract(value, MIN_WATERMARK if so_far is None else so_far)
         if type(result) is int and MIN_WATERMARK <= result <= MAX_WATERMARK:
@@ -220,7 +219,7 @@ def _with_both(extract: Callable[[Any, int], Any]) -> TimestampOf:
     return timestamp_of
 
 
-def _with_value(extract: Callable[[Any], Any]) -> TimestampOf:
+def _with_value(extract: Callable[[Any], Any]) -> _TimestampOf:
     def timestamp_of(value: Any, so_far: int | None) -> int:
         result = extract(value)
         if type(result) is int and MIN_WATERMARK <= result <= MAX_WATERMARK:
@@ -228,32 +227,6 @@ def _with_value(extract: Callable[[Any], Any]) -> TimestampOf:
         return as_ms(result, value)
 
     return timestamp_of
-
-
-def as_ms(result: Any, value: Any) -> int:
-    """The milliseconds that an assigner gave for a record, as an int.
-
-    Raises:
-        TypeMismatchError: it gave something other than an int or a datetime, or a number that
-            does not fit 64 bits.
-    """
-    if isinstance(result, datetime):
-        return epoch_ms_of(result)
-    if not isinstance(result, bool):
-        try:
-            found = operator.index(result)  # numpy's integers
-        except TypeError:
-            pass  # said below, with the record
-        else:
-            if MIN_WATERMARK <= found <= MAX_WATERMARK:
-                return found
-            record = {"record": repr(value)[:120]}
-            raise out_of_range("the timestamp assigner gave", found, record)
-    raise TypeMismatchError(
-        f"the timestamp assigner gave {result!r}, a {type(result).__name__}, not an int",
-        where={"record": repr(value)[:120]},
-        hint="give milliseconds since the epoch as an int, or a datetime",
-    )
 
 
 def _wants_both(function: Callable[..., Any]) -> bool:

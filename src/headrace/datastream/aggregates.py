@@ -27,7 +27,7 @@ __all__ = [
     "Sum",
 ]
 
-Accumulator = tuple[Any, ...]
+_Accumulator = tuple[Any, ...]
 
 _EXACT = 1 << 53
 """Floats hold all integers up to here."""
@@ -181,21 +181,21 @@ class Aggregates(AggregateFunction):
         words = (f"{how}({'' if field is None else repr(field)})" for how, field in parts)
         return type_data("AGGREGATES", aggregates=parts, text=f"AGGREGATES<{', '.join(words)}>")
 
-    def create_accumulator(self) -> Accumulator:
+    def create_accumulator(self) -> _Accumulator:
         """Counts of 0, and None."""
         return self._fold.zero
 
-    def add(self, value: Any, accumulator: Accumulator) -> Accumulator:
+    def add(self, value: Any, accumulator: _Accumulator) -> _Accumulator:
         """With one more record."""
-        added: Accumulator = self._fold.add(accumulator, value)
+        added: _Accumulator = self._fold.add(accumulator, value)
         return added
 
-    def merge(self, acc_a: Accumulator, acc_b: Accumulator) -> Accumulator:
+    def merge(self, acc_a: _Accumulator, acc_b: _Accumulator) -> _Accumulator:
         """Both together."""
-        merged: Accumulator = self._fold.merge(acc_a, acc_b)
+        merged: _Accumulator = self._fold.merge(acc_a, acc_b)
         return merged
 
-    def get_result(self, accumulator: Accumulator) -> Any:
+    def get_result(self, accumulator: _Accumulator) -> Any:
         """A ``Row``."""
         values = [
             result(*[accumulator[place] for place in places]) for result, places in self._results

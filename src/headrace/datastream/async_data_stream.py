@@ -32,7 +32,7 @@ __all__ = ["AsyncDataStream"]
 if not TYPE_CHECKING:  # a type checker asks for names where they are defined
     __getattr__ = found_elsewhere(__name__)
 
-Asynchronous = AsyncFunction[Any, Any] | Callable[[Any], Awaitable[Any]]
+_AsyncCallable = AsyncFunction[Any, Any] | Callable[[Any], Awaitable[Any]]
 
 
 class AsyncDataStream:
@@ -48,7 +48,7 @@ class AsyncDataStream:
     @staticmethod
     def unordered_wait(
         data_stream: DataStream,
-        async_function: Asynchronous,
+        async_function: _AsyncCallable,
         timeout: TimeAmount,
         capacity: int = 100,
         output_type: TypeInformation | None = None,
@@ -62,7 +62,7 @@ class AsyncDataStream:
     @staticmethod
     def unordered_wait_with_retry(
         data_stream: DataStream,
-        async_function: Asynchronous,
+        async_function: _AsyncCallable,
         timeout: TimeAmount,
         async_retry_strategy: AsyncRetryStrategy[Any],
         capacity: int = 100,
@@ -77,7 +77,7 @@ class AsyncDataStream:
     @staticmethod
     def ordered_wait(
         data_stream: DataStream,
-        async_function: Asynchronous,
+        async_function: _AsyncCallable,
         timeout: TimeAmount,
         capacity: int = 100,
         output_type: TypeInformation | None = None,
@@ -91,7 +91,7 @@ class AsyncDataStream:
     @staticmethod
     def ordered_wait_with_retry(
         data_stream: DataStream,
-        async_function: Asynchronous,
+        async_function: _AsyncCallable,
         timeout: TimeAmount,
         async_retry_strategy: AsyncRetryStrategy[Any],
         capacity: int = 100,

@@ -13,7 +13,7 @@ from headrace.errors import PlanError
 
 __all__ = ["LookupCache"]
 
-Age = Time | Duration | timedelta
+_Age = Time | Duration | timedelta
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +39,8 @@ class LookupCache:
     key: Callable[[Any], Any] | None = None
     join: Callable[[Any, list[Any]], Iterable[Any]] | None = None
     max_rows: int | None = None
-    expire_after_write: Age | None = None
-    expire_after_access: Age | None = None
+    expire_after_write: _Age | None = None
+    expire_after_access: _Age | None = None
     cache_missing_key: bool = True
 
     def __post_init__(self) -> None:

@@ -106,6 +106,7 @@ __all__ = [
     "TumblingProcessingTimeWindows",
     "Window",
     "WindowAssigner",
+    "WindowOperationDescriptor",
     "WindowStagger",
 ]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from headrace.common._timestamp_values import as_ms
 from headrace.common._watermark_generators import (
     BoundedOutOfOrderness,
     MonotonousTimestamps,
@@ -21,7 +22,6 @@ from headrace.common.watermark_strategy import (
     WatermarkGenerator,
     WatermarkOutput,
     WatermarkStrategy,
-    as_ms,
 )
 from headrace.errors import PlanError
 from headrace.runtime.columns.selectors import timestamp_column_of

@@ -67,8 +67,8 @@ __all__ = [
 if not TYPE_CHECKING:  # a type checker asks for names where they are defined
     __getattr__ = found_elsewhere(__name__)
 
-DEFAULT_RANGE_BYTES = 8 * 1024 * 1024
-RAW_SHOWN_BYTES = 200
+_DEFAULT_RANGE_BYTES = 8 * 1024 * 1024
+_RAW_SHOWN_BYTES = 200
 
 
 class FileEnumeratorProvider(Enum):
@@ -111,7 +111,7 @@ class FileSource(Source):
     paths: tuple[str, ...]
     discovery_interval_ms: int | None = None
     error_tag: Any = None
-    max_range_bytes: int | None = DEFAULT_RANGE_BYTES
+    max_range_bytes: int | None = _DEFAULT_RANGE_BYTES
 
     @property
     def kind(self) -> str:
@@ -162,7 +162,7 @@ class FileSource(Source):
         )
 
     def reader(self) -> SplitReader:
-        return FileReader(self.format, self.error_tag is not None)
+        return _FileReader(self.format, self.error_tag is not None)
 
 
 _WITH_SPARK = "let Spark read them: headrace.from_dataframe(spark.read...)"
@@ -228,7 +228,7 @@ class FileSourceBuilder:
 
 
 @dataclass
-class FileReader(SplitReader):
+class _FileReader(SplitReader):
     """Reads ranges of files in one format."""
 
     format: FileFormat
@@ -278,7 +278,7 @@ class FileReader(SplitReader):
 
 def _undecodable(path: str, chunk: Chunk) -> DecodeError:
     bad = chunk.bad[0][1]
-    raw = repr(bad.raw[:RAW_SHOWN_BYTES]) + ("…" if len(bad.raw) > RAW_SHOWN_BYTES else "")
+    raw = repr(bad.raw[:_RAW_SHOWN_BYTES]) + ("…" if len(bad.raw) > _RAW_SHOWN_BYTES else "")
     return DecodeError(
         f"a record of {path!r} cannot be decoded: {bad.reason}",
         where={"file": path, "position": str(bad.position), "record": raw},

@@ -27,8 +27,8 @@ from headrace.runtime.columns.shapes import DICTS
 
 __all__ = ["OrcBulkWriters", "OrcFormat"]
 
-STRIPE_ROWS = 1 << 17
-COMPRESSIONS = ("none", "zlib", "snappy", "lz4", "zstd")
+_STRIPE_ROWS = 1 << 17
+_COMPRESSIONS = ("none", "zlib", "snappy", "lz4", "zstd")
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class OrcBulkWriters:
     @staticmethod
     def for_row_type(
         row_type: Any, writer_properties: Any = None, hadoop_config: Any = None
-    ) -> OrcWriterFactory:
+    ) -> _OrcWriterFactory:
         """A writer of rows, dictionaries, dataclasses or tuples.
 
         ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema, where PyFlink takes a RowType of
@@ -156,7 +156,7 @@ class OrcBulkWriters:
         for field in arrow_schema(row_type):
             if pa.types.is_time(field.type):
                 raise PlanError(f"ORC has no form for a time of day (field {field.name!r})")
-        return OrcWriterFactory(row_type, *_properties(writer_properties))
+        return _OrcWriterFactory(row_type, *_properties(writer_properties))
 
 
 def _properties(given: Any) -> tuple[str, int]:
@@ -166,9 +166,9 @@ def _properties(given: Any) -> tuple[str, int]:
     if unknown:
         raise PlanError(f"the ORC property {unknown[0]!r} has no effect here")
     compression = str(found.get("orc.compress", "ZLIB")).lower()
-    if compression not in COMPRESSIONS:
+    if compression not in _COMPRESSIONS:
         raise PlanError(
-            f"ORC is not compressed by {compression!r}", hint=f"use {', '.join(COMPRESSIONS)}"
+            f"ORC is not compressed by {compression!r}", hint=f"use {', '.join(_COMPRESSIONS)}"
         )
     size_bytes = int(found.get("orc.stripe.size", 64 * 1024 * 1024))
     return "uncompressed" if compression == "none" else compression, size_bytes
@@ -179,22 +179,22 @@ def _as_dict(given: Any) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class OrcWriterFactory(BulkWriterFactory):
+class _OrcWriterFactory(BulkWriterFactory):
     """Writes records as ORC."""
 
     row_type: Any
     compression: str = "zlib"
     stripe_bytes: int = 64 * 1024 * 1024
 
-    def create(self, file: IO[bytes]) -> OrcWriter:
+    def create(self, file: IO[bytes]) -> _OrcWriter:
         """A writer into an open file."""
         coerce = self.row_type.coercer() if isinstance(self.row_type, RowTypeInfo) else None
         schema = arrow_schema(self.row_type)
         writer = orc.ORCWriter(file, compression=self.compression, stripe_size=self.stripe_bytes)
-        return OrcWriter(schema, coerce, writer)
+        return _OrcWriter(schema, coerce, writer)
 
 
-class OrcWriter:
+class _OrcWriter:
     """Writes records into one file, many rows at a time."""
 
     def __init__(self, schema: Any, coerce: Any, writer: Any) -> None:
@@ -212,7 +212,7 @@ class OrcWriter:
             self._rows += [self._coerce(value) for value in values]
         else:
             self._rows += map(partial(fields_of, columns=tuple(self._schema.names)), values)
-        if len(self._rows) >= STRIPE_ROWS:
+        if len(self._rows) >= _STRIPE_ROWS:
             self._flush()
 
     def finish(self) -> None:

@@ -1,0 +1,61 @@
+"""What is public is in ``__all__``; all else in the public packages lies under an underscore."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[3] / "src" / "headrace"
+PACKAGES = ("common", "datastream", "metrics", "testing")
+INTERNAL = ("graph", "operators", "planner", "runners", "runtime")
+
+
+def public_modules() -> Iterator[Path]:
+    yield SOURCE / "connector.py"
+    for package in PACKAGES:
+        for path in sorted((SOURCE / package).rglob("*.py")):
+            parts = path.relative_to(SOURCE).parts
+            if not any(part.startswith("_") for part in parts if part != "__init__.py"):
+                yield path
+
+
+def names_of(statement: ast.stmt) -> list[str]:
+    """The names that a statement of a module defines; type variables are no names of its own."""
+    if isinstance(statement, ast.ClassDef | ast.FunctionDef):
+        return [statement.name]
+    if isinstance(statement, ast.AnnAssign):
+        targets: list[ast.expr] = [statement.target]
+    elif isinstance(statement, ast.Assign):
+        value = statement.value
+        if isinstance(value, ast.Call) and ast.unparse(value.func) == "TypeVar":
+            return []
+        targets = statement.targets
+    else:
+        return []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def declared(tree: ast.Module) -> set[str]:
+    for statement in tree.body:
+        if names_of(statement) == ["__all__"]:
+            assert isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value
+            return set(ast.literal_eval(statement.value))
+    raise AssertionError("there is no __all__")
+
+
+@pytest.mark.parametrize(
+    "path", [*public_modules()], ids=lambda path: str(path.relative_to(SOURCE))
+)
+def test_what_is_not_public_has_an_underscore(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    names = {name for statement in tree.body for name in names_of(statement)}
+    assert {name for name in names if not name.startswith("_")} <= declared(tree)
+
+
+@pytest.mark.parametrize("package", INTERNAL)
+def test_engine_packages_say_that_they_are_internal(package: str) -> None:
+    tree = ast.parse((SOURCE / package / "__init__.py").read_text())
+    assert (ast.get_docstring(tree) or "").startswith("Internal. ")
